@@ -183,7 +183,7 @@ def _tilts(setting: int, repeat: int) -> dict[str, Any]:
     """Microseconds of CPU time of a tilt on one core: the kernel alone, in this process, over the moves of a game."""
     import numpy as np
 
-    from hakoiri.puzzles.keys.splitmix import random_words
+    from hakoiri.keys.splitmix import random_words
     from hakoiri.puzzles.nakuron.board import random_board
     from hakoiri.puzzles.nakuron.kernels import field_of, ground_of, make_scratch, tilt
 

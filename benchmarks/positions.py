@@ -22,7 +22,7 @@ import psutil
 import uvloop
 
 from hakoiri.api import explore
-from hakoiri.puzzles.keys.layout import ints
+from hakoiri.keys.layout import ints
 
 TOKEN = "a-token-for-the-benchmark"  # noqa: S105
 

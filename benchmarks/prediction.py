@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from benchmarks.costs import Costs, Line, Phase
-from hakoiri.worker.exchange.partial import PARTS
 from hakoiri.worker.hosts.wire import COMPRESSED_SECONDS, MOST_SENDING
+from hakoiri.worker.layers.step import PARTS
 
 #: The payload of TCP in an Ethernet frame, over the bytes of the frame on the wire.
 PAYLOAD = 1448 / 1538

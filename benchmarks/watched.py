@@ -17,13 +17,13 @@ from typing import NamedTuple
 import msgpack
 
 from hakoiri.__main__ import main as hakoiri
-from hakoiri.coordinator.executors.hosts import HostPool
+from hakoiri.coordinator.hosts import layers
+from hakoiri.coordinator.hosts.hosts import HostPool
 from hakoiri.coordinator.layers.search import LayeredSearch
 from hakoiri.coordinator.session.session import Session
-from hakoiri.coordinator.steps import rounds
 from hakoiri.worker.hosts.requests import HostRequest
-from hakoiri.worker.plain import Array, Arrays, unpacked
 from hakoiri.worker.transport.connection import HostBeat
+from hakoiri.worker.transport.payload import Array, Arrays, unpacked
 
 #: How Linux numbers the clock of the processor time of a process, ended threads included (clock_getcpuclockid(3)): the
 #: bits from 3 on are the inverted process id, and 2 selects the time given by the scheduler.
@@ -188,7 +188,7 @@ def main() -> None:
     if watched.in_turn:
         HostPool.ask = asked  # type: ignore[assignment, method-assign]
         # Then each request does the work of one layer only.
-        rounds.AHEAD_SECONDS = 0.0
+        layers.AHEAD_SECONDS = 0.0
     sys.argv = ["hakoiri", *arguments]
     try:
         hakoiri()

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         resume_run,
         verify_run,
     )
+    from hakoiri.compiling import jit
     from hakoiri.coordinator.errors import (
         ContradictionError,
         MismatchError,
@@ -56,27 +57,31 @@ if TYPE_CHECKING:
         UntrustedError,
     )
     from hakoiri.coordinator.session.resources import Resources
-    from hakoiri.puzzles.capabilities import Dealt, Sized, SizedMember
-    from hakoiri.puzzles.contract import Expansion, Puzzle
-    from hakoiri.puzzles.errors import ConfigurationError, HakoiriError, Hint, PuzzleError
-    from hakoiri.puzzles.jit import jit
-    from hakoiri.puzzles.keys.layout import U32, U64, U128, U256, Key, Keys
-    from hakoiri.puzzles.keys.run_length import expand_runs
-    from hakoiri.puzzles.options import Choice, Number, Text
-    from hakoiri.puzzles.pictures.shapes import Circle, Label, Line, Part, Picture, Polygon, Rectangle, Span
-    from hakoiri.puzzles.scored import Scored, ScoredMoves
-    from hakoiri.storage.errors import (
+    from hakoiri.errors import (
+        ConfigurationError,
         DamagedError,
         DiskFullError,
         ElsewhereError,
         FormatError,
         GoneError,
+        HakoiriError,
+        Hint,
         NameTakenError,
         NotWritableError,
+        PuzzleError,
+        RedisRefusedError,
+        RedisUnavailableError,
         RunHeldError,
         StorageError,
+        TaskError,
+        WorkerError,
     )
-    from hakoiri.worker.errors import RedisRefusedError, RedisUnavailableError, TaskError, WorkerError
+    from hakoiri.keys.layout import U32, U64, U128, U256, Key, Keys
+    from hakoiri.puzzles.capabilities import Dealt, Scored, ScoredMoves, Sized, SizedMember
+    from hakoiri.puzzles.contract import Expansion, Puzzle
+    from hakoiri.puzzles.options import Choice, Number, Text
+    from hakoiri.puzzles.pictures import Circle, Label, Line, Part, Picture, Polygon, Rectangle, Span
+    from hakoiri.puzzles.sliding_blocks.boards import expand_runs
 
     # For type checkers alone: with it, help() would print every class in full.
     __all__ = [
@@ -160,20 +165,18 @@ _PLACES = {
         "DrawnBoard", "Diameter", "Drawing", "DrawnPath", "Hardest", "Map", "Run", "ShortestPath", "ShortestPaths",
         "Statistics", "census", "delete_run", "explore", "explore_graph", "open_run", "resume_run", "verify_run",
     ),
-    "hakoiri.puzzles.capabilities": ("Dealt", "Sized", "SizedMember"),
+    "hakoiri.puzzles.capabilities": ("Dealt", "Scored", "ScoredMoves", "Sized", "SizedMember"),
     "hakoiri.puzzles.contract": ("Expansion", "Puzzle"),
-    "hakoiri.puzzles.errors": ("ConfigurationError", "HakoiriError", "Hint", "PuzzleError"),
-    "hakoiri.puzzles.jit": ("jit",),
-    "hakoiri.puzzles.keys.layout": ("U32", "U64", "U128", "U256", "Key", "Keys"),
+    "hakoiri.compiling": ("jit",),
+    "hakoiri.keys.layout": ("U32", "U64", "U128", "U256", "Key", "Keys"),
     "hakoiri.puzzles.options": ("Choice", "Number", "Text"),
-    "hakoiri.puzzles.keys.run_length": ("expand_runs",),
-    "hakoiri.puzzles.scored": ("Scored", "ScoredMoves"),
-    "hakoiri.puzzles.pictures.shapes": ("Circle", "Label", "Line", "Part", "Picture", "Polygon", "Rectangle", "Span"),
-    "hakoiri.storage.errors": (
-        "DamagedError", "DiskFullError", "ElsewhereError", "FormatError", "GoneError", "NameTakenError",
-        "NotWritableError", "RunHeldError", "StorageError",
+    "hakoiri.puzzles.sliding_blocks.boards": ("expand_runs",),
+    "hakoiri.puzzles.pictures": ("Circle", "Label", "Line", "Part", "Picture", "Polygon", "Rectangle", "Span"),
+    "hakoiri.errors": (
+        "ConfigurationError", "DamagedError", "DiskFullError", "ElsewhereError", "FormatError", "GoneError",
+        "HakoiriError", "Hint", "NameTakenError", "NotWritableError", "PuzzleError", "RedisRefusedError",
+        "RedisUnavailableError", "RunHeldError", "StorageError", "TaskError", "WorkerError",
     ),
-    "hakoiri.worker.errors": ("RedisRefusedError", "RedisUnavailableError", "TaskError", "WorkerError"),
 }  # fmt: skip
 _MODULE_OF = {name: module for module, names in _PLACES.items() for name in names}
 

@@ -27,20 +27,20 @@ def main() -> None:
 
     # Must be set before numpy is imported.
     os.environ |= ONE_THREAD | os.environ
-    from hakoiri.cli import apart
+    from hakoiri.cli.app import is_apart, start_again, tell_end
     from hakoiri.cli.app import main as run
-    from hakoiri.puzzles.user.apart import StartAgain, prefer
+    from hakoiri.puzzles.user.files import StartAgain, prefer
 
     try:
         sys.unraisablehook = _unraisable
         signal.signal(signal.SIGINT, _interrupted)
-        prefer(not apart.is_apart())
+        prefer(not is_apart())
         try:
             run()
         finally:
-            apart.tell_end()
+            tell_end()
     except StartAgain:
-        apart.start_again()
+        start_again()
     except KeyboardInterrupt:
         _end()
     finally:

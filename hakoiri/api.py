@@ -12,37 +12,34 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, cast
 
-from hakoiri.admission import admit
-from hakoiri.coordinator.executors.opening import open_store
 from hakoiri.coordinator.runs.catalogue import data_directory, find_run, last_twin
 from hakoiri.coordinator.runs.catalogue import delete_run as delete_directory
 from hakoiri.coordinator.runs.create import make_planned, plan_run
 from hakoiri.coordinator.runs.drive import drive_to_end
+from hakoiri.coordinator.runs.opening import open_store
 from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session.check import Report
 from hakoiri.coordinator.session.job import Job, Play
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, Observer, SilentObserver
 from hakoiri.drawing import Drawing, DrawnBoard, DrawnPath
-from hakoiri.export.frames import to_dataframe, to_networkx, to_scipy
-from hakoiri.export.play import export_play
-from hakoiri.goals import Hardest
+from hakoiri.errors import PuzzleError
+from hakoiri.export.graphs import to_dataframe, to_networkx, to_scipy
+from hakoiri.export.tables import export_play
 from hakoiri.hints import noted
-from hakoiri.maps import Map
-from hakoiri.opened import OpenRun
-from hakoiri.paths import GOAL, ShortestPath, ShortestPaths
+from hakoiri.keys.layout import Configuration, Key, as_text
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import PuzzleError
-from hakoiri.puzzles.keys.layout import Configuration, Key, as_text
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec, puzzle_class, with_own_file
 from hakoiri.puzzles.user.files import require_loaded
 from hakoiri.puzzles.user.graph import graph_word, share
 from hakoiri.puzzles.user.sources import file_of
-from hakoiri.reading import read_board
+from hakoiri.reading import admit, read_board
 from hakoiri.render.player import write_run
 from hakoiri.render.plots import plot_layers
-from hakoiri.storage.results.census import Diameter
-from hakoiri.worker.graphs.designing import Statistics
+from hakoiri.run.opened import Hardest, Map, OpenRun
+from hakoiri.run.paths import GOAL, ShortestPath, ShortestPaths
+from hakoiri.storage.results import Diameter
+from hakoiri.worker.studies.designing import Statistics
 
 if TYPE_CHECKING:
     import networkx

@@ -6,15 +6,12 @@ from html import escape
 from pathlib import Path
 from typing import overload
 
-from hakoiri.paths import ShortestPath
+from hakoiri.keys.layout import Key
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.keys.layout import Key
-from hakoiri.puzzles.pictures.shapes import Picture
-from hakoiri.render.pictures.files import MOST_FILMED, film_of, write_film, write_picture
-from hakoiri.render.pictures.film import Film
-from hakoiri.render.pictures.page import film_page
-from hakoiri.render.pictures.sheet import titled
-from hakoiri.render.pictures.svg import svg
+from hakoiri.puzzles.pictures import Picture
+from hakoiri.render.films import MOST_FILMED, Film, film_of, film_page, write_film, write_picture
+from hakoiri.render.images import svg, titled
+from hakoiri.run.paths import ShortestPath
 
 #: Pixels of a film's page above and below its boards.
 _CONTROLS = 320

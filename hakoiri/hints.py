@@ -1,10 +1,10 @@
-"""The texts of hints (`puzzles.errors.Hint`): commands for the command line, calls for Python."""
+"""The texts of hints (`hakoiri.errors.Hint`): commands for the command line, calls for Python."""
 
 import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from hakoiri.puzzles.errors import Do, HakoiriError, Hint
+from hakoiri.errors import Do, HakoiriError, Hint
 
 #: The sentence around a command or a call, the command, and the call: empty if Python has none.
 WORDS: dict[Do, tuple[str, str, str]] = {

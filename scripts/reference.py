@@ -20,8 +20,8 @@ from typer.main import get_command
 
 import hakoiri
 from hakoiri.cli.app import app
+from hakoiri.errors import Hint
 from hakoiri.hints import WORDS, in_command_line
-from hakoiri.puzzles.errors import Hint
 
 _ROOT = Path(__file__).parent.parent
 #: A generated part of a page, with its marks.

@@ -15,7 +15,7 @@ from hypothesis import settings
 
 import hakoiri.worker.main  # noqa: F401  (all that the digests cover)
 from hakoiri.api import Run, census, explore
-from hakoiri.puzzles.keys.layout import Key, Keys
+from hakoiri.keys.layout import Key, Keys
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.worker.program import program_of
 from tests.support.plain_search import SlowRules, Successors

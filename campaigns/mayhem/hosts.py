@@ -19,7 +19,7 @@ _HOUR, _MOST_JUMPS = 3600, 4
 _OTHER = {
     "number": "from hakoiri.puzzles.sliding_blocks.klotski import Klotski; Klotski.version = 0",
     "task": "from hakoiri.worker.tasks import TASKS; TASKS.clear()",
-    "field": "from hakoiri.worker.transport import rq_worker; rq_worker.TaskRequest = lambda session, token: None",
+    "field": "from hakoiri.worker import rq_worker; rq_worker.TaskRequest = lambda session, token: None",
 }
 _CLOCKS = ("run", "workers", "Redis")
 

@@ -11,8 +11,8 @@ import psutil
 
 from campaigns.mayhem.scene import Scene
 from campaigns.mayhem.works import the_run
-from hakoiri.coordinator.executors.range_map import NOBODY, RangeMap
-from hakoiri.storage.errors import StorageError
+from hakoiri.coordinator.hosts.range_map import NOBODY, RangeMap
+from hakoiri.errors import StorageError
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.names import HOSTS_KEY, META
 from hakoiri.worker.transport.connection import living_hosts

@@ -12,7 +12,7 @@ from campaigns.mayhem.scene import Disturbed, Scene
 from campaigns.mayhem.trials import TWICE, Measure
 from campaigns.mayhem.works import FOR_WORKERS, OWN_FILE, by_workers
 from hakoiri.puzzles.user.files import FILES
-from hakoiri.worker.parent import end_with
+from hakoiri.worker.machine import end_with
 from hakoiri.worker.transport.connection import living_workers
 from tests.support.commands import ROOT, Running, clean_environment, wait_until
 
@@ -21,7 +21,7 @@ OTHER = {
     "version": "from hakoiri.puzzles.sliding_blocks.klotski import Klotski as Changed; Changed.version = 0",
     "moves": "from hakoiri.puzzles.contract import Puzzle as Changed; Changed.most_successors = 1",
     "kernel": (
-        "from hakoiri.puzzles.keys import order; from hakoiri.puzzles.jit import jit\n"
+        "from hakoiri.keys import order; from hakoiri.compiling import jit\n"
         "@jit\ndef changed(keys):\n    return keys\norder.sort_keys = changed"
     ),
     "table": "from hakoiri.worker import tasks; tasks.TASKS['neighbours'] = tasks.TASKS['forest']",
@@ -33,14 +33,14 @@ OTHER = {
         "import types; from hakoiri.worker import program\nprogram.sys = types.SimpleNamespace("
         "**vars(program.sys) | {{'version_info': types.SimpleNamespace(major=3, minor={number})}})"
     ),
-    "field": "from hakoiri.worker.transport import rq_worker; rq_worker.TaskRequest = lambda session, token: None",
+    "field": "from hakoiri.worker import rq_worker; rq_worker.TaskRequest = lambda session, token: None",
 }
 #: The changes that affect only runs of klotski.
 _OF_KLOTSKI = ("version", "moves")
 #: Leaves a file when the other worker reports a chunk as refused or done.
 _MARKS = """
 import pathlib
-from hakoiri.worker.transport import rq_worker
+from hakoiri.worker import rq_worker
 
 def marked(kind, *rest, event=rq_worker.Event):
     pathlib.Path({place!r}, f"other-{{kind}}").touch()
@@ -55,7 +55,7 @@ import pathlib
 import random
 import numpy as np
 from hakoiri.worker import tasks
-from hakoiri.worker.transport import rq_worker
+from hakoiri.worker import rq_worker
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski as Changed
 
 rq_worker.differing_parts = lambda mine, asked: []

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from hakoiri import U32, Puzzle
-from hakoiri.puzzles.keys.layout import Keys
+from hakoiri.keys.layout import Keys
 
 RINGS, SIZE = 12, 60
 

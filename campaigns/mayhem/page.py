@@ -10,7 +10,7 @@ from statistics import median
 from typing import Any
 
 from campaigns.mayhem.trials import Measure, Part
-from hakoiri.puzzles.errors import counted
+from hakoiri.errors import counted
 
 RESULTS = Path(__file__).with_name("results.json")
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reports" / "mayhem.md"

@@ -18,21 +18,26 @@ from campaigns.mayhem.asker import Asker
 from campaigns.mayhem.mutation import EDGES, mutated
 from campaigns.mayhem.records import read_records
 from campaigns.mayhem.trials import Measure, Outcome, Part, Trial
-from hakoiri.puzzles.errors import HakoiriError
-from hakoiri.puzzles.keys.layout import LAYOUTS, ints
+from hakoiri.errors import HakoiriError, TaskError
+from hakoiri.keys.layout import LAYOUTS, ints
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.blocks import HEADER_BYTES, Block, code_keys, decode
-from hakoiri.storage.ledger.records import seal
+from hakoiri.storage.ledger.manifest import seal
 from hakoiri.storage.names import block_key
-from hakoiri.worker.errors import TaskError
 from hakoiri.worker.hosts.requests import HostMerged, HostRequest
-from hakoiri.worker.plain import packed, unpacked
+from hakoiri.worker.rq_worker import TaskJob
 from hakoiri.worker.transport import payload
 from hakoiri.worker.transport.connection import HostBeat, without_password
-from hakoiri.worker.transport.data_redis_pool import open_data_redis
-from hakoiri.worker.transport.messages import Event, MsgpackSerializer, TaskRequest
-from hakoiri.worker.transport.payload import pack_arrays, unpack_arrays
-from hakoiri.worker.transport.rq_worker import TaskJob
+from hakoiri.worker.transport.data_redis import open_data_redis
+from hakoiri.worker.transport.payload import (
+    Event,
+    MsgpackSerializer,
+    TaskRequest,
+    pack_arrays,
+    packed,
+    unpack_arrays,
+    unpacked,
+)
 
 _AT_ONCE, _MOST_SECONDS = 5_000, 120.0
 _CRC_BYTES = 4

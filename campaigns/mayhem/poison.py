@@ -12,8 +12,8 @@ from campaigns.mayhem.scene import MOST_SECONDS, Scene
 from campaigns.mayhem.services import POISON_FILE, POISONS
 from campaigns.mayhem.trials import Measure, Outcome, Part, Trial, pair_of
 from campaigns.mayhem.works import FOR_WORKERS, OWN_FILE, WORKS, by_workers, differences, findings, undisturbed_in
+from hakoiri.errors import StorageError
 from hakoiri.puzzles.user.files import FILES
-from hakoiri.storage.errors import StorageError
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.worker.transport.connection import living_workers
 from tests.support.commands import HAKOIRI, Running, wait_until

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from hakoiri import U32, Puzzle
-from hakoiri.puzzles.keys.layout import Keys
+from hakoiri.keys.layout import Keys
 
 
 class _OddError(BaseException):

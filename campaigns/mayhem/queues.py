@@ -11,7 +11,7 @@ from campaigns.mayhem.proxies import Proxy
 from campaigns.mayhem.scene import Disturbed, Scene
 from campaigns.mayhem.trials import TWICE, Measure
 from campaigns.mayhem.works import FOR_WORKERS
-from hakoiri.worker.transport.names import QUEUE, SHARED_TYPES, own_queue, worker_key
+from hakoiri.worker.transport.connection import QUEUE, SHARED_TYPES, own_queue, worker_key
 from tests.support.commands import Running
 
 _MOST_SECONDS = 180

@@ -20,7 +20,7 @@ from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.rows.runs import status_row
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.ledger import Ledger
-from hakoiri.storage.ledger.records import pack_record, unpack_record
+from hakoiri.storage.ledger.manifest import pack_record, unpack_record
 from hakoiri.storage.names import LAYERS, LIMITS_KEY, MANIFEST_KEY, META, STATE_KEY, number_key
 
 #: Values that a field may have instead of its own.

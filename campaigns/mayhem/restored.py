@@ -16,19 +16,17 @@ import lmdb
 import pytest
 
 from campaigns.mayhem.trials import Measure, Outcome, Part, Trial, pair_of
-from hakoiri.coordinator.executors.hosts import HostLostError
-from hakoiri.coordinator.runs.collect import collect_run
+from hakoiri.coordinator.hosts import layers
+from hakoiri.coordinator.hosts.hosts import HostLostError
 from hakoiri.coordinator.runs.create import make_run
-from hakoiri.coordinator.runs.drain import drain_run
 from hakoiri.coordinator.runs.drive import drive
-from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.runs.hosted import collect_run, drain_run
+from hakoiri.coordinator.session.resources import Resources, Tuning
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.coordinator.session.tuning import Tuning
-from hakoiri.coordinator.steps import hosted
-from hakoiri.puzzles.errors import HakoiriError
+from hakoiri.errors import HakoiriError
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.results.census import read_labels
+from hakoiri.storage.results import read_labels
 from hakoiri.worker.hosts import part
 from hakoiri.worker.hosts.host import Host
 from hakoiri.worker.hosts.requests import HostRequest
@@ -269,7 +267,7 @@ ever. Where the line says that a host is to be drained, it is, and the run is re
                 always_even(patch)
             if moves or chance.random() < 0.2:
                 # The third host joins.
-                patch.setattr(hosted, "_LEAST_SECONDS", -1.0)
+                patch.setattr(layers, "_LEAST_SECONDS", -1.0)
             if "whole" in work:
                 patch.setattr(lmdb, "open", open_without_sync)
                 patch.setattr(os, "fsync", lambda descriptor: None)

@@ -13,9 +13,9 @@ import psutil
 from campaigns.mayhem import poisonous
 from campaigns.mayhem.trials import ImpossibleError, Outcome
 from campaigns.mayhem.works import OWN_FILE, Undisturbed, Work, by_workers, differences, findings
-from hakoiri.coordinator.runs import apart
+from hakoiri.coordinator.runs import drive
+from hakoiri.errors import StorageError
 from hakoiri.puzzles.user.files import FILES
-from hakoiri.storage.errors import StorageError
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import ENDED
 from hakoiri.storage.names import SERVED_FILE
@@ -131,7 +131,7 @@ class Driver(Service):
 
     @property
     def _drives_apart(self) -> bool:
-        return any(apart.__name__ in command_line(child) for child in self.process.children())
+        return any(drive.__name__ in command_line(child) for child in self.process.children())
 
     def give_up_poisonous(self) -> None:
         """Let the next `settle` cancel all poisonous runs."""

@@ -12,11 +12,10 @@ from typing import Any
 
 from campaigns.mayhem import own
 from hakoiri.coordinator.graphs import bounding
+from hakoiri.errors import StorageError
 from hakoiri.puzzles.nakuron.board import random_board
-from hakoiri.storage.errors import StorageError
 from hakoiri.storage.ledger.ledger import Ledger
-from hakoiri.storage.ledger.manifest import State
-from hakoiri.storage.ledger.records import unpack_record
+from hakoiri.storage.ledger.manifest import State, unpack_record
 from hakoiri.storage.names import CHUNKS, COMPONENTS, LABELS, LAYERS, PAIRS, ROWS, created_at, run_directories
 from tests.support.commands import Hakoiri
 from tests.support.process_setup import be_impatient, be_starved

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hakoiri.puzzles.jit import jit
+from hakoiri.compiling import jit
 
 _EMPTY = np.uint64(2**64 - 1)
 #: Points that a mirror image exchanges, without 2 and 3.

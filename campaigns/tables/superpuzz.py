@@ -23,9 +23,9 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from hakoiri.keys.layout import Key
 from hakoiri.puzzles.capabilities import SearchOrder
-from hakoiri.puzzles.keys.layout import Key
-from hakoiri.puzzles.solitaires.superpuzz import Superpuzz
+from hakoiri.puzzles.solitaires.solitaire import Superpuzz
 from hakoiri.worker.solitaires.shortening import element_component, shorten
 from hakoiri.worker.solitaires.solving import solve
 

@@ -1,26 +1,30 @@
 """Assembles the commands; the only place where an error becomes a line and an exit code."""
 
 import errno
+import os
 import re
 import resource
+import signal
+import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from functools import partial
 from importlib import import_module
+from types import FrameType
 from typing import Annotated, Any, NoReturn, TextIO
 
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup
 from typer.main import get_group
 
-from hakoiri.cli.commands import declared
 from hakoiri.cli.completing import join_words, name_shell, options_of_puzzle
 from hakoiri.cli.driving import follow_supervisor
+from hakoiri.cli.options import declared
+from hakoiri.errors import HakoiriError, PuzzleWarning
 from hakoiri.hints import worded
-from hakoiri.puzzles.errors import HakoiriError, PuzzleWarning
-from hakoiri.puzzles.user.apart import prefer
+from hakoiri.puzzles.user.files import prefer
 from hakoiri.render.streams import drop_stdout, prepare_streams, print_error, results_apart
 
 #: By panel of the help, command -> modules of this package. Imported on demand: importing all of them would take a
@@ -30,50 +34,50 @@ _PANELS = {
         "puzzles": "puzzles.choosing",
         "show": "puzzles.choosing",
         "play": "puzzles.playing",
-        "new": "puzzles.own",
-        "try": "puzzles.own",
+        "new": "puzzles.choosing",
+        "try": "puzzles.choosing",
     },
     "Run a search": {
         "run": "runs.running",
         "enqueue": "runs.running",
-        "status": "runs.living",
-        "cancel": "runs.living",
+        "status": "runs.listing",
+        "cancel": "runs.listing",
         "resume": "runs.running",
-        "collect": "runs.collecting",
+        "collect": "runs.running",
     },
     "Ask a run": {
         "path": "answers.paths",
         "distance": "answers.paths",
         "layers": "answers.asking",
-        "hardest": "answers.hardest",
+        "hardest": "answers.farthest",
         "diameter": "answers.farthest",
         "components": "answers.components",
         "component-of": "answers.components",
         "solutions": "answers.asking",
-        "map": "answers.mapping",
+        "map": "answers.components",
     },
     "Study deals, boards and sizes": {
-        "study": "deals.studying deals.families deals.comparing",
-        "hunt": "deals.hunting",
-        "deal": "deals.solving",
-        "solve": "deals.solving",
-        "generate": "deals.generating",
-        "optimise": "deals.optimising",
-        "contest": "deals.contesting",
-        "replay": "deals.replaying",
+        "study": "studies.studying studies.comparing",
+        "hunt": "studies.studying",
+        "deal": "studies.solving",
+        "solve": "studies.solving",
+        "generate": "studies.generating",
+        "optimise": "studies.generating",
+        "contest": "studies.comparing",
+        "replay": "studies.solving",
     },
     "Serve": {
         "coordinator": "runs.serving",
         "worker": "runs.working",
-        "serve": "runs.web",
+        "serve": "runs.serving",
         "health": "runs.serving",
-        "drain": "runs.collecting",
+        "drain": "runs.running",
     },
     "Keep": {
         "runs": "runs.listing",
-        "verify": "runs.verifying",
-        "export": "answers.exporting",
-        "delete": "runs.living",
+        "verify": "runs.running",
+        "export": "answers.asking",
+        "delete": "runs.listing",
     },
 }
 _PLACES = {name: (panel, names) for panel, commands in _PANELS.items() for name, names in commands.items()}
@@ -154,7 +158,7 @@ class _LazyCommands(Mapping[str, Any]):
         if name not in self._made:
             panel, names = _PLACES[name]
             modules = [import_module(f"hakoiri.cli.{module}") for module in names.split()]
-            part, group = typer.Typer(), getattr(modules[0], "GROUP", None)
+            part, group = typer.Typer(), getattr(modules[0], "GROUPS", {}).get(name)
             if group is not None:
                 part.add_typer(group, name=name)
             for word, function, example in declared(name):
@@ -257,3 +261,69 @@ def _show_warning(
 def _fail(line: str) -> NoReturn:
     print_error(line)
     sys.exit(ERROR)
+
+
+#: Environment variable with the descriptor that the child writes to when it ends by itself.
+_ENDING = "HAKOIRI_ENDING"
+#: Environment variable with the parent process, which `follow_supervisor` watches.
+_PARENT = "HAKOIRI_SUPERVISOR"
+_FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
+
+
+#: The descriptor to report that this process ends by itself; empty if no parent waits for that.
+_telling: list[int] = []
+
+
+def is_apart() -> bool:
+    """Return whether another process started this one, and outlives it. Clears the mark for its own children."""
+    if (number := os.environ.pop(_ENDING, "")).isdigit():
+        _telling.append(int(number))
+    return _PARENT in os.environ
+
+
+def start_again() -> NoReturn:
+    """Run this command in a child process and exit as it does; with an error if it did not end by itself.
+
+    Signals to this process are forwarded; the child has a session of its own, so that Ctrl-C reaches it once.
+    """
+    told, telling = os.pipe()
+    environment = os.environ | {_ENDING: str(telling), _PARENT: str(os.getpid())}
+    command = [sys.executable, "-P", "-m", "hakoiri", *sys.argv[1:]]
+    child = subprocess.Popen(command, env=environment, pass_fds=[telling], start_new_session=True)
+    os.close(telling)
+
+    asked = set[int]()
+
+    def forward(number: int, _: FrameType | None) -> None:
+        asked.add(-number)
+        child.send_signal(number)
+
+    def pause(_: int, __: FrameType | None) -> None:
+        os.killpg(child.pid, signal.SIGSTOP)
+        os.kill(os.getpid(), signal.SIGSTOP)
+        os.killpg(child.pid, signal.SIGCONT)
+
+    for number in _FORWARDED:
+        signal.signal(number, forward)
+    signal.signal(signal.SIGTSTP, pause)
+    code = child.wait()
+    with open(told, "rb") as ended:
+        expected = ended.read() or code in asked
+    if not expected:
+        print_error(_words(code))
+        sys.exit(128 - code if code < 0 else code or ERROR)
+    if code < 0:
+        signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+    sys.exit(code)
+
+
+def tell_end() -> None:
+    """Tell the parent process that the command ends by itself, whatever its exit code."""
+    while _telling:
+        os.write(_telling.pop(), b".")
+
+
+def _words(code: int) -> str:
+    how = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
+    return f"the process that ran your puzzle ended {how}, which Hakoiri did not ask for"

@@ -28,7 +28,7 @@ _BEFORE = "HAKOIRI_COMPLETED_BEFORE"
 def puzzles_beginning(incomplete: str) -> list[str]:
     """Return names of puzzles, and the classes in files of users."""
     from hakoiri.puzzles.registry import PUZZLES
-    from hakoiri.puzzles.user.outline import classes_in
+    from hakoiri.puzzles.user.sources import classes_in
 
     word = _whole(incomplete).partition(":")[0]
     folder = Path(word).parent
@@ -53,7 +53,7 @@ def options_beginning(incomplete: str) -> list[str]:
 def options_of_puzzle(line: str) -> dict[str, list[str]]:
     """Return the options of the puzzle on the line; typer does not parse a line that ends with ``-o``."""
     from hakoiri.puzzles.registry import PUZZLES
-    from hakoiri.puzzles.user.outline import options_in, source_of
+    from hakoiri.puzzles.user.sources import options_in, source_of
 
     for word in line.split():
         if word in PUZZLES:

@@ -1,4 +1,8 @@
-"""Shared by all commands that create or resume a run: drive it in this process or queue it, and report.
+"""Groups of options shared by commands: each is a dataclass, and the type of one parameter of their functions.
+
+`hakoiri.cli.options.ungrouped` gives typer a function with the options of the group in place of that parameter.
+
+Shared by all commands that create or resume a run: drive it in this process or queue it, and report.
 
 On Ctrl-C, SIGTERM and SIGHUP the work stops at its next safe point; a second Ctrl-C stops at once.
 """
@@ -10,29 +14,128 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, fields
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from rich.text import Text
 
-from hakoiri.cli.options import redis_flag, redis_url
+from hakoiri.cli import options as shared
+from hakoiri.cli.options import TEAM, option, redis_flag, redis_url
+from hakoiri.errors import HakoiriError, Hint, PuzzleError
 from hakoiri.hints import command, worded
-from hakoiri.puzzles.errors import HakoiriError, Hint, PuzzleError
-from hakoiri.render.progress import ProgressLine, progress_text, shown_progress
+from hakoiri.render.progress import ProgressLine, expanded_text, progress_text, shown_progress
 from hakoiri.render.streams import unread
 from hakoiri.render.tables import facts, print_json, rows_table, stderr, stdout
-from hakoiri.render.work_log import expanded_text
 from hakoiri.rows.runs import work_log_row
 
 if TYPE_CHECKING:
-    from hakoiri.cli.groups import Driving
+    from hakoiri.api import Run
     from hakoiri.coordinator.session.job import Job, Request
     from hakoiri.coordinator.session.resources import Resources
     from hakoiri.coordinator.session.session import Control
     from hakoiri.puzzles.capabilities import Family
     from hakoiri.storage.ledger.manifest import State
+
+ChunkOption = Annotated[
+    int | None,
+    option("--chunk", "N", "Configurations per chunk.", min=1, rich_help_panel=TEAM, usual="fitted to the work"),
+]
+FarmOption = Annotated[
+    Any,
+    option("--farm", "auto|always|never|N",
+           "With --redis: send chunks to workers if that is faster than the work on them; always; never; or always "
+           "those of layers of N or more configurations.",
+           parser=shared.parse_farm, rich_help_panel=TEAM, usual="auto"),
+]  # fmt: skip
+DeadlineOption = Annotated[
+    float | None,
+    option("--deadline", "SECONDS",
+           "With --redis: if a chunk takes longer than this, send it to a second worker too.", min=0.1,
+           rich_help_panel=TEAM, usual="60; deals 900"),
+]  # fmt: skip
+AuditOption = Annotated[
+    float | None,
+    option("--audit", "SHARE",
+           "With --redis: check this share of the workers' chunks by computing them again here, e.g. 0.1%.",
+           parser=shared.parse_share, rich_help_panel=TEAM, usual="none"),
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Asking:
+    """Options of commands that query a run."""
+
+    memory: shared.MemoryOption = None
+    puzzle: shared.OwnFileOption = None
+    data: shared.DataOption = None
+    json: shared.JsonOption = False
+
+    def open(self, name: str) -> "Run":
+        """Open the run of this name, to be queried within the given memory."""
+        return opened(name, self.data, self.memory, self.puzzle)
+
+
+@dataclass(frozen=True)
+class Driving:
+    """Options of commands that drive or queue a run."""
+
+    data: shared.DataOption = None
+    redis: shared.RedisOption = None
+    memory: shared.MemoryOption = None
+    json: shared.JsonOption = False
+
+    @property
+    def resources(self) -> "Resources":
+        from hakoiri.coordinator.session.resources import Resources
+
+        given = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in ("data", "json")}
+        return Resources(**given | {"redis": shared.redis_url(self.redis)})
+
+
+@dataclass(frozen=True)
+class Work(Driving):
+    """Options of work that divides itself into chunks."""
+
+    workers: shared.WorkersOption = None
+
+
+@dataclass(frozen=True)
+class Layers(Driving):
+    """Options of a search by layers that a coordinator drives."""
+
+    chunk: ChunkOption = None
+    farm: FarmOption = None
+    deadline: DeadlineOption = None
+    audit: AuditOption = None
+
+
+@dataclass(frozen=True)
+class QueuedLayers(Layers):
+    """Options of a queued search by layers that hosts may keep."""
+
+    hosts: shared.HostsOption = None
+    copies: shared.CopiesOption = None
+
+
+@dataclass(frozen=True)
+class LayersHere(QueuedLayers, Work):
+    """Options of a search by layers that this process drives."""
+
+
+def opened(
+    name: str, data: Path | None, memory: int | None = None, puzzle: str | None = None, redis: str | None = None
+) -> "Run":  # fmt: skip
+    """Open a run to be queried within `memory` bytes; `puzzle` names the file of its user puzzle.
+
+    Its hosts are reached over the Redis at the URL `redis`, else at HAKOIRI_REDIS.
+    """
+    from hakoiri.api import open_run
+    from hakoiri.coordinator.session.resources import Resources
+
+    return open_run(name, data, Resources(memory=memory, redis=redis), puzzle)
 
 
 #: Called with the job of a complete run and the control of the command; returns further fields of the report.
@@ -148,9 +251,9 @@ def start_run(
 
 def refuse_with_queue(queue: bool, files: Mapping[str, Path | None]) -> None:
     """Raise `PuzzleError` for output files of a queued run: the coordinator would not write them."""
-    for option in (name for name, path in files.items() if queue and path is not None):
+    for flag in (name for name, path in files.items() if queue and path is not None):
         raise PuzzleError(
-            f"{option} and --queue cannot be combined; repeat the command without --queue when the run is complete"
+            f"{flag} and --queue cannot be combined; repeat the command without --queue when the run is complete"
         )
 
 
@@ -186,7 +289,7 @@ def no_coordinator(data: Path, redis: str | None = None) -> str:
 
 def _wake_coordinator(url: str) -> None:
     from hakoiri.coordinator.runs.service import wake
-    from hakoiri.worker.errors import WorkerError
+    from hakoiri.errors import WorkerError
     from hakoiri.worker.transport.connection import connect
 
     try:
@@ -230,9 +333,9 @@ def _driven(
 def _report(
     directory: Path, resources: "Resources", json: bool, control: "Control", finish: Finish | None, wide: bool
 ) -> None:
-    from hakoiri.coordinator.executors.opening import open_store
     from hakoiri.coordinator.runs.catalogue import runs_like
     from hakoiri.coordinator.runs.create import open_job
+    from hakoiri.coordinator.runs.opening import open_store
     from hakoiri.coordinator.runs.summary import summarise
 
     with open_store(directory, resources.redis) as store:
@@ -258,8 +361,7 @@ def _report(
 def _drive(directory: Path, resources: "Resources", control: Any, again: Hint, repair: bool = False) -> "State":
     from hakoiri.coordinator.errors import ContradictionError
     from hakoiri.coordinator.runs.drive import drive
-    from hakoiri.storage.errors import AddressSpaceError, DamagedError, GoneError, TakenOverError
-    from hakoiri.worker.errors import TaskError
+    from hakoiri.errors import AddressSpaceError, DamagedError, GoneError, TakenOverError, TaskError
 
     with shown_progress(stderr()) as progress:
         try:
@@ -301,7 +403,7 @@ def _print_summary(job: "Job", summary: dict[str, Any], wide: bool) -> None:
             how = f": {command(table.ask, run)}" if table.ask else ""
             console.print(Text(f"and {table.rest}{how}", "dim"), soft_wrap=True)
     if boards := job.boards()[:_DRAWN]:
-        from hakoiri.render.pictures.terminal import print_boards
+        from hakoiri.render.images import print_boards
 
         console.print()
         print_boards(console, cast("Family", job.puzzle), boards)

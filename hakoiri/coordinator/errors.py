@@ -13,7 +13,7 @@ StopRun is not an error: it ends the search on request.
 from collections.abc import Mapping
 from typing import Any
 
-from hakoiri.puzzles.errors import HakoiriError, counted
+from hakoiri.errors import HakoiriError, counted
 from hakoiri.storage.ledger.manifest import Status
 
 #: The value of figures about goals where the puzzle has none.

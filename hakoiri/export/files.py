@@ -3,17 +3,24 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from hakoiri.coordinator.deals.certificate import SUFFIX, certificate_of, write_certificate
 from hakoiri.coordinator.errors import UnanswerableError
+from hakoiri.coordinator.runs.certificate import SUFFIX, certificate_of, write_certificate
 from hakoiri.coordinator.session.session import Control, Observer
+from hakoiri.errors import Hint
 from hakoiri.export.graphs import to_dot, to_graphml, to_npz
-from hakoiri.export.rows import check_ending, write_rows
-from hakoiri.export.stream import Stream
-from hakoiri.export.tables import edges_to_csv, edges_to_parquet, rows_to_csv, rows_to_parquet
-from hakoiri.export.trees import solutions_to_csv, solutions_to_npz
-from hakoiri.opened import OpenRun
+from hakoiri.export.tables import (
+    Stream,
+    check_ending,
+    edges_to_csv,
+    edges_to_parquet,
+    rows_to_csv,
+    rows_to_parquet,
+    solutions_to_csv,
+    solutions_to_npz,
+    write_rows,
+)
 from hakoiri.puzzles.capabilities import Placements
-from hakoiri.puzzles.errors import Hint
+from hakoiri.run.opened import OpenRun
 from hakoiri.storage.engine.files import replaced
 
 #: Writers by ending: configurations only, configurations and moves, moves only, solutions of a tree.
@@ -34,9 +41,9 @@ def export_run(
     ``.csv`` and ``.parquet`` are tables of configurations (`hakoiri.export.tables`); ``.npz``, ``.graphml`` and
     ``.dot`` contain the moves too (`hakoiri.export.graphs`), with their descriptions if `moves`. All are in the order
     of keys. With `layers` they contain only layers 0 to `layers`. For a study of boards, ``.csv`` and ``.parquet`` have
-    a row for each component (`hakoiri.export.rows`). For a run by layers, ``.json`` is its certificate
-    (`coordinator.deals.certificate`), which can be verified without it. For a tree, ``.csv`` and ``.npz`` contain its
-    stored solutions (`hakoiri.export.trees`), the least one of each orbit, or with `images` all of them. Raises
+    a row for each component (`hakoiri.export.tables`). For a run by layers, ``.json`` is its certificate
+    (`coordinator.runs.certificate`), which can be verified without it. For a tree, ``.csv`` and ``.npz`` contain its
+    stored solutions (`hakoiri.export.tables`), the least one of each orbit, or with `images` all of them. Raises
     `StopRun` by `control`; `target` is then unchanged.
     """
     if target.suffix == SUFFIX:

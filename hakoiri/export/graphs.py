@@ -1,5 +1,23 @@
-"""Configurations and moves as graphs: numpy arrays, GraphML, and DOT for drawings of small runs."""
+"""Configurations and moves as graphs: arrays, GraphML, DOT, objects of pandas, networkx and scipy; and maps.
 
+Keys of up to 64 bits are a column of unsigned integers; wider ones are integers of Python.
+
+    0   8 bytes   ``HAKOMAP1``
+    8   uint32    length of the JSON, spaces at its end included
+    12  JSON      `hakoiri.rows.answers.map_row` and ``arrays``: a list of ``name``, ``type``, ``shape``, ``offset``
+
+``type`` is float32, int32, uint32 or uint8; ``offset`` counts bytes from the beginning of the file, and is a multiple
+of 8. Point 0 is the origin, and the others follow by their distance from it:
+
+    places          float32 (points, axes)   coordinates of a point, in units of a move
+    moves           uint32 (moves, 2)        points connected by a move, in an undirected puzzle each once
+    keys            uint8 (points, bytes)    the packed key of each point, its highest byte first
+    depth           int32 (points)           moves from the origin; -1 in all three: there is no path
+    goal_distance   int32 (points)           moves to the nearest goal, if they are known
+    eccentricity    int32 (points)           moves to the farthest configuration, of a whole undirected component
+"""
+
+import json
 import re
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -11,9 +29,14 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 
 from hakoiri.coordinator.errors import UnanswerableError
-from hakoiri.export.stream import Rows, Stream
-from hakoiri.puzzles.errors import Hint
-from hakoiri.puzzles.keys.order import lower_bounds
+from hakoiri.errors import Hint
+from hakoiri.export.tables import Rows, Stream, needing, solutions
+from hakoiri.keys.layout import ints, layout_of
+from hakoiri.keys.order import lower_bounds
+from hakoiri.puzzles.capabilities import Placements
+from hakoiri.rows.answers import map_row
+from hakoiri.run.opened import Map, OpenRun
+from hakoiri.storage.engine.files import replaced
 
 #: Characters that XML forbids, escaped or not.
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
@@ -135,3 +158,102 @@ def _edges(stream: Stream, moves: bool) -> Iterator[tuple[str, str, str]]:
 def _dot_text(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'
+
+
+_EXTRA = "notebook"
+
+
+def to_dataframe(run: OpenRun, layers: int | None = None) -> Any:
+    """Return ``key``, ``configuration``, ``depth`` (or ``component``) and ``goal``, in the order of the keys.
+
+    With `layers`, only layers 0 to `layers`. For a study its rows, for a tree ``orbit``, ``key`` and ``solution``.
+    """
+    with needing(_EXTRA, "a data frame"):
+        import pandas as pd
+
+    if isinstance(run.puzzle, Placements):
+        found = [(orbit, key, run.puzzle.render(key)) for orbit, key in solutions(run, False)]
+        return pd.DataFrame(found, columns=["orbit", "key", "solution"])
+    if (rows := run.kind(run.store, run.puzzle).rows()) is not None:
+        return pd.DataFrame(list(rows))
+    stream, parts = Stream(run, layers=layers), []
+    for keys, labels in stream.rows():
+        named = {"key": keys if keys.ndim == 1 else ints(keys), "configuration": stream.texts(keys)}
+        parts.append(pd.DataFrame(named | {stream.label: labels, "goal": stream.puzzle.is_goal(keys)}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def to_networkx(run: OpenRun, layers: int | None = None) -> Any:
+    """Return a graph of the moves, directed if the puzzle is: its nodes are keys, with attributes as in a data frame.
+
+    It takes about 1 kB a configuration.
+    """
+    with needing(_EXTRA, "a graph of networkx"):
+        import networkx as nx
+
+    stream = Stream(run, layers=layers)
+    graph: Any = nx.Graph() if run.puzzle.undirected else nx.DiGraph()
+    for keys, labels in stream.rows():
+        described = zip(ints(keys), stream.texts(keys), labels.tolist(), run.puzzle.is_goal(keys).tolist(), strict=True)
+        graph.add_nodes_from(
+            (key, {"configuration": text, stream.label: label, "goal": goal}) for key, text, label, goal in described
+        )
+    for edges in stream.edges():
+        graph.add_edges_from(zip(ints(edges.sources), ints(edges.targets), strict=True))
+    return graph
+
+
+def to_scipy(run: OpenRun) -> Any:
+    """Return the moves as a sparse matrix: 1 in row i, column j if a move leads from the i-th key to the j-th.
+
+    The order is that of the data frame, and of `configurations()`.
+    """
+    with needing(_EXTRA, "a matrix of scipy"):
+        from scipy.sparse import csr_array
+
+    keys, graph = run.graph()
+    ones = np.ones(len(graph.targets), dtype=np.int32)
+    return csr_array((ones, graph.targets, graph.offsets), shape=(len(keys), len(keys)))
+
+
+MAGIC = b"HAKOMAP1"
+#: The ending of the file's name.
+ENDING = "hakomap"
+#: Header and arrays are padded to a multiple of this.
+_ALIGNED = 8
+
+
+def write_map(run: OpenRun, found: Map, target: Path) -> None:
+    """Write a map of `run` to `target`, replacing it in one step."""
+    keys = np.frombuffer(layout_of(found.keys).big_endian(found.keys), dtype=np.uint8)
+    parts = {
+        "places": found.places.astype("<f4"),
+        "moves": found.moves.astype("<u4"),
+        "keys": keys.reshape(len(found.keys), -1),
+        "depth": found.depths.astype("<i4"),
+        "goal_distance": None if found.goals is None else found.goals.astype("<i4"),
+        "eccentricity": None if found.eccentricities is None else found.eccentricities.astype("<i4"),
+    }
+    arrays = {name: array for name, array in parts.items() if array is not None}
+    with replaced(target) as part, part.open("wb") as file:
+        file.write(_header(run, found, arrays))
+        for array in arrays.values():
+            file.write(array.tobytes() + bytes(_padding(array)))
+
+
+def _header(run: OpenRun, found: Map, arrays: dict[str, np.ndarray]) -> bytes:
+    """Return magic, length and JSON; the offsets in the JSON depend on its length, so it is padded to the longest."""
+    row = {"run": run.name} | map_row(run, found)
+    most = len(json.dumps(row)) + 100 * (len(arrays) + 1)
+    begin = offset = len(MAGIC) + 4 + most + -(len(MAGIC) + 4 + most) % _ALIGNED
+    listed = []
+    for name, array in arrays.items():
+        listed.append({"name": name, "type": array.dtype.name, "shape": array.shape, "offset": offset})
+        offset += array.nbytes + _padding(array)
+    text = json.dumps(row | {"arrays": listed}).encode().ljust(begin - len(MAGIC) - 4)
+    return MAGIC + len(text).to_bytes(4, "little") + text
+
+
+def _padding(array: np.ndarray) -> int:
+    """Return the number of bytes between an array and the next one."""
+    return -array.nbytes % _ALIGNED

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hakoiri.puzzles.errors import ConfigurationError, Hint, PuzzleError, did_you_mean
-from hakoiri.puzzles.keys.fields import Fields
-from hakoiri.puzzles.keys.layout import (
+from hakoiri.errors import ConfigurationError, Hint, PuzzleError, did_you_mean
+from hakoiri.keys.layout import (
     Configuration,
     Counts,
+    Fields,
     Key,
     Keys,
     Layout,
@@ -29,10 +29,9 @@ from hakoiri.puzzles.keys.layout import (
     ints,
     narrowest,
 )
-from hakoiri.puzzles.keys.order import less_than
+from hakoiri.keys.order import less_than
 from hakoiri.puzzles.options import Option
-from hakoiri.puzzles.pictures.shapes import Picture
-from hakoiri.puzzles.pictures.words import text_pictures
+from hakoiri.puzzles.pictures import Picture, text_pictures
 
 #: One number per key: keys with equal numbers are equivalent.
 Orbits = NDArray[np.int64]
@@ -63,7 +62,7 @@ class Expansion(NamedTuple):
 class Puzzle(ABC):
     """A state space: packed keys, moves, goals, and text in and out.
 
-    Keys come and go as batches of `layout` (`puzzles.keys.layout`). An instance is immutable and safe to share between
+    Keys come and go as batches of `layout` (`hakoiri.keys.layout`). An instance is immutable and safe to share between
     threads. Increase `version` whenever keys, moves or goals change: a run made with another version is refused.
 
     If the configurations have a good numbering (0, 1, 2, ... without many gaps), use it for the keys. Dense keys take a
@@ -83,7 +82,7 @@ class Puzzle(ABC):
     #: Every move can be taken back: the three-layer window of the search is right only then.
     undirected: bool
     #: As many moves lead from one configuration to another as back. Otherwise equal moves are counted once where all
-    #: moves of a run must balance (`worker.layers.flow`), which takes longer.
+    #: moves of a run must balance (`worker.layers.kernels`), which takes longer.
     paired: bool = False
     #: No configuration has more successors than this; memory is planned with it.
     most_successors: int
@@ -199,7 +198,7 @@ class Puzzle(ABC):
         return str(self.parameters.get("goal") or self.goal_summary)
 
     def remark_on(self, text: str) -> None:  # noqa: B027  (most texts have one meaning)
-        """Remark on a goal or configuration that its user may have meant otherwise (`puzzles.errors.remark`)."""
+        """Remark on a goal or configuration that its user may have meant otherwise (`hakoiri.errors.remark`)."""
 
     def match(self, pattern: str) -> Matching | None:
         """Return a function that matches configurations whose text is like `pattern`, in which ``?`` is anything.
@@ -256,7 +255,7 @@ class Puzzle(ABC):
         return [self.render(key) for key in path]
 
     def pictures(self, path: list[Key]) -> list[Picture]:
-        """Return the pictures of the configurations of a path; a part keeps its name (`puzzles.pictures.shapes`).
+        """Return the pictures of the configurations of a path; a part keeps its name (`puzzles.pictures`).
 
         By default the texts, cell by cell.
         """

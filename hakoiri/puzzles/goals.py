@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from hakoiri.errors import ConfigurationError, Hint, PuzzleError
+from hakoiri.keys.layout import Key, Keys, Mask, as_line, ints
+from hakoiri.keys.order import equal_rows
+from hakoiri.keys.splitmix import random_words
 from hakoiri.puzzles.capabilities import Placements, Reversible
 from hakoiri.puzzles.contract import Expansion, Matching, Puzzle
-from hakoiri.puzzles.errors import ConfigurationError, Hint, PuzzleError
-from hakoiri.puzzles.keys.layout import Key, Keys, Mask, as_line, ints
-from hakoiri.puzzles.keys.order import equal_rows
-from hakoiri.puzzles.keys.splitmix import random_words
 
 #: Texts of a random walk from the start, which show the characters and forms of texts.
 _SAMPLE = 200

@@ -13,15 +13,13 @@ from itertools import pairwise, product
 
 import numpy as np
 
+from hakoiri.compiling import jit
+from hakoiri.errors import ConfigurationError
+from hakoiri.keys.layout import Counts, Field, Fields, Key, Keys, Mask, narrowest
 from hakoiri.puzzles.capabilities import Sized
 from hakoiri.puzzles.contract import OVERFLOW, Expansion, Orbits
-from hakoiri.puzzles.errors import ConfigurationError
-from hakoiri.puzzles.jit import jit
-from hakoiri.puzzles.keys.fields import Field, Fields
-from hakoiri.puzzles.keys.layout import Counts, Key, Keys, Mask, narrowest
 from hakoiri.puzzles.options import Number
-from hakoiri.puzzles.pictures.colours import ink, scale
-from hakoiri.puzzles.pictures.shapes import EDGE, Label, Part, Picture, Rectangle
+from hakoiri.puzzles.pictures import EDGE, Label, Part, Picture, Rectangle, ink, scale
 
 _MOST_DISCS = 20
 _LETTERS = "ABCDEFGHIJKLMNOPQRST"

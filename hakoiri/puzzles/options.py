@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from hakoiri.puzzles.errors import PuzzleError, did_you_mean
+from hakoiri.errors import PuzzleError, did_you_mean
 
 
 @dataclass(frozen=True)

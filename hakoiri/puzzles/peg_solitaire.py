@@ -13,14 +13,13 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from hakoiri.compiling import jit, lowest_bit, popcount
+from hakoiri.errors import ConfigurationError
+from hakoiri.keys.layout import U64, Counts, Field, Fields, Key, Keys, Mask
 from hakoiri.puzzles.capabilities import Reversible
 from hakoiri.puzzles.contract import OVERFLOW, Expansion, Matching
-from hakoiri.puzzles.errors import ConfigurationError
-from hakoiri.puzzles.jit import jit, lowest_bit, popcount
-from hakoiri.puzzles.keys.fields import Field, Fields
-from hakoiri.puzzles.keys.layout import U64, Counts, Key, Keys, Mask
 from hakoiri.puzzles.options import Choice
-from hakoiri.puzzles.pictures.shapes import BED, EDGE, GROUND, Circle, Part, Picture, Rectangle
+from hakoiri.puzzles.pictures import BED, EDGE, GROUND, Circle, Part, Picture, Rectangle
 
 _Cell = tuple[int, int]
 #: A peg's cell, the cell that it jumps over, and the cell where it lands.

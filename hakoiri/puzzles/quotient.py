@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 
+from hakoiri.keys.layout import Configuration, Key, Keys, Mask, ints
+from hakoiri.keys.order import equal_rows
 from hakoiri.puzzles.capabilities import Quotient
 from hakoiri.puzzles.contract import Expansion, Puzzle
-from hakoiri.puzzles.keys.layout import Configuration, Key, Keys, Mask, ints
-from hakoiri.puzzles.keys.order import equal_rows
-from hakoiri.puzzles.pictures.shapes import Picture
+from hakoiri.puzzles.pictures import Picture
 
 
 class MergedMirrors(Quotient):

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from hakoiri.puzzles.errors import Hint, PuzzleError, did_you_mean
+from hakoiri.errors import Hint, PuzzleError, did_you_mean
 from hakoiri.puzzles.user.files import is_own, known, load
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 PUZZLES: dict[str, tuple[str, str]] = {
     "burnt-pancakes": ("hakoiri.puzzles.permutation.pancakes", "BurntPancakes"),
     "cube2": ("hakoiri.puzzles.twisty.cube2", "Cube2"),
-    "gap": ("hakoiri.puzzles.solitaires.gap", "Gap"),
+    "gap": ("hakoiri.puzzles.solitaires.solitaire", "Gap"),
     "hanoi": ("hakoiri.puzzles.hanoi", "Hanoi"),
     "klotski": ("hakoiri.puzzles.sliding_blocks.klotski", "Klotski"),
     "magic-star": ("hakoiri.puzzles.stars.magic_star", "MagicStar"),
@@ -25,7 +25,7 @@ PUZZLES: dict[str, tuple[str, str]] = {
     "peg-solitaire": ("hakoiri.puzzles.peg_solitaire", "PegSolitaire"),
     "pyraminx": ("hakoiri.puzzles.twisty.pyraminx", "Pyraminx"),
     "sliding": ("hakoiri.puzzles.sliding_blocks.sliding", "Sliding"),
-    "superpuzz": ("hakoiri.puzzles.solitaires.superpuzz", "Superpuzz"),
+    "superpuzz": ("hakoiri.puzzles.solitaires.solitaire", "Superpuzz"),
     "tiles": ("hakoiri.puzzles.permutation.tiles", "Tiles"),
     "topspin": ("hakoiri.puzzles.permutation.topspin", "TopSpin"),
 }

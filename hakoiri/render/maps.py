@@ -6,15 +6,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hakoiri.export.maps import ENDING, write_map
-from hakoiri.maps import Map
-from hakoiri.opened import OpenRun
-from hakoiri.puzzles.errors import counted
-from hakoiri.render.html import page, script
-from hakoiri.render.pictures.files import check_ending
-from hakoiri.render.pictures.svg import text
+from hakoiri.errors import counted
+from hakoiri.export.graphs import ENDING, write_map
+from hakoiri.render.films import check_ending, page, script
+from hakoiri.render.images import text
 from hakoiri.render.plots import PLOTS, drawn_into
 from hakoiri.rows.answers import map_row
+from hakoiri.run.opened import Map, OpenRun
 from hakoiri.storage.engine.files import write_file
 
 MAPS = (*PLOTS, ".html", f".{ENDING}")
@@ -133,7 +131,7 @@ draw(false);
 
 
 def save_map(run: OpenRun, found: Map, target: Path) -> None:
-    """Write a map as .png, .svg, .pdf, .html (self-contained) or .hakomap (`hakoiri.export.maps`)."""
+    """Write a map as .png, .svg, .pdf, .html (self-contained) or .hakomap (`hakoiri.export.graphs`)."""
     check_ending(target, MAPS)
     if target.suffix == f".{ENDING}":
         write_map(run, found, target)

@@ -14,18 +14,16 @@ import numpy as np
 
 from hakoiri.coordinator.errors import RunError, UnanswerableError
 from hakoiri.coordinator.session.session import Control, Observer, SilentObserver
+from hakoiri.errors import Hint
 from hakoiri.export.files import export_run
-from hakoiri.opened import OpenRun
-from hakoiri.puzzles.errors import Hint
-from hakoiri.puzzles.keys.layout import Key, ints
-from hakoiri.puzzles.keys.order import lower_bounds
+from hakoiri.keys.layout import Key, ints
+from hakoiri.keys.order import lower_bounds
 from hakoiri.render import print_sheet
-from hakoiri.render.html import page, script
-from hakoiri.render.pictures.sheet import titled
-from hakoiri.render.pictures.svg import text
+from hakoiri.render.films import page, script
+from hakoiri.render.images import text, titled
 from hakoiri.rows.answers import statistics_row
-from hakoiri.rows.pictures import moves_row
-from hakoiri.rows.positions import SMALL, PositionTable, table_of
+from hakoiri.rows.positions import SMALL, PositionTable, moves_row, table_of
+from hakoiri.run.opened import OpenRun
 from hakoiri.storage.engine.files import replaced
 from hakoiri.storage.ledger.manifest import Progress
 

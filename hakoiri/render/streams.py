@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout, suppress
 from typing import Any, TextIO
 
-from hakoiri.puzzles.errors import visible
+from hakoiri.errors import visible
 
 #: Characters of drawings, and their replacements on a stream that lacks them.
 _DRAWN = "─│┌┐└┘├┤┬┴┼█▀▒●○×·…—–"  # noqa: RUF001

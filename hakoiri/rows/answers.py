@@ -5,18 +5,16 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from hakoiri.coordinator.runs.summary import layer_row
-from hakoiri.puzzles.keys.layout import ints, key_at
-from hakoiri.storage.results.census import read_profile
+from hakoiri.keys.layout import ints, key_at
+from hakoiri.storage.results import read_profile
 
 if TYPE_CHECKING:
     from hakoiri.coordinator.graphs.strong import StrongComponents
-    from hakoiri.goals import Hardest
-    from hakoiri.maps import Map
-    from hakoiri.opened import OpenRun
-    from hakoiri.paths import ShortestPath, ShortestPaths
     from hakoiri.puzzles.contract import Puzzle
+    from hakoiri.run.opened import Hardest, Map, OpenRun
+    from hakoiri.run.paths import ShortestPath, ShortestPaths
     from hakoiri.storage.ledger.manifest import ComponentRecord
-    from hakoiri.storage.results.census import Diameter
+    from hakoiri.storage.results import Diameter
 
 
 def map_row(run: "OpenRun", found: "Map") -> dict[str, Any]:

@@ -1,14 +1,20 @@
-"""The puzzles, and single configurations, as plain values."""
+"""The puzzles, and single configurations, as plain values.
+
+Probes (`coordinator.layers.job`) as plain values, with what a run would need.
+"""
 
 import inspect
+import shutil
+from pathlib import Path
 from typing import Any
 
-from hakoiri.puzzles.capabilities import Dealt, Family, Placements, Sized
+from hakoiri.coordinator.layers.job import probe, probe_whole
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.keys.layout import key_at
+from hakoiri.puzzles.capabilities import Dealt, Family, Placements, Scored, Sized
+from hakoiri.puzzles.classics import CLASSICS
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.families.classics import CLASSICS
-from hakoiri.puzzles.keys.layout import key_at
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec, puzzle_class
-from hakoiri.puzzles.scored import Scored
 
 
 def puzzle_rows() -> list[dict[str, Any]]:
@@ -94,3 +100,32 @@ def _description(kind: type[Puzzle]) -> str:
     # The class of a user puzzle may have no docstring, and must not inherit that of its base.
     text = inspect.cleandoc(kind.__doc__ or "").replace("`", "")
     return "\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
+
+
+#: A run that takes longer is not ended by most.
+_MOST_SECONDS = 7 * 86_400
+
+
+def probe_row(puzzle: Puzzle, resources: Resources, data: Path, whole: bool = False) -> dict[str, Any]:
+    """Return the figures of a probe (`coordinator.layers.job`), and what a run with runs in `data` would need.
+
+    `fits` is false if the disk is too small or a week too short, ``None`` if the size of the space is unknown.
+    """
+    found = probe_whole(puzzle) if whole else probe(puzzle)
+    there = next(folder for folder in (data.absolute(), *data.absolute().parents) if folder.exists())
+    disk, free, seconds = found.stored_bytes, shutil.disk_usage(there).free, found.seconds
+    return {
+        "puzzle": puzzle.name,
+        "start": puzzle.start_text(),
+        "configurations": found.configurations,
+        "exhausted": found.exhausted,
+        "depth": found.depth,
+        "goal": puzzle.goal_text() if puzzle.has_goal else None,
+        "goal_depth": found.goal_depth,
+        "expected": found.expected,
+        "memory": resources.budget().memory,
+        "disk": disk,
+        "free": free,
+        "seconds": seconds,
+        "fits": None if disk is None or seconds is None else disk < free and seconds < _MOST_SECONDS,
+    }

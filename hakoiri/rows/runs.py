@@ -1,5 +1,9 @@
-"""The status of runs as plain values. Imports neither numpy nor numba."""
+"""The status of runs as plain values. Imports neither numpy nor numba.
 
+The live hosts and workers as plain values.
+"""
+
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -7,6 +11,10 @@ from hakoiri.coordinator.runs.summary import identity, standing
 from hakoiri.coordinator.session.work_log import expander_rows
 from hakoiri.hints import worded
 from hakoiri.storage.ledger.lock import describe_holder
+
+if TYPE_CHECKING:
+    from hakoiri.coordinator.runs.catalogue import RunStatus
+    from hakoiri.coordinator.session.check import Report
 
 #: Fields that a list shows in other columns.
 _NOT_DETAILS = {"run", "puzzle", "parameters", "kind", "start", "listed", "created"}
@@ -16,10 +24,6 @@ _PINS = ("_version", "_digest")
 KEPT_BYTES = ("stored", "spilled", "sent", "received")
 #: Letters of a value: a board of 5 x 8 cells.
 _MOST_SHOWN = 48
-
-if TYPE_CHECKING:
-    from hakoiri.coordinator.runs.catalogue import RunStatus
-    from hakoiri.coordinator.session.check import Report
 
 
 def status_row(found: "RunStatus") -> dict[str, Any]:
@@ -127,3 +131,20 @@ def report_row(report: "Report") -> dict[str, Any]:
     found |= {"seed": report.seed if report.sampled else None}
     faults = [worded(fault, report.hints) for fault in report.faults]
     return found | {"faults": faults, "cause": report.cause}
+
+
+def living_rows(url: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the machines of live workers with their number, and the live hosts that keep runs with their threads.
+
+    Raises `RedisUnavailableError` or `RedisRefusedError` if the Redis at `url` does not answer.
+    """
+    from hakoiri.worker.transport.connection import connect, host_of, living_hosts, living_workers, redis_errors
+
+    connection = connect(url)
+    try:
+        with redis_errors(url):
+            machines = Counter(map(host_of, sorted(living_workers(connection))))
+            keepers = [{"host": name, "threads": beat.threads} for name, beat in living_hosts(connection).items()]
+    finally:
+        connection.close()
+    return [{"host": host, "workers": count} for host, count in machines.items()], keepers

@@ -6,7 +6,7 @@
 ``holder``     the lock of the driving process
 ``queued``     exists while a coordinator is to drive the run to its end
 ``spill/``     exists while a long layer is made (`storage.layers.spill`)
-``scratch-*/`` exist while a question needs a search of its own (`storage.layers.scratch`)
+``scratch-*/`` exist while a question needs a search of its own (`storage.layers.store`)
 
 The data directory also holds ``.served``, which a coordinator keeps locked while it serves the directory. A coordinator
 that drives runs by threads also locks ``.served-by-threads``. The process that answers a long question locks one of the

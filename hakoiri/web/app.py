@@ -17,14 +17,13 @@ from starlette.staticfiles import StaticFiles
 
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.web.asking import BuiltPuzzles
-from hakoiri.web.guard import Guard
-from hakoiri.web.metrics import Metrics
-from hakoiri.web.passes import Passes
+from hakoiri.web.guard import Guard, Passes
 from hakoiri.web.problems import handlers
-from hakoiri.web.routes import answers, boards, events, exports, positions, probes, puzzles, questions, runs, server
+from hakoiri.web.routes import answers, puzzles, runs, server
+from hakoiri.web.routes.runs import Streams
+from hakoiri.web.routes.server import Metrics
 from hakoiri.web.runs.opened import OpenRuns
 from hakoiri.web.runs.questions import Questions
-from hakoiri.web.runs.streams import Streams
 from hakoiri.web.settings import SERVER, Settings
 from hakoiri.worker.machine import available_memory
 
@@ -33,7 +32,10 @@ _LOOK_SECONDS = 0.5
 #: Tables of puzzles for single boards take one part in this many of the memory.
 _BOARDS_PART = 4
 #: The first is requested most, and matched first.
-_ROUTES = (positions, puzzles, runs, answers, exports, questions, events, boards, probes, server)
+_ROUTERS = (
+    puzzles.positions, puzzles.router, runs.router, answers.router, answers.questions, runs.events_router,
+    puzzles.boards, puzzles.probes, server.router,
+)  # fmt: skip
 
 
 def create() -> FastAPI:
@@ -84,7 +86,7 @@ def make_app(settings: Settings) -> FastAPI:
     app.state.built = BuiltPuzzles(memory // (_BOARDS_PART * settings.processes))
     app.state.runs = OpenRuns(settings.data, Resources(memory=settings.memory), settings.redis)
     app.state.metrics = Metrics(app.state.runs, app.state.streams)
-    for module in _ROUTES:
-        app.include_router(module.router)
+    for router in _ROUTERS:
+        app.include_router(router)
     app.mount("/", StaticFiles(directory=_STATIC, html=True, check_dir=False), "page")
     return app

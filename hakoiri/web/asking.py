@@ -27,14 +27,13 @@ from starlette.responses import (
 
 from hakoiri.api import Run
 from hakoiri.coordinator.errors import UnanswerableError
-from hakoiri.coordinator.runs.belonging import Derived
+from hakoiri.coordinator.runs.create import Derived
 from hakoiri.coordinator.session.resources import Resources
+from hakoiri.errors import Hint, PuzzleError, RunHeldError
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import Hint, PuzzleError
 from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
 from hakoiri.puzzles.user.files import is_own
 from hakoiri.rows.runs import status_row
-from hakoiri.storage.errors import RunHeldError
 from hakoiri.storage.ledger.manifest import State
 from hakoiri.storage.names import DATA_FILE
 from hakoiri.web.problems import Unbegun, Unchanged

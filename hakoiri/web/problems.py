@@ -10,11 +10,18 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from hakoiri.coordinator.errors import MismatchError, OverBudgetError, UnanswerableError, UnknownRunError
+from hakoiri.errors import (
+    DiskFullError,
+    GoneError,
+    HakoiriError,
+    Hint,
+    PuzzleError,
+    RunHeldError,
+    StorageError,
+    WorkerError,
+)
 from hakoiri.hints import in_command_line
-from hakoiri.puzzles.errors import HakoiriError, Hint, PuzzleError
-from hakoiri.storage.errors import DiskFullError, GoneError, RunHeldError, StorageError
 from hakoiri.web.runs.questions import BusyError
-from hakoiri.worker.errors import WorkerError
 
 #: The status of an error is that of the first match; all others are requests that do not fit the run's state.
 _STATUS: tuple[tuple[type[Exception], HTTPStatus], ...] = (

@@ -1,5 +1,11 @@
-"""A server with its processes: those that answer, and the coordinator that drives queued runs beside them."""
+"""A server with its processes, and HTTP of uvicorn with limits.
 
+A connection is a stranger's until a request on it has passed the guard (`KNOWN`). Strangers have a share of the
+connections: if it is full, the oldest stranger makes room for the next. So no number of strangers keeps out a client
+with the token.
+"""
+
+import asyncio
 import os
 import resource
 import socket
@@ -9,13 +15,147 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from typing import Any
+from http import HTTPStatus
+from typing import Any, ClassVar
 
+import httptools
 import uvicorn
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-from hakoiri.web.connection import Connection
 from hakoiri.web.settings import SERVER, Settings
-from hakoiri.worker.parent import end
+from hakoiri.worker.machine import end
+
+#: The key in the scope of a request for the function to call when it has passed the guard.
+KNOWN = "hakoiri.known"
+_HEADER_SECONDS = 10.0
+#: The most bytes of the request line and all headers of a request together, its trailers included.
+_MOST_HEAD = 65_536
+#: The bytes fed to the parser at a time, between two checks of the limits.
+_PIECE = 8_192
+#: The most requests of one connection that wait until the one before is answered.
+_MOST_WAITING = 32
+#: The most connections of strangers per process.
+_MOST_STRANGERS = 250
+_TOO_LARGE = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
+_BOUNDS = f"a request has {_MOST_HEAD:,} bytes of headers at most, and {_MOST_WAITING} wait on a connection"
+#: The bytes around the name and the value of a header: colon, space, line end.
+_AROUND = 4
+
+
+class Connection(HttpToolsProtocol):
+    """A connection of one client; uvicorn closes it when no further request comes."""
+
+    _strangers: ClassVar[dict["Connection", None]] = {}
+
+    _deadline: asyncio.TimerHandle | None = None
+    #: The request being answered, or the last one answered.
+    _answered: RequestResponseCycle | None = None
+    #: The parsed bytes of the head of this request, and the most bytes that the parser still keeps.
+    _head, _unparsed = 0, 0
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._begin()
+        if len(self._strangers) >= _MOST_STRANGERS:
+            oldest = next(iter(self._strangers))
+            del self._strangers[oldest]
+            oldest.transport.abort()
+        self._strangers[self] = None
+
+    def data_received(self, data: bytes) -> None:
+        """Receive a part of a request, or of several."""
+        if self._deadline is None and (self.cycle is None or self.cycle.response_complete):
+            self._begin()
+        for begin in range(0, len(data), _PIECE):
+            if self.transport.is_closing():
+                return
+            piece = data[begin : begin + _PIECE]
+            self._unparsed += len(piece)
+            super().data_received(piece)
+            if self._head + self._unparsed > _MOST_HEAD + _PIECE:
+                self._say(_TOO_LARGE, _BOUNDS)
+
+    def send_400_response(self, msg: str) -> None:
+        self._say(HTTPStatus.BAD_REQUEST, msg)
+
+    def on_message_begin(self) -> None:
+        """Begin to count; the guard reports its consent through the scope."""
+        self._head = 0
+        super().on_message_begin()
+        self.scope[KNOWN] = self._become_known  # type: ignore[literal-required]
+
+    def on_url(self, url: bytes) -> None:
+        self._count(len(url))
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Count a header; a trailer, which comes after the body, is left out."""
+        self._count(len(name) + len(value or b"") + _AROUND)
+        if self.cycle is None or self.cycle.scope is not self.scope:
+            super().on_header(name, value or b"")
+
+    def on_headers_complete(self) -> None:
+        self._end()
+        self._require(len(self.pipeline) < _MOST_WAITING)
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self._unparsed = 0
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._unparsed = 0
+        super().on_message_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._end()
+        self._strangers.pop(self, None)
+        self._drop()
+        super().connection_lost(exc)
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._answered = cycle
+        super()._start_asgi_task(cycle, app)
+
+    def _drop(self) -> None:
+        """Stop all further writing: uvicorn itself stops only the last request, whichever is being answered."""
+        waiting = [cycle for cycle, _ in self.pipeline]
+        for cycle in [*waiting, *([] if self._answered is None else [self._answered])]:
+            cycle.disconnected = True
+            cycle.message_event.set()
+        self.pipeline.clear()
+
+    def _count(self, more: int) -> None:
+        self._head, self._unparsed = self._head + more, 0
+        self._require(self._head <= _MOST_HEAD)
+
+    def _require(self, within: bool) -> None:
+        """Refuse a request beyond the limits, and end the parser's work."""
+        if not within:
+            self._say(_TOO_LARGE, _BOUNDS)
+            raise httptools.HttpParserError(_BOUNDS)
+
+    def _say(self, status: HTTPStatus, text: str) -> None:
+        """Respond in place of the application, unless it is responding, and close."""
+        if self.transport.is_closing():
+            return
+        if self._answered is None or self._answered.response_complete:
+            headers = f"content-type: text/plain; charset=utf-8\r\ncontent-length: {len(text)}\r\nconnection: close"
+            self.transport.write(STATUS_LINE[status] + f"{headers}\r\n\r\n{text}".encode())
+        self._drop()
+        self.transport.close()
+
+    def _become_known(self) -> None:
+        self._strangers.pop(self, None)
+
+    def _begin(self) -> None:
+        self._deadline = self.loop.call_later(_HEADER_SECONDS, self.transport.close)
+
+    def _end(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+        self._deadline = None
+
 
 _APPLICATION = "hakoiri.web.app:create"
 #: The pause before a coordinator that died is started again, at first and at most.

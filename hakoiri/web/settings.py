@@ -6,9 +6,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Self
 
-from hakoiri.admission import admitted
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.user.files import configured_files, files_variable
+from hakoiri.reading import admitted
 
 #: The environment variables of a serving process. The token has a separate one, which a user may set, too.
 SETTINGS, TOKEN = "HAKOIRI_WEB", "HAKOIRI_TOKEN"

@@ -6,7 +6,7 @@ numpy's, or one of these:
 
     int        integers of any size
     keys       configurations of the puzzle
-    batch      any keys of its layout; ``sorted``, increasing ones; ``pairs``, pairs of them (`worker.graphs.forests`)
+    batch      any keys of its layout; ``sorted``, increasing ones; ``pairs``, pairs of them (`worker.census.forests`)
     cuts       increasing keys, between which there are so many ranges
     offsets    those of a graph of V vertices and E edges
     any        checked by the task itself
@@ -22,12 +22,12 @@ from typing import Literal
 
 import numpy as np
 
+from hakoiri.keys.order import is_increasing
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.keys.order import is_increasing
 from hakoiri.puzzles.nakuron.board import MOST_SIZE
-from hakoiri.worker.graphs.forests import PAIR_LAYOUTS
+from hakoiri.worker.census.forests import PAIR_LAYOUTS
 from hakoiri.worker.graphs.lanes import LANES
-from hakoiri.worker.plain import Array
+from hakoiri.worker.transport.payload import Array
 
 #: What the letters stand for.
 Sizes = dict[str, int]
@@ -38,7 +38,7 @@ _PARTS: tuple[Part, ...] = ("shared", "chunk", "result")
 _FORM = re.compile(r"(\w+)(?:\[([\w,]+)\])?(?:([<!~@=^])(\w+))?")
 _BATCHES = ("keys", "batch", "sorted", "cuts", "pairs")
 _GRAPH, _GROUND = "offsets i4[E]<V", "u8[4,256,4] u8[4,256,4] u8[4,3,D,4] u8[1]<9"
-#: Task, and mover of a scored puzzle (`puzzles.scored.Scored`) -> what chunks share; what each has; what it gives.
+#: Task, and mover of a scored puzzle (`puzzles.capabilities.Scored`) -> what chunks share; each has; each gives.
 FORMS: Mapping[str, str] = {
     "before": "cuts[R] u8[W]; keys[K]; keys[F] i8[R]^F",
     "derive": "; keys[K]; batch[F] i8[K]=F i8[U]<K",

@@ -8,9 +8,9 @@ from multiprocessing import get_context
 from rich.console import Console
 from rich.progress import track
 
-from hakoiri.puzzles.jit import is_compiled
+from hakoiri.compiling import is_compiled
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
-from hakoiri.worker.parent import end_with
+from hakoiri.worker.machine import end_with
 from hakoiri.worker.warm import load_all_kernels
 
 _BOARD = "AABB/AACC/DE../FGHH/FGII"

@@ -1,10 +1,14 @@
-"""The cores and the memory that this process may use: those of the machine, as far as its control groups allow.
+"""The cores and memory that this process may use, and its end with the process that started it.
 
 Files of control groups: https://docs.kernel.org/admin-guide/cgroup-v2.html (`cpu.max`, `memory.max`), and of the first
 version https://docs.kernel.org/admin-guide/cgroup-v1/memory.html, where each controller has a tree of its own.
 """
 
+import ctypes
 import os
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -85,3 +89,28 @@ def pin(process: int, core: int) -> None:
     if hasattr(os, "sched_setaffinity"):
         with suppress(ProcessLookupError):
             os.sched_setaffinity(process, {core})
+
+
+#: The option of prctl(2) that makes the kernel send a signal to a process when its parent ends.
+_PR_SET_PDEATHSIG = 1
+# Loaded before any fork: between fork and exec only a system call is safe, not an import.
+_prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
+
+
+def end_with(parent: int) -> None:
+    """Make the kernel kill this process when its parent, process `parent`, ends; on Linux only."""
+    if _prctl is None:
+        return
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)  # The parent has ended already.
+
+
+def end(process: "subprocess.Popen[bytes]", seconds: float, number: int = signal.SIGTERM) -> None:
+    """Ask a child to end by a signal, and wait; kill it after so many seconds."""
+    process.send_signal(number)
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

@@ -1,4 +1,4 @@
-"""One worker process, ``python -m hakoiri.worker.main``, started by `worker.transport.supervisor`.
+"""One worker process, ``python -m hakoiri.worker.main``, started by `worker.supervisor`.
 
 Its environment holds all its settings: HAKOIRI_REDIS the Redis URL; for a host that keeps ranges, HAKOIRI_STORE the
 directory, HAKOIRI_THREADS the number of threads, HAKOIRI_DATA_REDIS the URL of its data Redis, if any. The worker runs
@@ -20,11 +20,13 @@ from pathlib import Path
 import redis
 from rq.worker import DequeueStrategy, WorkerStatus
 
-from hakoiri.puzzles.errors import HakoiriError, visible
+from hakoiri.errors import HakoiriError, RedisRefusedError, RedisUnavailableError, visible
 from hakoiri.puzzles.user.files import configured_files, load_file
-from hakoiri.worker.errors import RedisRefusedError, RedisUnavailableError
 from hakoiri.worker.hosts.host import STORE, THREADS, Host
+from hakoiri.worker.rq_worker import TaskWorker
+from hakoiri.worker.supervisor import OUT_OF_TIME, UNTIL
 from hakoiri.worker.transport.connection import (
+    HOSTS,
     connect,
     forget_draining,
     is_away,
@@ -33,10 +35,7 @@ from hakoiri.worker.transport.connection import (
     start_heartbeat,
     worker_name,
 )
-from hakoiri.worker.transport.data_redis_pool import DATA_REDIS, OwnDataRedis
-from hakoiri.worker.transport.names import HOSTS
-from hakoiri.worker.transport.rq_worker import TaskWorker
-from hakoiri.worker.transport.supervisor import OUT_OF_TIME, UNTIL
+from hakoiri.worker.transport.data_redis import DATA_REDIS, OwnDataRedis
 
 _RETRY_SECONDS = 0.2
 #: Redis may be back later, or accept the password again.

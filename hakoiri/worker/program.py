@@ -26,8 +26,8 @@ from typing import Any
 
 import numpy as np
 
+from hakoiri.fingerprint import digest_of
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.fingerprint import digest_of
 from hakoiri.puzzles.user.files import is_own_module
 
 #: A digest for each part of the code, by the part's name.
@@ -36,7 +36,7 @@ Digests = Mapping[str, str]
 _ROOTS = ("hakoiri.worker.tasks", "hakoiri.worker.transport.payload")
 #: The parts of Hakoiri, by prefixes of module names; all other modules belong to the puzzle.
 _PARTS = {
-    "coding": ("hakoiri.storage.", "hakoiri.worker.transport.", "hakoiri.puzzles.keys."),
+    "coding": ("hakoiri.storage.", "hakoiri.worker.transport.", "hakoiri.keys."),
     "tasks": ("hakoiri.worker.",),
 }
 _PUZZLE, _PYTHON = "puzzle", "Python"

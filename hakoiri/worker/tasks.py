@@ -10,31 +10,26 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from hakoiri.puzzles.capabilities import Dealt, Family, Placements, Reversible
+from hakoiri.errors import TaskError
+from hakoiri.keys.order import members, sort_keys
+from hakoiri.puzzles.capabilities import Dealt, Family, Placements, Reversible, Scored
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.keys.order import members, sort_keys
-from hakoiri.puzzles.scored import Scored
-from hakoiri.storage.layers.digest import lanes_of
+from hakoiri.storage.layers.blocks import lanes_of
 from hakoiri.worker.arguments import Sizes, wrong_array
-from hakoiri.worker.deals import hunting, solving, starts
-from hakoiri.worker.errors import TaskError
-from hakoiri.worker.exchange.pool import guarded
-from hakoiri.worker.graphs import designing, family
-from hakoiri.worker.graphs.closed import component_distances
-from hakoiri.worker.graphs.forests import balance, fold
+from hakoiri.worker.census.forests import balance, fold
 from hakoiri.worker.graphs.lanes import look_from, narrowed, pairs_at
-from hakoiri.worker.graphs.searches import Graph, eccentricities_of
+from hakoiri.worker.graphs.searches import Graph, component_distances, eccentricities_of
 from hakoiri.worker.graphs.strong import all_diameters, bounded_diameter
-from hakoiri.worker.layers.bloom import may_hold
-from hakoiri.worker.layers.deriving import derive
-from hakoiri.worker.layers.kernels import simple_edges
+from hakoiri.worker.layers.closed_set import may_hold
+from hakoiri.worker.layers.kernels import derive, simple_edges
 from hakoiri.worker.layers.partition import scatter, table_of
 from hakoiri.worker.layers.ranges import expand_chunk
-from hakoiri.worker.nakuron import tilting
-from hakoiri.worker.plain import Array, Arrays, packed, unpacked
-from hakoiri.worker.plays import moving
+from hakoiri.worker.plays import moving, tilting
+from hakoiri.worker.pool import guarded
 from hakoiri.worker.solitaires import hunting as hunting_cards
 from hakoiri.worker.solitaires import solving as solving_cards
+from hakoiri.worker.studies import deals, designing, family
+from hakoiri.worker.transport.payload import Array, Arrays, packed, unpacked
 
 Task = Callable[[Puzzle, Arrays, Arrays], Arrays]
 _Made = TypeVar("_Made")
@@ -83,7 +78,7 @@ def neighbours(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
 
 
 def forest(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[keys] -> [pairs that connect keys as their moves do (`worker.graphs.forests`); number of moves, the balance]."""
+    """[keys] -> [pairs that connect keys as their moves do (`worker.census.forests`); number of moves, the balance]."""
     (keys,) = chunk
     targets, counts = simple_edges(keys, *puzzle.expand(keys))
     figures = np.array([len(targets), balance(keys, targets, counts)], dtype=np.uint64)
@@ -123,36 +118,36 @@ def pairs(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
 
 
 def solve_deal(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[a start, search options] -> the `SolveResult` (`worker.deals.solving.request`)."""
+    """[a start, search options] -> the `SolveResult` (`worker.studies.deals.request`)."""
     if not isinstance(puzzle, Dealt):
         raise TaskError(f"{puzzle.name} has no deals to solve")
-    return packed(SOLVERS[puzzle.solver].solve(*solving.read_request(puzzle, chunk)))
+    return packed(SOLVERS[puzzle.solver].solve(*deals.read_request(puzzle, chunk)))
 
 
 def hunt(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[`Leg`] -> the `WalkResult` (`worker.deals.hunting`)."""
+    """[`Leg`] -> the `WalkResult` (`worker.studies.deals`)."""
     if not isinstance(puzzle, Dealt):
         raise TaskError(f"{puzzle.name} does not support hunts")
-    return packed(_WALKERS[puzzle.walker].walk(puzzle, unpacked(chunk, hunting.Leg)))
+    return packed(_WALKERS[puzzle.walker].walk(puzzle, unpacked(chunk, deals.Leg)))
 
 
 def member(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[`MemberRequest`] -> the `MemberRow` (`worker.graphs.family`)."""
+    """[`MemberRequest`] -> the `MemberRow` (`worker.studies.family`)."""
     if not isinstance(puzzle, Family):
         raise TaskError(f"{puzzle.name} is not a family of boards")
     return packed(family.plain(family.measure(puzzle, unpacked(chunk, family.MemberRequest))))
 
 
 def design(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[`DesignRequest`] -> the boards found (`worker.graphs.designing`)."""
+    """[`DesignRequest`] -> the boards found (`worker.studies.designing`)."""
     if not isinstance(puzzle, Family):
         raise TaskError(f"{puzzle.name} is not a family of boards")
     return packed(designing.design(puzzle, unpacked(chunk, designing.DesignRequest)))
 
 
 def start(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[`StartRequest`] -> the `StartFigures` (`worker.deals.starts`)."""
-    return packed(starts.measure(puzzle, unpacked(chunk, starts.StartRequest)))
+    """[`StartRequest`] -> the `StartFigures` (`worker.studies.deals`)."""
+    return packed(deals.measure(puzzle, unpacked(chunk, deals.StartRequest)))
 
 
 def subtrees(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
@@ -191,9 +186,9 @@ def _mover(puzzle: Puzzle) -> Any:
 
 
 #: The values of `puzzles.capabilities.Dealt.solver`, `.walker` and `Scored.mover`.
-SOLVERS = {"layers": solving, "cards": solving_cards}
+SOLVERS = {"layers": deals, "cards": solving_cards}
 _MOVERS = {"keys": moving, "planes": tilting}
-_WALKERS = {"deals": hunting, "cards": hunting_cards}
+_WALKERS = {"deals": deals, "cards": hunting_cards}
 
 TASKS: dict[str, Task] = {
     "before": filter_before,

@@ -4,33 +4,35 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hakoiri.puzzles.capabilities import Dealt, Family, Placements, Reversible
-from hakoiri.puzzles.conformance.checks import check_expansion
+from hakoiri.keys.layout import Keys, layout_of
+from hakoiri.keys.order import KeyIndex, is_increasing, lower_bounds, mask_between, merge_sorted
+from hakoiri.puzzles.capabilities import Dealt, Family, Placements, Reversible, Scored
+from hakoiri.puzzles.conformance.pool import check_expansion
 from hakoiri.puzzles.contract import Expansion, Puzzle
-from hakoiri.puzzles.keys.key_index import KeyIndex
-from hakoiri.puzzles.keys.layout import Keys, layout_of
-from hakoiri.puzzles.keys.order import is_increasing, lower_bounds, mask_between, merge_sorted
-from hakoiri.puzzles.scored import Scored
-from hakoiri.storage.layers.blocks import code_bits, code_keys, decode, set_bits
-from hakoiri.storage.layers.digest import lanes_of
-from hakoiri.worker.deals.hunting import Leg
-from hakoiri.worker.deals.solving import MOST_POSITIONS, request
+from hakoiri.storage.layers.blocks import code_bits, code_keys, decode, lanes_of, set_bits
+from hakoiri.worker.census.forests import Forest, add_to_roots, balance, fold, pairs_of
 from hakoiri.worker.graphs.bounds import widest
-from hakoiri.worker.graphs.claims import keeps_edges, one_way_edge
-from hakoiri.worker.graphs.components import inner_graph, label_components
-from hakoiri.worker.graphs.forests import Forest, add_to_roots, balance, fold, pairs_of
 from hakoiri.worker.graphs.lanes import bound_each
 from hakoiri.worker.graphs.layout import choose_pivots, pivot_places, refined, stress
-from hakoiri.worker.graphs.searches import Graph, all_eccentricities, cheapest_paths, distances_from, farthest_pairs
+from hakoiri.worker.graphs.searches import (
+    Graph,
+    all_eccentricities,
+    cheapest_paths,
+    distances_from,
+    farthest_pairs,
+    inner_graph,
+    keeps_edges,
+    label_components,
+    one_way_edge,
+)
 from hakoiri.worker.graphs.strong import DirectedBounds, all_diameters, condensation, strong_labels, transposed
-from hakoiri.worker.layers.bloom import add, empty_filter, may_hold
-from hakoiri.worker.layers.flow import flow_of
-from hakoiri.worker.layers.kernels import fill_of, list_bits, merge, set_within, simple_edges, take_off
+from hakoiri.worker.layers.closed_set import add, empty_filter, may_hold
+from hakoiri.worker.layers.kernels import fill_of, flow_of, list_bits, merge, set_within, simple_edges, take_off
 from hakoiri.worker.layers.partition import partition_by, scatter
-from hakoiri.worker.plain import packed
-from hakoiri.worker.plays.met import SeenBoards
-from hakoiri.worker.plays.moving import games_request
+from hakoiri.worker.plays.moving import SeenBoards, games_request
+from hakoiri.worker.studies.deals import MOST_POSITIONS, Leg, request
 from hakoiri.worker.tasks import do_task
+from hakoiri.worker.transport.payload import packed
 
 #: Loads kernels into this process, or compiles them.
 Loader = Callable[[Puzzle], None]

@@ -11,7 +11,7 @@ import pytest
 from campaigns.tables.entries import read_parts
 from campaigns.tables.figures import axes, cars, drawn
 from hakoiri.api import census
-from hakoiri.puzzles.keys.layout import ints
+from hakoiri.keys.layout import ints
 
 _SIZE = 3
 

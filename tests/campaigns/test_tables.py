@@ -15,7 +15,7 @@ from campaigns.tables.entries import Answer, Claim, Entry, Part, evaluated, read
 from campaigns.tables.picture import points
 from campaigns.tables.results import PAGES, merged, pages, read
 from campaigns.tables.work import carried_out, unexpected
-from hakoiri.coordinator.deals.certificate import verify_file
+from hakoiri.coordinator.runs.certificate import verify_file
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from tests.campaigns.short import in_short

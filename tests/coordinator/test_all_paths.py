@@ -12,10 +12,10 @@ import pytest
 
 from hakoiri.api import Run
 from hakoiri.coordinator.errors import OverBudgetError, UnanswerableError
-from hakoiri.coordinator.layers import between
+from hakoiri.coordinator.layers import paths as between
 from hakoiri.coordinator.session.resources import Resources
-from hakoiri.puzzles.errors import ConfigurationError, Hint
-from hakoiri.puzzles.keys.layout import Key, ints
+from hakoiri.errors import ConfigurationError, Hint
+from hakoiri.keys.layout import Key, ints
 from hakoiri.puzzles.registry import PUZZLES
 from hakoiri.storage.layers.store import RunStore
 from tests.support.plain_search import SlowRules, Successors

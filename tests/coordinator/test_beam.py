@@ -7,14 +7,14 @@ from random import Random
 import numpy as np
 import pytest
 
-from hakoiri.coordinator.executors.opening import open_context
 from hakoiri.coordinator.plays.beam import Beam, Trail, most_width
+from hakoiri.coordinator.runs.opening import open_context
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control
 from hakoiri.puzzles.nakuron.board import Board, parse_board, random_board
 from hakoiri.puzzles.nakuron.puzzle import Nakuron
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.worker.plays.met import SeenBoards
+from hakoiri.worker.plays.moving import SeenBoards
 from tests.support.published import KNOWN, Known
 from tests.support.runs import SILENT
 

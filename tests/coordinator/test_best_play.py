@@ -6,7 +6,7 @@ import pytest
 
 from hakoiri.api import Run, explore
 from hakoiri.coordinator.errors import ContradictionError, UnanswerableError
-from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.errors import PuzzleError
 from tests.support.commands import Hakoiri
 from tests.support.runs import verified
 from tests.support.user_puzzles import changed, written

@@ -14,25 +14,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hakoiri.coordinator.errors import OverBudgetError
-from hakoiri.coordinator.families.boards import StudyBoards
-from hakoiri.coordinator.families.mixes import BoardsPlan, family_of, read_members
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.export.rows import check_ending, write_rows
-from hakoiri.puzzles.errors import Hint, PuzzleError
-from hakoiri.puzzles.families.mixes import Boards, Extent, Form, board_of, configurations_of, in_reading_order
-from hakoiri.puzzles.keys.layout import ints
+from hakoiri.coordinator.studies.boards import BoardsPlan, StudyBoards, family_of, read_members
+from hakoiri.errors import Hint, PuzzleError
+from hakoiri.export.tables import check_ending, write_rows
+from hakoiri.keys.layout import ints
+from hakoiri.puzzles.mixes import Boards, Extent, Form, board_of, configurations_of, in_reading_order
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.sliding_blocks.boards import least_image
 from hakoiri.puzzles.sliding_blocks.sliding import Sliding
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.results.rows import ResultRows
-from hakoiri.worker.graphs import family
+from hakoiri.storage.results import ResultRows
 from hakoiri.worker.graphs.bounds import Aim, Bounds, least_alike, look_here, widest
-from hakoiri.worker.graphs.family import OPEN, Member, MemberRequest, MemberRow, measure, member_of, plain
 from hakoiri.worker.graphs.searches import Graph
-from hakoiri.worker.plain import packed, unpacked
+from hakoiri.worker.studies import family
+from hakoiri.worker.studies.family import OPEN, Member, MemberRequest, MemberRow, measure, member_of, plain
+from hakoiri.worker.transport.payload import packed, unpacked
 from tests.support.refusals import refused
 from tests.support.runs import StoppingAfter, driven, opened, repaired, verified
 

@@ -8,19 +8,18 @@ import numpy as np
 import pytest
 
 from hakoiri.api import Run, open_run
+from hakoiri.coordinator.census.job import CensusVerifier
 from hakoiri.coordinator.errors import ContradictionError
-from hakoiri.coordinator.graphs.verify import CensusVerifier
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.drive import drive
-from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.resources import Resources, Tuning
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.coordinator.session.tuning import Tuning
-from hakoiri.puzzles.errors import PuzzleError
-from hakoiri.puzzles.keys.layout import Key
+from hakoiri.errors import PuzzleError
+from hakoiri.keys.layout import Key
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Progress
-from hakoiri.storage.results.census import read_labels, read_profile, recorded_components, stage_labels, stage_profile
+from hakoiri.storage.results import read_labels, read_profile, recorded_components, stage_labels, stage_profile
 from tests.support import toy
 from tests.support.plain_search import reference_layers
 from tests.support.published import HAKOIRI

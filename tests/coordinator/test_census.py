@@ -20,27 +20,27 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from hakoiri.api import Run
+from hakoiri.coordinator.census import census
+from hakoiri.coordinator.census.census import check_wanted, wanted_of
+from hakoiri.coordinator.census.joining import HomeJoining
 from hakoiri.coordinator.errors import ContradictionError, OverBudgetError, UnanswerableError
-from hakoiri.coordinator.graphs import census, distances
-from hakoiri.coordinator.graphs.census import check_wanted, wanted_of
+from hakoiri.coordinator.graphs import distances
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.runs.verify import verify_directory
-from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.resources import Resources, Tuning
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.coordinator.session.tuning import Tuning
-from hakoiri.coordinator.spaces.joining import HomeJoining
-from hakoiri.puzzles.errors import Hint, PuzzleError
-from hakoiri.puzzles.keys.layout import LAYOUTS, U32, Keys, Layout, ints
-from hakoiri.puzzles.keys.order import lower_bounds
+from hakoiri.errors import DamagedError, Hint, PuzzleError
+from hakoiri.keys.layout import LAYOUTS, U32, Keys, Layout, ints
+from hakoiri.keys.order import lower_bounds
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
-from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Progress
 from hakoiri.storage.names import LABELS, META, NUMBERS_KEY, PARTIAL_KEY, SPILL_FOLDER, number_key
-from hakoiri.storage.results.census import Diameter, read_component, read_pairs, stage_component
-from hakoiri.worker.exchange.exchange import Exchange
-from hakoiri.worker.graphs.forests import (
+from hakoiri.storage.results import Diameter, read_component, read_pairs, stage_component
+from hakoiri.worker.census import joining
+from hakoiri.worker.census import slabs as listing
+from hakoiri.worker.census.forests import (
     PAIR_LAYOUTS,
     Forest,
     balance,
@@ -51,7 +51,7 @@ from hakoiri.worker.graphs.forests import (
     split_pairs,
     unite,
 )
-from hakoiri.worker.spaces import listing, tree_union
+from hakoiri.worker.layers.exchange import Exchange
 from tests.support.refusals import refused
 from tests.support.runs import essence, opened, small_slabs
 from tests.support.toy import Dust, Toy
@@ -127,7 +127,7 @@ def test_passes_find_what_memory_finds(layout: str, keys: str, toy: type[Toy], t
 
 def test_labels_of_no_tree_are_refused(tmp_path: Path) -> None:
     """They come out of a run, and are indices for the kernel that unites trees."""
-    numbers = tree_union.TreeNumbers("given", [2, 3], [0, 65_536])
+    numbers = joining.TreeNumbers("given", [2, 3], [0, 65_536])
     assert numbers.within(1, np.array([65_536, 65_538], dtype=np.uint32)).tolist() == [0, 2]
     assert numbers.among_all(np.array([1, 65_538])).tolist() == [1, 4]
     for wrong in ([65_539], [65_535], [0], [2**32 - 1]):
@@ -140,11 +140,11 @@ def test_labels_of_no_tree_are_refused(tmp_path: Path) -> None:
 
 def test_trees_that_do_not_fit_in_memory_are_united_in_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = list[int]()
-    before_call(monkeypatch, tree_union, "file_array", lambda run, dtype, count: made.append(count))
+    before_call(monkeypatch, joining, "file_array", lambda run, dtype, count: made.append(count))
     in_memory, in_files = (started(tmp_path, "u32", "clumped", "dust") for _ in range(2))
     assert driven(in_memory, _SHORT) == "complete"
     assert not made
-    monkeypatch.setattr(tree_union, "TREE_BYTES", 1 << 20)
+    monkeypatch.setattr(joining, "TREE_BYTES", 1 << 20)
     assert driven(in_files, _SHORT) == "complete"
     assert len(made) == 2
     assert found(in_files) == found(in_memory)

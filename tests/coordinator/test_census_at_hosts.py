@@ -16,28 +16,24 @@ import pytest
 import hakoiri.coordinator.runs.drive as driving
 from hakoiri.api import Run
 from hakoiri.coordinator.errors import ContradictionError, StopRun
-from hakoiri.coordinator.executors.hosts import HostLostError
-from hakoiri.coordinator.executors.opening import open_store
+from hakoiri.coordinator.hosts.hosts import HostLostError
 from hakoiri.coordinator.layers.search import scratch_search
-from hakoiri.coordinator.runs.collect import collect_run
 from hakoiri.coordinator.runs.create import make_run
-from hakoiri.coordinator.runs.drain import drain_run
 from hakoiri.coordinator.runs.drive import drive
+from hakoiri.coordinator.runs.hosted import collect_run, drain_run
+from hakoiri.coordinator.runs.opening import open_store
 from hakoiri.coordinator.runs.verify import verify_directory
-from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.resources import Resources, Tuning
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.coordinator.session.tuning import Tuning
-from hakoiri.puzzles.errors import Hint, PuzzleError
-from hakoiri.puzzles.keys.layout import ints
+from hakoiri.errors import DamagedError, ElsewhereError, Hint, PayloadError, PuzzleError, WorkerError
+from hakoiri.keys.layout import ints
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
-from hakoiri.storage.errors import DamagedError, ElsewhereError
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.names import HOSTS_KEY, LABELS, META, NUMBERS_KEY, PARTIAL_KEY
-from hakoiri.worker.errors import PayloadError, WorkerError
 from hakoiri.worker.hosts import part
 from hakoiri.worker.hosts.requests import HostPassed, HostRequest
-from hakoiri.worker.plain import Array, Arrays, packed, unpacked
-from hakoiri.worker.transport.data_redis_pool import DataRedisPool
+from hakoiri.worker.transport.data_redis import DataRedisPool
+from hakoiri.worker.transport.payload import Array, Arrays, packed, unpacked
 from tests.support.near_hosts import NAMES, Killed, NearHosts, assert_no_host_expects_messages, range_map_of
 from tests.support.runs import Notes, small_slabs
 from tests.support.toy import Dust, Toy

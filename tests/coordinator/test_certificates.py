@@ -8,19 +8,19 @@ from typing import Any
 import pytest
 
 from hakoiri import Run, census, explore
-from hakoiri.coordinator.deals.certificate import (
+from hakoiri.coordinator.errors import UnanswerableError
+from hakoiri.coordinator.runs.certificate import (
     CertificateError,
     LayerDigest,
     read_certificate,
     verify_file,
     write_certificate,
 )
-from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.session.check import Report
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
+from hakoiri.errors import Hint
 from hakoiri.export.files import export_run
-from hakoiri.puzzles.errors import Hint
 from hakoiri.storage.ledger.manifest import Progress
 from tests.support.refusals import refused
 

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from hakoiri.coordinator.errors import ContradictionError, StopRun
-from hakoiri.coordinator.runs import collect
-from hakoiri.coordinator.runs.collect import collect_run
+from hakoiri.coordinator.runs import hosted
+from hakoiri.coordinator.runs.hosted import collect_run
 from hakoiri.coordinator.session.session import Control, SilentObserver
+from hakoiri.errors import WorkerError
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.names import BLOCKS, number_key
-from hakoiri.worker.errors import WorkerError
 from hakoiri.worker.hosts.requests import HostExpanded, HostRequest
-from hakoiri.worker.plain import Array, Arrays, packed, unpacked
+from hakoiri.worker.transport.payload import Array, Arrays, packed, unpacked
 from tests.support.near_hosts import NAMES, NearHosts, driven, resources_of
 from tests.support.runs import Notes, StoppingAfter
 from tests.support.toy_runs import assert_as_expected, new_run
@@ -36,8 +36,8 @@ def test_who_is_stopped_while_a_run_comes_home_brings_the_rest_later(
     directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Stopped between layers and in their midst, each block being committed as it comes."""
-    monkeypatch.setattr(collect, "_AT_ONCE", 1)
-    monkeypatch.setattr(collect, "_STAGED_BYTES", 0)
+    monkeypatch.setattr(hosted, "_AT_ONCE", 1)
+    monkeypatch.setattr(hosted, "_STAGED_BYTES", 0)
     left, halves, keepers = list[int](), 0, True
     while keepers:
         with suppress(StopRun):

@@ -1,6 +1,6 @@
 """The rules of the contest: ranks, points, bonuses and ties."""
 
-from hakoiri.coordinator.plays.contest import Entered, points, ranks, standings
+from hakoiri.coordinator.plays.plan import Entered, points, ranks, standings
 
 
 def test_a_problem_gives_11_points_down_to_1_and_a_bonus() -> None:

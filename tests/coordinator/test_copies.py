@@ -11,25 +11,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hakoiri.coordinator.executors.hosts import HostLostError
-from hakoiri.coordinator.executors.keepers import Keepers
-from hakoiri.coordinator.executors.range_map import NOBODY, RangeMap, copies_of
-from hakoiri.coordinator.runs.collect import collect_run
-from hakoiri.coordinator.runs.drain import drain_run, runs_kept_by
+from hakoiri.coordinator.hosts import layers
+from hakoiri.coordinator.hosts.hosts import HostLostError
+from hakoiri.coordinator.hosts.keepers import Keepers
+from hakoiri.coordinator.hosts.moving import RangeMover
+from hakoiri.coordinator.hosts.range_map import NOBODY, RangeMap, copies_of
+from hakoiri.coordinator.runs.hosted import collect_run, drain_run, runs_kept_by
 from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control
 from hakoiri.coordinator.session.work_log import WorkLog
-from hakoiri.coordinator.steps import hosted
-from hakoiri.coordinator.steps.moving import RangeMover
+from hakoiri.errors import WorkerError
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import State
 from hakoiri.storage.names import DATA_FILE
-from hakoiri.worker.errors import WorkerError
-from hakoiri.worker.exchange.shares import Shares
 from hakoiri.worker.hosts.copies import COPIES_FOLDER, Copies
 from hakoiri.worker.hosts.requests import HostRequest
-from hakoiri.worker.plain import Array
+from hakoiri.worker.layers.partition import Shares
+from hakoiri.worker.transport.payload import Array
 from tests.support.near_hosts import (
     NAMES,
     Killed,
@@ -168,7 +167,7 @@ def test_hosts_that_come_later_share_long_layers(
     copies: int, search: tuple[str, str, str], hosts: NearHosts, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(hosted, "_LEAST_SECONDS", -1.0)
+    monkeypatch.setattr(layers, "_LEAST_SECONDS", -1.0)
     options = options_of(search)
     directory, hosts.copies, hosts.chosen = new_run(tmp_path, options), copies, ["a", "b"][:copies]
     lost = Counter[str]()
@@ -195,7 +194,7 @@ def test_a_host_takes_part_only_when_it_has_its_ranges(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     """The coordinator is killed while a third host is sent its share; then that host is gone, too."""
-    monkeypatch.setattr(hosted, "_LEAST_SECONDS", -1.0)
+    monkeypatch.setattr(layers, "_LEAST_SECONDS", -1.0)
     options = options_of(search)
     directory, resources, hosts.chosen = new_run(tmp_path, options), resources_of(monkeypatch, search[0]), ["a", "b"]
 

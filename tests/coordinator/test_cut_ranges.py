@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hakoiri.coordinator.executors.hosts import HostLostError
-from hakoiri.coordinator.executors.range_map import NOBODY, RangeMap, copies_of
-from hakoiri.coordinator.steps import hosted
+from hakoiri.coordinator.hosts import layers
+from hakoiri.coordinator.hosts.hosts import HostLostError
+from hakoiri.coordinator.hosts.range_map import NOBODY, RangeMap, copies_of
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import State
-from hakoiri.worker.exchange.shares import Shares
 from hakoiri.worker.hosts.copies import Copies
 from hakoiri.worker.hosts.requests import HostRequest
+from hakoiri.worker.layers.partition import Shares
 from tests.support.near_hosts import (
     NAMES,
     Killed,
@@ -42,7 +42,7 @@ SEARCH = ("u64", "spread", "no")
 def hosts(hosts: NearHosts, monkeypatch: pytest.MonkeyPatch) -> NearHosts:
     """Three hosts of two threads, which keep all runs; nearly each range is cut before each layer."""
     always_even(monkeypatch)
-    monkeypatch.setattr(hosted, "_RANGES", 2)
+    monkeypatch.setattr(layers, "_RANGES", 2)
     return hosts
 
 
@@ -140,7 +140,7 @@ def test_a_coordinator_killed_between_the_record_of_a_cut_and_its_end_goes_on(
 def test_hosts_join_a_run_that_one_host_began_with_fewer_ranges_than_there_are_hosts(
     copies: int, search: tuple[str, str, str], hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hosted, "_LEAST_SECONDS", -1.0)
+    monkeypatch.setattr(layers, "_LEAST_SECONDS", -1.0)
     options, notes, hosts.copies, hosts.chosen = options_of(search), Notes(), copies, ["a", "b"][:copies]
     directory = new_run(tmp_path, options)
     assert driven(directory, resources_of(monkeypatch, search[0]), notes, until=7).status == "interrupted"

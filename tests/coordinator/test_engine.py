@@ -13,27 +13,25 @@ import pytest
 
 import tests.support.toy as toy_module
 from hakoiri.api import Run, census, explore
+from hakoiri.coordinator.layers.step import LayerStep
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.verify import verify_directory
-from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.resources import Resources, Tuning
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.coordinator.session.tuning import Tuning
-from hakoiri.coordinator.steps.step import LayerStep
+from hakoiri.errors import DamagedError
+from hakoiri.keys.layout import Key, ints, key_at
+from hakoiri.keys.order import sort_keys
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.keys.layout import Key, ints, key_at
-from hakoiri.puzzles.keys.order import sort_keys
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
-from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.names import BLOCKS, CLOSED, CLOSED_KEY, LAYERS, META, SPILL_FOLDER, number_key
-from hakoiri.worker.exchange import exchange
-from hakoiri.worker.exchange.closed_set import ClosedSet
-from hakoiri.worker.exchange.exchange import Exchange
-from hakoiri.worker.exchange.shares import shares_within
-from hakoiri.worker.exchange.step import RangeStep
-from hakoiri.worker.layers import ranges
-from hakoiri.worker.layers.bitmaps import Bitmap
+from hakoiri.worker.layers import exchange, ranges
+from hakoiri.worker.layers.closed_set import ClosedSet
+from hakoiri.worker.layers.exchange import Exchange
+from hakoiri.worker.layers.partition import shares_within
+from hakoiri.worker.layers.ranges import Bitmap
+from hakoiri.worker.layers.step import RangeStep
 from tests.support.plain_search import reference_distances, reference_layers
 from tests.support.toy import DeadEnds, Toy
 from tests.support.toy_runs import EMBEDDINGS, MANNERS, assert_as_expected, driven, expected, new_run, spied

@@ -8,14 +8,13 @@ import pytest
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.puzzles.errors import Hint
+from hakoiri.errors import DamagedError, Hint
 from hakoiri.puzzles.registry import PUZZLES
-from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.names import BLOCKS, CLOSED, META, PARTIAL_KEY, SPILL_FOLDER, number_key
-from hakoiri.worker.exchange.closed_set import ClosedSet
-from hakoiri.worker.exchange.partial import Partial
+from hakoiri.worker.layers.closed_set import ClosedSet
+from hakoiri.worker.layers.step import Partial
 from tests.support.refusals import refused
 from tests.support.runs import Countdown
 from tests.support.toy_runs import MANNERS, assert_as_expected, before_call, driven, expected, new_run

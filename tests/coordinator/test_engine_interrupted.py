@@ -14,23 +14,21 @@ from typing import Any
 import pytest
 
 from hakoiri.coordinator.errors import StopRun
-from hakoiri.coordinator.executors.opening import open_context
+from hakoiri.coordinator.hosts.layers import HostedStep
 from hakoiri.coordinator.runs import drive as driving
 from hakoiri.coordinator.runs.create import make_run
+from hakoiri.coordinator.runs.opening import open_context
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import ComputeContext, Control, Session
-from hakoiri.coordinator.steps.hosted import HostedStep
+from hakoiri.errors import StorageError, TaskError
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
-from hakoiri.storage.engine.translation import disk_full
-from hakoiri.storage.errors import StorageError
-from hakoiri.storage.layers.readers import Layer
+from hakoiri.storage.engine.environment import disk_full
 from hakoiri.storage.layers.spill import Spill
-from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.layers.store import Layer, RunStore
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.names import HOLDER_FILE, META, PARTIAL_KEY, SPILL_FOLDER
-from hakoiri.worker.errors import TaskError
-from hakoiri.worker.exchange.exchange import Exchange
-from hakoiri.worker.exchange.step import RangeStep
+from hakoiri.worker.layers.exchange import Exchange
+from hakoiri.worker.layers.step import RangeStep
 from tests.support.runs import Countdown, StoppingAfter
 from tests.support.toy import Toy
 from tests.support.toy_runs import (

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from hakoiri.coordinator.trees.estimate import LEAST_SAMPLE, nodes_left, seconds_left
-from hakoiri.coordinator.trees.figures import shuffled
+from hakoiri.coordinator.trees.search import LEAST_SAMPLE, nodes_left, seconds_left, shuffled
 
 
 def test_nothing_is_said_of_too_few() -> None:

@@ -10,17 +10,15 @@ import numpy as np
 import pytest
 
 from hakoiri.coordinator.executors.threads import ThreadExecutor
+from hakoiri.coordinator.layers.step import LayerStep
 from hakoiri.coordinator.runs.drive import drive
-from hakoiri.coordinator.session.farming import CHUNK_SECONDS, LEAST_SECONDS, Cost
-from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.resources import CHUNK_SECONDS, LEAST_SECONDS, Cost, Resources
 from hakoiri.coordinator.session.session import ComputeContext, Control, SilentObserver
-from hakoiri.coordinator.steps.step import LayerStep
+from hakoiri.errors import PuzzleError, TaskError
+from hakoiri.keys.layout import U32, Keys, ints
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import PuzzleError
-from hakoiri.puzzles.keys.layout import U32, Keys, ints
 from hakoiri.puzzles.registry import PUZZLES
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.worker.errors import TaskError
 from tests.support.runs import Notes
 from tests.support.toy import Toy
 from tests.support.toy_runs import MANNERS, Elsewhere, Manner, assert_as_expected, driven, new_run

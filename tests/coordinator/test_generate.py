@@ -7,25 +7,24 @@ from typing import Any
 import networkx as nx
 import pytest
 
-from hakoiri.coordinator.families.generate import (
+from hakoiri.coordinator.session.session import Control
+from hakoiri.coordinator.studies.generate import (
     BATCH,
     GenerateBoards,
     GenerateFigures,
     GeneratePlan,
     reference_solutions,
 )
-from hakoiri.coordinator.session.session import Control
-from hakoiri.puzzles.errors import PuzzleError
-from hakoiri.puzzles.families.mixes import Boards
-from hakoiri.puzzles.keys.splitmix import random_words
+from hakoiri.errors import DamagedError, PuzzleError
+from hakoiri.keys.splitmix import random_words
+from hakoiri.puzzles.mixes import Boards
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.sliding_blocks.boards import images_of, least_image, parse_board
 from hakoiri.puzzles.sliding_blocks.sliding import Sliding
-from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.names import ROWS
-from hakoiri.storage.results.rows import ResultRows
-from hakoiri.worker.graphs.designing import SolvedSpace, statistics
+from hakoiri.storage.results import ResultRows
+from hakoiri.worker.studies.designing import SolvedSpace, statistics
 from tests.support.runs import StoppingAfter, driven, opened, repaired, verified
 
 WANTED: dict[str, Any] = {

@@ -9,35 +9,32 @@ from types import MappingProxyType, SimpleNamespace
 import numpy as np
 import pytest
 
-import hakoiri.paths
+import hakoiri.run.paths
 from hakoiri.api import Run, census, explore, open_run
-from hakoiri.cli.puzzles.game import PlaySession
-from hakoiri.cli.puzzles.hints import Hints
+from hakoiri.cli.puzzles.playing import Hints, PlaySession
 from hakoiri.coordinator.errors import MismatchError, RunError, UnanswerableError
-from hakoiri.coordinator.executors.hosts import HostLostError
 from hakoiri.coordinator.goals import search
-from hakoiri.coordinator.goals.distances import distances_run
-from hakoiri.coordinator.goals.search import GoalFigures, GoalSearch
+from hakoiri.coordinator.goals.job import distances_run
+from hakoiri.coordinator.goals.search import FilterStep, GoalFigures, GoalSearch, _Piece
+from hakoiri.coordinator.hosts.hosts import HostLostError
+from hakoiri.coordinator.layers.step import LayerStep
 from hakoiri.coordinator.runs.catalogue import delete_run
-from hakoiri.coordinator.runs.collect import collect_run
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.drive import drive
+from hakoiri.coordinator.runs.hosted import collect_run
 from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.coordinator.steps.filtering import FilterStep, _Piece
-from hakoiri.coordinator.steps.step import LayerStep
+from hakoiri.errors import Hint, PuzzleError
+from hakoiri.keys.layout import LAYOUTS, Key, Keys, Mask, ints
+from hakoiri.keys.order import sort_keys
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import Hint, PuzzleError
-from hakoiri.puzzles.keys.layout import LAYOUTS, Key, Keys, Mask, ints
-from hakoiri.puzzles.keys.order import sort_keys
 from hakoiri.puzzles.options import Choice
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.storage.layers.blocks import code_keys
-from hakoiri.storage.layers.readers import HeldLayer
 from hakoiri.storage.layers.spill import Spill
-from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.layers.store import HeldLayer, RunStore
 from hakoiri.storage.names import BLOCKS, DATA_FILE, SPILL_FOLDER, number_key
 from hakoiri.worker.hosts.requests import HostRequest
 from hakoiri.worker.tasks import TASKS
@@ -392,14 +389,14 @@ def test_the_hardest_positions_of_hakoiri_musume(
 
 def test_a_known_distance_needs_no_search(usual_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     farthest = usual_run.hardest(1).configurations[0]
-    monkeypatch.setattr(hakoiri.paths, "search_levels", lambda *_: pytest.fail("a search"))
+    monkeypatch.setattr(hakoiri.run.paths, "search_levels", lambda *_: pytest.fail("a search"))
     assert usual_run.distance("goal", f"{int(farthest):#x}") == HAKOIRI["hardest"]
 
 
 def test_hints_of_a_game_come_from_them(usual_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """And not from the run that holds them, though it holds the board, too, and is the last one made."""
     farthest = usual_run.puzzle.render(int(usual_run.hardest(1).configurations[0]))
-    monkeypatch.setattr(hakoiri.paths, "search_levels", lambda *_: pytest.fail("a search"))
+    monkeypatch.setattr(hakoiri.run.paths, "search_levels", lambda *_: pytest.fail("a search"))
     known = Hints("klotski", PuzzleSpec("klotski"), Klotski(), usual_run.store.directory.parent)
     with closing(known) as hints:
         assert hints.hint(PlaySession(Klotski(start=farthest))).startswith("you are 126 moves from the goal, best: ")

@@ -7,19 +7,19 @@ from typing import Any
 
 import pytest
 
-from hakoiri.coordinator.executors.hosts import HostLostError
-from hakoiri.coordinator.executors.keepers import Keepers
-from hakoiri.coordinator.goals.distances import distances_run
-from hakoiri.coordinator.runs.collect import collect_run
+from hakoiri.coordinator.goals.job import distances_run
+from hakoiri.coordinator.hosts.hosts import HostLostError
+from hakoiri.coordinator.hosts.keepers import Keepers
+from hakoiri.coordinator.hosts.moving import RangeMover
+from hakoiri.coordinator.runs.hosted import collect_run
 from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.coordinator.steps.moving import RangeMover
+from hakoiri.errors import WorkerError
 from hakoiri.puzzles.registry import PUZZLES
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.names import BLOCKS, number_key
-from hakoiri.worker.errors import WorkerError
 from hakoiri.worker.hosts import part
 from hakoiri.worker.hosts.requests import HostRequest
 from tests.coordinator.test_goals import assert_right

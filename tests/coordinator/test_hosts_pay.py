@@ -9,20 +9,21 @@ from typing import Any
 import pytest
 import redis
 
-from hakoiri.coordinator.executors import hosts as hosts_module
-from hakoiri.coordinator.executors import opening, remote
-from hakoiri.coordinator.executors.hosts import HostLostError, HostPool
+from hakoiri.coordinator.census.job import CensusJob
+from hakoiri.coordinator.executors import remote
 from hakoiri.coordinator.goals.job import HardestJob
-from hakoiri.coordinator.graphs.job import CensusJob
+from hakoiri.coordinator.hosts import hosts as hosts_module
+from hakoiri.coordinator.hosts.hosts import HostLostError, HostPool
 from hakoiri.coordinator.layers.job import Explore
+from hakoiri.coordinator.runs import opening
 from hakoiri.coordinator.runs.kinds import KINDS, kind_of
 from hakoiri.coordinator.session.job import Job
-from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.resources import DEFAULT, Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.coordinator.session.tuning import DEFAULT
+from hakoiri.errors import WorkerError
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.worker.errors import WorkerError
-from hakoiri.worker.transport import connection, supervisor
+from hakoiri.worker import supervisor
+from hakoiri.worker.transport import connection
 from hakoiri.worker.transport.connection import HostBeat
 
 

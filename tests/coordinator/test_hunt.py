@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hakoiri.coordinator.deals.certificate import (
+from hakoiri.coordinator.errors import ContradictionError, OverBudgetError
+from hakoiri.coordinator.runs.certificate import (
     Certificate,
     CertificateError,
     certify,
@@ -20,41 +21,50 @@ from hakoiri.coordinator.deals.certificate import (
     verify_file,
     write_certificate,
 )
-from hakoiri.coordinator.deals.hunt import LEG, HuntDeals, HuntFigures, legs_of
-from hakoiri.coordinator.deals.hunt_plan import (
+from hakoiri.coordinator.runs.create import open_job
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control, SilentObserver
+from hakoiri.coordinator.studies.hunt import (
     FIRST_CYCLE,
+    LEG,
     DealPool,
+    HuntDeals,
+    HuntFigures,
     HuntPlan,
     LegEnd,
     Record,
     hunted,
+    legs_of,
     moment_of,
     records_among,
     stages_of,
     temperature,
 )
-from hakoiri.coordinator.errors import ContradictionError, OverBudgetError
-from hakoiri.coordinator.runs.create import open_job
-from hakoiri.coordinator.session.resources import Resources
-from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.puzzles.errors import Hint, PuzzleError
-from hakoiri.puzzles.keys.splitmix import random_words
+from hakoiri.errors import Hint, PuzzleError, TaskError
+from hakoiri.keys.splitmix import random_words
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.solitaires.cards import Card, grown, random_deal
-from hakoiri.puzzles.solitaires.gap import Gap
 from hakoiri.puzzles.solitaires.kernels import BLANK
+from hakoiri.puzzles.solitaires.solitaire import Gap
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.ledger.manifest import Progress, State
-from hakoiri.storage.results.rows import ResultRows
-from hakoiri.worker.deals import hunting as requests
-from hakoiri.worker.deals.hunting import OBJECTIVES, Leg, Objective, WalkResult, score_of
-from hakoiri.worker.deals.solving import DealFigures
-from hakoiri.worker.errors import TaskError
-from hakoiri.worker.plain import packed, unpacked
+from hakoiri.storage.results import ResultRows
 from hakoiri.worker.solitaires import hunting
-from hakoiri.worker.solitaires.counting_kernels import Field, count_positions, early_layers
-from hakoiri.worker.solitaires.hunting import _undo_moves, change, deal_of, field_of, figures_of, walk
+from hakoiri.worker.solitaires.hunting import (
+    Field,
+    _undo_moves,
+    change,
+    count_positions,
+    deal_of,
+    early_layers,
+    field_of,
+    figures_of,
+    walk,
+)
+from hakoiri.worker.studies import deals as requests
+from hakoiri.worker.studies.deals import OBJECTIVES, DealFigures, Leg, Objective, WalkResult, score_of
+from hakoiri.worker.transport.payload import packed, unpacked
 from tests.support import card_rules as rules
 from tests.support.refusals import refused
 from tests.support.runs import StoppingAfter, driven, repaired, verified

@@ -11,12 +11,11 @@ from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.puzzles.conformance.checks import try_out
-from hakoiri.puzzles.errors import PuzzleError
-from hakoiri.puzzles.keys.layout import LAYOUTS
+from hakoiri.errors import PuzzleError, TaskError
+from hakoiri.keys.layout import LAYOUTS
+from hakoiri.puzzles.conformance.pool import try_out
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.worker.errors import TaskError
 from tests.support.toy import UNSEEN, GuardedLiar, vertex_keys
 from tests.support.toy_runs import MANNERS
 

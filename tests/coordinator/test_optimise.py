@@ -14,8 +14,8 @@ from hakoiri.coordinator.errors import OverBudgetError
 from hakoiri.coordinator.plays.beam import Beam
 from hakoiri.coordinator.plays.optimise import Optimisation, OptimiseFigures, best_of
 from hakoiri.coordinator.plays.plan import BEAM, Best, Round, fitted_width, optimised
-from hakoiri.puzzles.errors import Hint, PuzzleError
-from hakoiri.puzzles.nakuron import bound as proving
+from hakoiri.errors import Hint, PuzzleError
+from hakoiri.puzzles.nakuron import board as proving
 from hakoiri.puzzles.nakuron.board import random_board, tilt
 from hakoiri.puzzles.nakuron.kernels import field_of, ground_of
 from hakoiri.puzzles.nakuron.puzzle import Nakuron
@@ -24,8 +24,8 @@ from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import State
 from hakoiri.storage.names import BEAM as BEAM_DATABASE
 from hakoiri.storage.names import ROWS
-from hakoiri.storage.results.rows import ResultRows, read_arrays
-from hakoiri.worker.nakuron.tilting import SAMPLE, play_game
+from hakoiri.storage.results import ResultRows, read_arrays
+from hakoiri.worker.plays.tilting import SAMPLE, play_game
 from tests.coordinator.test_best_play import STONES, by_brute_force
 from tests.support.published import KNOWN
 from tests.support.refusals import refused

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from hakoiri.api import explore
+from hakoiri.coordinator.layers import step as pace_module
+from hakoiri.coordinator.layers.step import Pace
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import SilentObserver
-from hakoiri.coordinator.steps import pace as pace_module
-from hakoiri.coordinator.steps.pace import Pace
 from hakoiri.storage.ledger.manifest import Progress
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from hakoiri.api import Run, ShortestPath, census, explore
 from hakoiri.coordinator.errors import UnanswerableError
+from hakoiri.errors import ConfigurationError
+from hakoiri.keys.layout import Key
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import ConfigurationError
-from hakoiri.puzzles.keys.layout import Key
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from tests.support.plain_search import SlowRules, Successors, reference_distances
 from tests.support.published import HAKOIRI

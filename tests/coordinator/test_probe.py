@@ -3,8 +3,8 @@
 import pytest
 
 from hakoiri.coordinator.errors import UnanswerableError
-from hakoiri.coordinator.layers import probe as probes
-from hakoiri.coordinator.layers.probe import probe
+from hakoiri.coordinator.layers import job as probes
+from hakoiri.coordinator.layers.job import probe
 from hakoiri.puzzles.registry import PuzzleSpec
 from tests.support.plain_search import reference_layers
 

@@ -16,29 +16,28 @@ import pytest
 
 from hakoiri.api import Run, census, explore, open_run
 from hakoiri.coordinator.errors import ContradictionError, OverBudgetError, StopRun
-from hakoiri.coordinator.executors.opening import open_context
 from hakoiri.coordinator.graphs import bounding, distances, symmetry
 from hakoiri.coordinator.graphs.building import build_graph
 from hakoiri.coordinator.graphs.distances import DistancePolicy, Way, measure_graph
 from hakoiri.coordinator.graphs.eccentricities import EccentricitySolver, histogram, sorted_pairs
 from hakoiri.coordinator.graphs.symmetry import MOST_PAIRS
+from hakoiri.coordinator.layers.step import LayerStep
 from hakoiri.coordinator.runs.drive import drive
+from hakoiri.coordinator.runs.opening import open_context
 from hakoiri.coordinator.runs.verify import verify_directory
-from hakoiri.coordinator.session.resources import Budget, Resources
+from hakoiri.coordinator.session.resources import Budget, Resources, Tuning
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.coordinator.session.tuning import Tuning
-from hakoiri.coordinator.steps.step import LayerStep
+from hakoiri.keys.layout import U32, Key, Keys, ints
 from hakoiri.puzzles.contract import Orbits, Puzzle
-from hakoiri.puzzles.keys.layout import U32, Key, Keys, ints
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
-from hakoiri.storage.layers.scratch import scratch_folder
+from hakoiri.storage.layers.store import scratch_folder
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.ledger.manifest import Progress
 from hakoiri.storage.names import SCRATCH_PREFIX
-from hakoiri.worker.exchange.exchange import Exchange
 from hakoiri.worker.graphs.bounds import Aim
 from hakoiri.worker.graphs.searches import all_eccentricities, farthest_pairs
+from hakoiri.worker.layers.exchange import Exchange
 from tests.support.plain_search import reference_distances
 from tests.support.runs import StoppingAfter, local_context, opened
 from tests.support.toy import Toy, is_goal

@@ -11,20 +11,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hakoiri.coordinator.executors import opening, remote
+from hakoiri.coordinator.executors import remote
 from hakoiri.coordinator.executors.in_flight import Chunk
 from hakoiri.coordinator.executors.remote import RemoteExecutor
-from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.runs import opening
+from hakoiri.coordinator.session.resources import DEFAULT, Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.coordinator.session.tuning import DEFAULT
+from hakoiri.errors import TaskError
 from hakoiri.hints import worded
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.worker.errors import TaskError
+from hakoiri.worker import supervisor
 from hakoiri.worker.layers.partition import partition_by
 from hakoiri.worker.tasks import do_task
-from hakoiri.worker.transport import connection, supervisor
-from hakoiri.worker.transport.messages import Event
-from hakoiri.worker.transport.payload import pack_arrays
+from hakoiri.worker.transport import connection
+from hakoiri.worker.transport.payload import Event, pack_arrays
 
 LONG_AGO = 60.0
 

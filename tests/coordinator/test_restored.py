@@ -12,17 +12,15 @@ import pytest
 
 import hakoiri.coordinator.runs.drive as driving
 from hakoiri.coordinator.errors import StopRun
-from hakoiri.coordinator.executors.opening import open_context
-from hakoiri.coordinator.runs.drain import drain_run
+from hakoiri.coordinator.hosts import layers
+from hakoiri.coordinator.runs.hosted import drain_run
+from hakoiri.coordinator.runs.opening import open_context
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control
-from hakoiri.coordinator.steps import hosted
-from hakoiri.puzzles.errors import Hint
-from hakoiri.storage.layers.blocks import code_keys
-from hakoiri.storage.layers.digest import NOTHING, digest_text
+from hakoiri.errors import Hint, WorkerError
+from hakoiri.storage.layers.blocks import NOTHING, code_keys, digest_text
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.names import BLOCKS, number_key
-from hakoiri.worker.errors import WorkerError
 from hakoiri.worker.hosts import part
 from hakoiri.worker.hosts.copies import COPIES_FOLDER
 from hakoiri.worker.hosts.host import Host
@@ -140,7 +138,7 @@ def test_a_host_restored_to_before_ranges_were_cut_splits_its_blocks(
 ) -> None:
     """Pieces of its ranges move on: a key that stayed with another piece would not be known where it belongs."""
     always_even(monkeypatch)
-    monkeypatch.setattr(hosted, "_RANGES", 2)
+    monkeypatch.setattr(layers, "_RANGES", 2)
     options, saved, cut = OPTIONS | {"directed": "yes"}, tmp_path / "saved", list[str]()
     directory, resources = new_run(tmp_path, options), resources_of(monkeypatch, "u64")
 

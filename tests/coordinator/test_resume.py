@@ -15,18 +15,16 @@ from hakoiri.api import Run, census, explore, open_run
 from hakoiri.coordinator.errors import ContradictionError, MismatchError, UnanswerableError
 from hakoiri.coordinator.runs.create import make_run, require_puzzle, require_same
 from hakoiri.coordinator.runs.drive import drive
-from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.resources import Resources, Tuning
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.coordinator.session.tuning import Tuning
+from hakoiri.errors import Hint, PuzzleError, TaskError
+from hakoiri.keys.layout import Keys
 from hakoiri.puzzles.contract import Expansion
-from hakoiri.puzzles.errors import Hint, PuzzleError
-from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.puzzles.options import Choice
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Progress, State
-from hakoiri.worker.errors import TaskError
 from tests.support.published import HAKOIRI
 from tests.support.refusals import refused
 from tests.support.runs import Notes, StoppingAfter, essence, started

@@ -10,20 +10,20 @@ from pathlib import Path
 import pytest
 
 from hakoiri.coordinator.errors import StopRun
-from hakoiri.coordinator.executors.hosts import HostLostError
+from hakoiri.coordinator.hosts.hosts import HostLostError
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.session.resources import Resources
+from hakoiri.errors import WorkerError
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.blocks import Coded
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth
-from hakoiri.worker.errors import WorkerError
-from hakoiri.worker.exchange import exchange, shares
-from hakoiri.worker.exchange.step import RangeStep
 from hakoiri.worker.hosts import part, wire
 from hakoiri.worker.hosts.part import RunPart
 from hakoiri.worker.hosts.requests import HostRequest
+from hakoiri.worker.layers import exchange, partition
+from hakoiri.worker.layers.step import RangeStep
 from tests.support.near_hosts import (
     NAMES,
     Killed,
@@ -85,7 +85,7 @@ def test_layers_in_many_rounds_are_those_of_a_plain_search_whoever_is_lost(
     monkeypatch.setattr(part, "LEAST_BYTES", least)
     # No bitmap is of all ranges, and no range is too short to be cut.
     monkeypatch.setattr(exchange, "_WHOLE_WORDS", 0.0 if directed == "no" else 0.5)
-    monkeypatch.setattr(shares, "_LEAST_RANGE", 20)
+    monkeypatch.setattr(partition, "_LEAST_RANGE", 20)
     options = {"layout": layout, "keys": keys, "directed": directed, "size": "600"}
     resources, notes, firsts, removed = resources_of(monkeypatch, layout), Notes(), Counter[bool](), Counter[str]()
 

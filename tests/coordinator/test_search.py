@@ -13,14 +13,13 @@ from hakoiri.api import Run, census, explore
 from hakoiri.coordinator.errors import OverBudgetError, UnanswerableError
 from hakoiri.coordinator.layers import job
 from hakoiri.coordinator.runs.drive import drive
-from hakoiri.coordinator.session.resources import Budget, Resources
+from hakoiri.coordinator.session.resources import DEFAULT, Budget, Resources, Tuning
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.coordinator.session.tuning import DEFAULT, Tuning
-from hakoiri.puzzles.errors import Hint
+from hakoiri.errors import Hint
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
-from hakoiri.storage.layers.digest import digest_text, lanes_of
+from hakoiri.storage.layers.blocks import digest_text, lanes_of
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.worker.exchange.shares import BASE_BYTES
+from hakoiri.worker.layers.partition import BASE_BYTES
 from tests.support.plain_search import SlowRules, reference_layers
 from tests.support.published import HAKOIRI
 from tests.support.refusals import refused

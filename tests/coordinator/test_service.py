@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from hakoiri.coordinator.runs import apart, service
+from hakoiri.coordinator.runs import drive, service
 from hakoiri.coordinator.runs.catalogue import queue_again
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.service import RunEnd, serve
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.puzzles.errors import Hint
+from hakoiri.errors import Hint
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.lock import RunLock
@@ -178,10 +178,10 @@ def test_the_process_of_a_run_is_asked_to_stop_once_and_killed_if_it_does_not(
 ) -> None:
     clock, control = Clock(1e9), Control()
     child = Child(clock, looks)
-    monkeypatch.setattr(apart, "time", clock)
+    monkeypatch.setattr(drive, "time", clock)
     monkeypatch.setattr(subprocess, "Popen", child)
     if interrupted:
         control.interrupt("enough")
-    assert apart.drive_apart(queued, Resources(workers=1), control).status == "queued"
+    assert drive.drive_apart(queued, Resources(workers=1), control).status == "queued"
     assert child.told == told
     assert child.environment.items() >= {"PATH": os.environ["PATH"], "HAKOIRI_SUPERVISOR": str(os.getpid())}.items()

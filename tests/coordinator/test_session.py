@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 
 from hakoiri.coordinator.errors import ContradictionError
-from hakoiri.coordinator.executors.opening import open_context
-from hakoiri.coordinator.layers import ending
+from hakoiri.coordinator.layers import search as ending
+from hakoiri.coordinator.runs.catalogue import prunable_runs
 from hakoiri.coordinator.runs.create import make_run, open_job
 from hakoiri.coordinator.runs.drive import drive
-from hakoiri.coordinator.runs.pruning import prunable_runs
+from hakoiri.coordinator.runs.opening import open_context
 from hakoiri.coordinator.session import session
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, Session, SilentObserver
+from hakoiri.errors import StorageError
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.engine.environment import Environment
-from hakoiri.storage.errors import StorageError
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import State
 

@@ -6,17 +6,16 @@ from typing import Any
 
 import pytest
 
-from hakoiri.coordinator.families.sizes import SizeRow, StudySizes, b_files, read_rows
 from hakoiri.coordinator.session.resources import LEAST_MEMORY
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.puzzles.errors import Hint, PuzzleError
-from hakoiri.puzzles.keys.layout import ints
+from hakoiri.coordinator.studies.sizes import SizeRow, StudySizes, b_files, read_rows
+from hakoiri.errors import DamagedError, Hint, PuzzleError
+from hakoiri.keys.layout import ints
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Progress
 from hakoiri.storage.names import DATA_FILE
-from hakoiri.storage.results.rows import ResultRows
+from hakoiri.storage.results import ResultRows
 from tests.support.plain_search import reference_layers
 from tests.support.refusals import refused
 from tests.support.runs import Notes, driven, opened, repaired, verified

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hakoiri.coordinator.errors import UnanswerableError
-from hakoiri.coordinator.families.starts import START, StudyStarts, read_starts
 from hakoiri.coordinator.session.session import Control
+from hakoiri.coordinator.studies.starts import START, StudyStarts, read_starts
+from hakoiri.errors import ConfigurationError, PuzzleError, PuzzleWarning, remarks
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import ConfigurationError, PuzzleError, PuzzleWarning, remarks
 from hakoiri.puzzles.permutation.tiles import Tiles
 from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.results.rows import ResultRows
+from hakoiri.storage.results import ResultRows
 from tests.support.commands import ROOT
 from tests.support.runs import StoppingAfter, driven, opened, verified
 

@@ -17,15 +17,14 @@ from hakoiri.coordinator.errors import OverBudgetError, StopRun, UnanswerableErr
 from hakoiri.coordinator.graphs import building as graphing
 from hakoiri.coordinator.graphs import strong
 from hakoiri.coordinator.graphs.strong import StrongComponents, strong_components
-from hakoiri.coordinator.session.resources import Budget, Resources
+from hakoiri.coordinator.session.resources import Budget, Resources, Tuning
 from hakoiri.coordinator.session.session import Control
-from hakoiri.coordinator.session.tuning import Tuning
+from hakoiri.errors import Hint
+from hakoiri.keys.layout import LAYOUTS, Key, ints
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import Hint
-from hakoiri.puzzles.keys.layout import LAYOUTS, Key, ints
 from hakoiri.puzzles.registry import PUZZLES
 from hakoiri.storage.ledger.manifest import ComponentRecord
-from hakoiri.storage.results.census import Diameter
+from hakoiri.storage.results import Diameter
 from hakoiri.worker.graphs import strong as bounding
 from hakoiri.worker.graphs.searches import Graph
 from hakoiri.worker.graphs.strong import transposed

@@ -7,22 +7,20 @@ from typing import Any
 
 import pytest
 
-from hakoiri.coordinator.deals.dealing import deals_of, dealt, limit_threads
-from hakoiri.coordinator.deals.study import StudyDeals, StudyFigures, kept_deals
-from hakoiri.coordinator.deals.study_plan import CAP, DEALS, StudyPlan
-from hakoiri.coordinator.deals.study_table import Deal, tally
 from hakoiri.coordinator.errors import OverBudgetError
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control
+from hakoiri.coordinator.studies.deals import StudyDeals, StudyFigures, kept_deals
+from hakoiri.coordinator.studies.table import CAP, DEALS, Deal, StudyPlan, deals_of, dealt, limit_threads, tally
+from hakoiri.errors import ConfigurationError, Hint, PuzzleError
 from hakoiri.puzzles.capabilities import Dealt, SearchOrder
-from hakoiri.puzzles.errors import ConfigurationError, Hint, PuzzleError
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import State
 from hakoiri.storage.names import ROWS
-from hakoiri.storage.results.rows import ResultRows
+from hakoiri.storage.results import ResultRows
 from hakoiri.worker.tasks import SOLVERS
 from tests.support import card_rules as rules
 from tests.support.refusals import refused

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hakoiri.coordinator.deals.study_table import Deal, Solution, effort, spread, tally, write_csv
-from hakoiri.storage.errors import NotWritableError
-from hakoiri.storage.ledger.records import typed
+from hakoiri.coordinator.studies.table import Deal, Solution, effort, spread, tally, write_csv
+from hakoiri.errors import NotWritableError
+from hakoiri.storage.ledger.manifest import typed
 
 
 def test_a_spread_has_the_figures_and_an_interval_that_fits() -> None:

@@ -16,25 +16,21 @@ from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session.check import Report
-from hakoiri.coordinator.session.resources import Budget, Resources
+from hakoiri.coordinator.session.resources import Budget, Resources, Tuning
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.coordinator.session.tuning import Tuning
-from hakoiri.coordinator.trees import verify
-from hakoiri.coordinator.trees.figures import TreeFigures
+from hakoiri.coordinator.trees import job
 from hakoiri.coordinator.trees.job import Subtrees
-from hakoiri.coordinator.trees.search import TreeSearch
+from hakoiri.coordinator.trees.search import TreeFigures, TreeSearch
+from hakoiri.errors import DamagedError, Hint, PuzzleError
 from hakoiri.export.files import export_run
-from hakoiri.puzzles.errors import Hint, PuzzleError
-from hakoiri.puzzles.keys.layout import LAYOUTS, ints
+from hakoiri.keys.layout import LAYOUTS, ints
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.stars.magic_star import FASTEST, PRUNE, MagicStar
-from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.lock import RunLock
-from hakoiri.storage.ledger.manifest import Progress, State
-from hakoiri.storage.ledger.records import pack_record, unpack_as
+from hakoiri.storage.ledger.manifest import Progress, State, pack_record, unpack_as
 from hakoiri.storage.names import CHUNKS, FOUND, LAYERS, number_key
-from hakoiri.storage.results.subtrees import ChunkRecord, read_chunk, read_chunks, read_cutting, stage_chunk
+from hakoiri.storage.results import ChunkRecord, read_chunk, read_chunks, read_cutting, stage_chunk
 from tests.support.refusals import refused
 from tests.support.toy_runs import MANNERS, before_call
 
@@ -223,9 +219,9 @@ def test_stopped_among_the_prefixes(right: tuple[Any, ...], tmp_path: Path, monk
 def test_rules_that_are_left_out_make_it_a_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     driven(directory := new_run(tmp_path))
     for size in ("_SAMPLE", "_SAMPLE_OF_CHUNKS"):
-        monkeypatch.setattr(verify, size, 100_000)
+        monkeypatch.setattr(job, size, 100_000)
     for nodes, sampled in ((100_000, False), (0, True)):
-        monkeypatch.setattr(verify, "_PLAIN_NODES", nodes)
+        monkeypatch.setattr(job, "_PLAIN_NODES", nodes)
         report = verified(directory)
         assert (report.faults, report.complete, report.sampled) == ([], True, sampled)
 

@@ -9,25 +9,24 @@ import numpy as np
 import pytest
 
 from hakoiri.api import census, explore
+from hakoiri.coordinator.census import job as graphs_verify
+from hakoiri.coordinator.census.job import CensusVerifier
 from hakoiri.coordinator.errors import OverBudgetError
 from hakoiri.coordinator.executors.threads import ThreadExecutor
-from hakoiri.coordinator.graphs import verify as graphs_verify
-from hakoiri.coordinator.graphs.verify import CensusVerifier
 from hakoiri.coordinator.layers.verify import LayersVerifier
 from hakoiri.coordinator.runs import verify
 from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session import check
-from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.resources import Resources, Tuning
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.coordinator.session.tuning import Tuning
+from hakoiri.keys.layout import LAYOUTS, Key, Keys, ints
+from hakoiri.keys.order import sort_keys
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.keys.layout import LAYOUTS, Key, Keys, ints
-from hakoiri.puzzles.keys.order import sort_keys
 from hakoiri.puzzles.registry import PUZZLES
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import ComponentRecord, Progress
 from hakoiri.storage.names import BLOCKS, SCRATCH_PREFIX, number_key
-from hakoiri.worker.exchange.closed_set import ClosedSet
+from hakoiri.worker.layers.closed_set import ClosedSet
 from tests.support.toy import Toy, is_goal
 from tests.support.toy_runs import MANNERS, Elsewhere, before_call, driven, new_run, spied
 

@@ -14,27 +14,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hakoiri.coordinator.executors.hosts import HostLostError
-from hakoiri.coordinator.executors.keepers import Keepers
-from hakoiri.coordinator.executors.kept import KeptBlocks
+from hakoiri.coordinator.hosts.hosts import HostLostError
+from hakoiri.coordinator.hosts.keepers import Keepers, KeptBlocks
 from hakoiri.coordinator.layers.verify import SAMPLE_PER_LAYER
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session.check import Report
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.puzzles.keys.layout import Keys, ints
-from hakoiri.puzzles.keys.order import members, sort_keys
-from hakoiri.storage.errors import ElsewhereError
+from hakoiri.errors import ElsewhereError
+from hakoiri.keys.layout import Keys, ints
+from hakoiri.keys.order import members, sort_keys
 from hakoiri.storage.layers.audit import Sample
 from hakoiri.storage.layers.blocks import code_keys
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.names import BLOCKS, number_key
-from hakoiri.worker.hosts import reading
+from hakoiri.worker.hosts import layers as reading
 from hakoiri.worker.hosts.copies import COPIES_FOLDER
 from hakoiri.worker.hosts.requests import HostRequest
 from hakoiri.worker.layers.kernels import merge
-from hakoiri.worker.plain import Array
+from hakoiri.worker.transport.payload import Array
 from tests.support.near_hosts import NearHosts, driven, near_hosts, resources_of
 from tests.support.runs import Notes
 from tests.support.toy import Toy

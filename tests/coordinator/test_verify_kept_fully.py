@@ -8,17 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hakoiri.coordinator.executors.hosts import HostLostError
-from hakoiri.coordinator.executors.keepers import Keepers
-from hakoiri.coordinator.executors.kept import KeptBlocks
-from hakoiri.coordinator.runs.collect import collect_run
+from hakoiri.coordinator.hosts.hosts import HostLostError
+from hakoiri.coordinator.hosts.keepers import Keepers, KeptBlocks
+from hakoiri.coordinator.runs.hosted import collect_run
 from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session.check import Report
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.puzzles.keys.layout import Key, Keys, ints
-from hakoiri.storage.layers.blocks import code_keys
-from hakoiri.storage.layers.digest import add_lanes, chain, digest_text, lanes_in, lanes_of
+from hakoiri.keys.layout import Key, Keys, ints
+from hakoiri.storage.layers.blocks import add_lanes, chain, code_keys, digest_text, lanes_in, lanes_of
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord
 from hakoiri.storage.names import BLOCKS, number_key

@@ -3,7 +3,7 @@
 import msgpack
 
 from hakoiri.coordinator.session.work_log import WorkLog
-from hakoiri.render.work_log import work_log_facts
+from hakoiri.render.progress import work_log_facts
 from hakoiri.rows.runs import work_log_row
 
 

@@ -8,7 +8,7 @@ import redis
 from hakoiri.coordinator.executors import worker_pool
 from hakoiri.coordinator.executors.worker_pool import WorkerPool
 from hakoiri.coordinator.session.work_log import WorkLog
-from hakoiri.puzzles.errors import Hint
+from hakoiri.errors import Hint
 from tests.support.runs import Notes
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from hakoiri.api import Run, delete_run, explore, open_run, resume_run, verify_run
 from hakoiri.coordinator.errors import UnanswerableError, UnknownRunError
-from hakoiri.puzzles.errors import ConfigurationError
-from hakoiri.puzzles.keys.layout import ints
+from hakoiri.errors import ConfigurationError
+from hakoiri.keys.layout import ints
 from hakoiri.puzzles.registry import PUZZLES
 from tests.support.plain_search import reference_distances
 

@@ -15,10 +15,10 @@ from pyarrow import parquet
 from hakoiri.api import Run, explore
 from hakoiri.coordinator.errors import StopRun, UnanswerableError
 from hakoiri.coordinator.session.session import SilentObserver
-from hakoiri.export import stream
+from hakoiri.errors import Hint
+from hakoiri.export import tables
 from hakoiri.export.files import export_edges, export_run
-from hakoiri.puzzles.errors import Hint
-from hakoiri.puzzles.keys.layout import LAYOUTS, ints, key_at
+from hakoiri.keys.layout import LAYOUTS, ints, key_at
 from hakoiri.puzzles.registry import PUZZLES
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.storage.ledger.manifest import Progress
@@ -37,8 +37,8 @@ def toy(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     layout, directed, until_goal = request.param
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(PUZZLES, "toy", ("tests.support.toy", "Toy"))
-        patch.setattr(stream, "_BLOCKS", 2)
-        patch.setattr(stream, "_CONFIGURATIONS", 30)
+        patch.setattr(tables, "_BLOCKS", 2)
+        patch.setattr(tables, "_CONFIGURATIONS", 30)
         options = {"layout": layout, "keys": "spread", "directed": directed}
         with explore("toy", options, until_goal=until_goal, data=tmp_path_factory.mktemp("toy")) as run:
             assert run.exhausted == (not until_goal)

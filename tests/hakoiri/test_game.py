@@ -5,9 +5,8 @@ from random import Random
 
 import pytest
 
-from hakoiri.cli.puzzles.game import PlaySession, Press
-from hakoiri.cli.puzzles.playing import scrambled
-from hakoiri.puzzles.keys.splitmix import random_words
+from hakoiri.cli.puzzles.playing import PlaySession, Press, scrambled
+from hakoiri.keys.splitmix import random_words
 from hakoiri.puzzles.nakuron.board import random_board
 from hakoiri.puzzles.registry import PuzzleSpec
 

@@ -7,9 +7,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from hakoiri.cli.commands import ungrouped
-from hakoiri.cli.groups import Asking, Layers, LayersHere
-from hakoiri.cli.options import WideOption
+from hakoiri.cli.driving import Asking, Layers, LayersHere
+from hakoiri.cli.options import WideOption, ungrouped
 
 
 def test_a_group_stands_for_its_options(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,8 @@ from typer.main import get_command
 import hakoiri
 from hakoiri.api import Run
 from hakoiri.cli.app import app
+from hakoiri.errors import Do, HakoiriError, Hint
 from hakoiri.hints import WORDS, in_command_line, in_python, noted, worded
-from hakoiri.puzzles.errors import Do, HakoiriError, Hint
 
 RUN = "3f9a2c-klotski"
 SAID = {

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hakoiri import maps
 from hakoiri.api import Map, Run, census, explore
 from hakoiri.coordinator.errors import StopRun, UnanswerableError
-from hakoiri.export.maps import write_map
-from hakoiri.puzzles.keys.layout import ints
+from hakoiri.export.graphs import write_map
+from hakoiri.keys.layout import ints
 from hakoiri.render import maps as map_files
 from hakoiri.render.maps import save_map
+from hakoiri.run import opened
 from hakoiri.worker.graphs.searches import all_eccentricities
 from tests.support.plain_search import reference_distances
 from tests.support.runs import StoppingAfter
@@ -127,8 +127,8 @@ def test_of_a_large_component_the_layers_around_its_start(
     small_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Maps of a search and of a census, and of an unfinished one."""
-    monkeypatch.setattr(maps, "MOST_SHOWN", 100)
-    monkeypatch.setattr(maps, "MOST_OF_LARGER", 60)
+    monkeypatch.setattr(opened, "MOST_SHOWN", 100)
+    monkeypatch.setattr(opened, "MOST_OF_LARGER", 60)
     found = small_run.map()
     shown = len(small_run.layer_sizes[: int(found.depths.max()) + 1])
     assert (found.size, found.whole, len(found.keys)) == (248, False, sum(small_run.layer_sizes[:shown]))
@@ -139,8 +139,8 @@ def test_of_a_large_component_the_layers_around_its_start(
         census("sliding", start=BOARD, data=tmp_path) as counted,
         explore("sliding", start=BOARD, data=tmp_path) as run,
     ):
-        monkeypatch.setattr(maps, "MOST_SHOWN", 5)
-        monkeypatch.setattr(maps, "MOST_OF_LARGER", 9)
+        monkeypatch.setattr(opened, "MOST_SHOWN", 5)
+        monkeypatch.setattr(opened, "MOST_OF_LARGER", 9)
         of_census, of_search = counted.map(), run.map()
         assert sorted(ints(of_census.keys)) == sorted(ints(of_search.keys))
         assert not of_census.whole

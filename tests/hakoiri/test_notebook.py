@@ -14,11 +14,11 @@ from nbclient import NotebookClient
 
 import hakoiri
 from hakoiri import Run, UnanswerableError, explore, open_run
+from hakoiri import errors as storage_errors
 from hakoiri.coordinator import errors as run_errors
 from hakoiri.coordinator.session.session import SilentObserver
-from hakoiri.puzzles.errors import HakoiriError
-from hakoiri.puzzles.keys.layout import ints
-from hakoiri.storage import errors as storage_errors
+from hakoiri.errors import HakoiriError
+from hakoiri.keys.layout import ints
 from hakoiri.storage.ledger.manifest import Progress
 from tests.support.commands import ROOT
 

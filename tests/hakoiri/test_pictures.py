@@ -12,16 +12,11 @@ from rich.console import Console
 
 from hakoiri.api import Run, ShortestPath
 from hakoiri.coordinator.errors import UnanswerableError
-from hakoiri.puzzles.pictures.shapes import Circle, Label, Line, Part, Picture, Polygon, Rectangle
+from hakoiri.puzzles.pictures import Circle, Label, Line, Part, Picture, Polygon, Rectangle
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
-from hakoiri.render.pictures.files import write_film, write_picture
-from hakoiri.render.pictures.film import Film, durations, film_svg
-from hakoiri.render.pictures.image import image
-from hakoiri.render.pictures.page import film_page
-from hakoiri.render.pictures.sheet import captioned, sheet, titled
-from hakoiri.render.pictures.svg import svg
-from hakoiri.render.pictures.terminal import print_picture, print_side_by_side
+from hakoiri.render.films import Film, durations, film_page, film_svg, write_film, write_picture
+from hakoiri.render.images import captioned, image, print_picture, print_side_by_side, sheet, svg, titled
 
 RED, GREEN, BLUE = "#ff0000", "#00ff00", "#0000ff"
 EVERY_SHAPE = Picture(

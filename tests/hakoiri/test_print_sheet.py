@@ -10,15 +10,14 @@ import pytest
 
 from hakoiri.api import Run, explore, open_run
 from hakoiri.coordinator.errors import UnanswerableError
-from hakoiri.coordinator.families.generate import reference_solutions
 from hakoiri.coordinator.runs.kinds import kind_of
+from hakoiri.coordinator.studies.generate import reference_solutions
+from hakoiri.errors import Hint, PuzzleError
 from hakoiri.puzzles.capabilities import Family
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import Hint, PuzzleError
-from hakoiri.puzzles.pictures.shapes import Label, Part
+from hakoiri.puzzles.pictures import Label, Part
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.render.pictures.paper import printed
-from hakoiri.render.print_sheet import Problem, problems_of
+from hakoiri.render.print_sheet import Problem, printed, problems_of
 from tests.support.refusals import refused
 from tests.support.runs import driven
 

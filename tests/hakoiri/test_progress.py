@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from hakoiri.cli.driving import no_coordinator
-from hakoiri.cli.runs import living
+from hakoiri.cli.runs import listing
 from hakoiri.coordinator.runs.catalogue import RunStatus
 from hakoiri.render.progress import ProgressLine, clock, progress_text, shown_progress
 from hakoiri.storage.ledger.manifest import Progress, State
@@ -80,12 +80,12 @@ def test_all_of_the_live_line_is_seen() -> None:
 
 def test_what_is_watched_shows_the_command_that_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     found = RunStatus("3f9a2c-klotski", None, State(status="queued"), None, True, served=False)
-    monkeypatch.setattr(living, "results", Terminal)
-    monkeypatch.setattr(living, "_statuses", lambda directory, now: [now])
+    monkeypatch.setattr(listing, "results", Terminal)
+    monkeypatch.setattr(listing, "_statuses", lambda directory, now: [now])
 
     def watch(console: Console) -> None:
-        monkeypatch.setattr(living, "stderr", lambda: console)
-        living._watch(tmp_path / found.run, found, json=False)
+        monkeypatch.setattr(listing, "stderr", lambda: console)
+        listing._watch(tmp_path / found.run, found, json=False)
 
     lines = drawn_at_80(watch)
     assert max(map(len, lines)) <= 80

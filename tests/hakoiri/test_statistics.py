@@ -10,8 +10,8 @@ import pytest
 
 from hakoiri.api import Run, census, explore
 from hakoiri.coordinator.errors import UnanswerableError
+from hakoiri.keys.layout import Key, ints
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.keys.layout import Key, ints
 from hakoiri.puzzles.sliding_blocks.pieces import Blocks
 
 BOARD, GOAL = "DDB/CA./.A.", "D@3,2"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from hakoiri.puzzles.errors import ConfigurationError
+from hakoiri.errors import ConfigurationError
 from hakoiri.puzzles.twisty.cube2 import Cube2
 from hakoiri.puzzles.twisty.pyraminx import Pyraminx
 

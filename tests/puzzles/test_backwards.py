@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from hakoiri.keys.layout import ints
+from hakoiri.keys.order import sort_keys
+from hakoiri.keys.splitmix import random_words
 from hakoiri.puzzles.capabilities import Reversible
 from hakoiri.puzzles.goals import Backwards
-from hakoiri.puzzles.keys.layout import ints
-from hakoiri.puzzles.keys.order import sort_keys
-from hakoiri.puzzles.keys.splitmix import random_words
 from hakoiri.puzzles.registry import PuzzleSpec
 
 PUZZLES = {

@@ -8,12 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hakoiri.errors import PuzzleError
+from hakoiri.keys.layout import LAYOUTS, Field, Fields, Layout, ints
 from hakoiri.puzzles import hanoi
 from hakoiri.puzzles.capabilities import Reversible
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import PuzzleError
-from hakoiri.puzzles.keys.fields import Field, Fields
-from hakoiri.puzzles.keys.layout import LAYOUTS, Layout, ints
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
 from hakoiri.worker.built_in import specs
 from tests.support.random_keys import random_keys, some_configurations

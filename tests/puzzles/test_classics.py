@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from hakoiri.cli.options import spec_of
-from hakoiri.puzzles.errors import PuzzleError
-from hakoiri.puzzles.families.classics import CLASSICS
-from hakoiri.worker.deals.solving import layers_from
+from hakoiri.errors import PuzzleError
+from hakoiri.puzzles.classics import CLASSICS
 from hakoiri.worker.layers.kernels import merge
+from hakoiri.worker.studies.deals import layers_from
 from tests.support.published import HAKOIRI
 
 #: More than the largest space of a classic that is searched.

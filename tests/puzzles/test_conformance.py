@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hakoiri.keys.layout import LAYOUTS
 from hakoiri.puzzles.conformance.pool import Case, explored
 from hakoiri.puzzles.conformance.suite import CHECKS, RULES, refusals, refused, verdicts
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.keys.layout import LAYOUTS
 from hakoiri.puzzles.options import Choice
 from hakoiri.puzzles.quotient import MergedMirrors
 from hakoiri.puzzles.registry import PUZZLES, puzzle_class

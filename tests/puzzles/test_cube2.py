@@ -2,7 +2,7 @@
 
 import pytest
 
-from hakoiri.puzzles.errors import ConfigurationError, PuzzleError
+from hakoiri.errors import ConfigurationError, PuzzleError
 from hakoiri.puzzles.twisty.cube2 import Cube2
 
 SOLVED = "UUUU/RRRR/FFFF/DDDD/LLLL/BBBB"

@@ -5,10 +5,9 @@ import io
 import pytest
 from rich.console import Console
 
-from hakoiri.puzzles.pictures.shapes import Picture
-from hakoiri.puzzles.pictures.words import text_pictures
-from hakoiri.render.boards import framed
-from hakoiri.render.pictures.terminal import print_picture, print_side_by_side
+from hakoiri.puzzles.pictures import Picture, text_pictures
+from hakoiri.render.images import print_picture, print_side_by_side
+from hakoiri.render.tables import framed
 
 BENT = """\
 ┌───┬───────┬───┬───────┐

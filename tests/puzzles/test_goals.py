@@ -4,10 +4,10 @@ from itertools import pairwise
 
 import pytest
 
+from hakoiri.errors import ConfigurationError, PuzzleError
+from hakoiri.keys.layout import Key
+from hakoiri.keys.splitmix import random_words
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import ConfigurationError, PuzzleError
-from hakoiri.puzzles.keys.layout import Key
-from hakoiri.puzzles.keys.splitmix import random_words
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec, with_own_file
 from tests.support.conformance.samples import examples
 

@@ -5,10 +5,10 @@ from itertools import permutations
 import numpy as np
 import pytest
 
+from hakoiri.errors import ConfigurationError, PuzzleError
+from hakoiri.keys.layout import U32, U64, Keys
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import ConfigurationError, PuzzleError
 from hakoiri.puzzles.hanoi import Hanoi
-from hakoiri.puzzles.keys.layout import U32, U64, Keys
 
 PUBLISHED = {
     # OEIS A007664.

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 from numba.core.dispatcher import Dispatcher
 
-from hakoiri.puzzles.fingerprint import UnknownGlobalError, fingerprint
-from hakoiri.puzzles.jit import cache_directory, prepare
+from hakoiri.compiling import cache_directory, prepare
+from hakoiri.fingerprint import UnknownGlobalError, fingerprint
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.worker.warm import load_all_kernels
 
@@ -28,7 +28,7 @@ SOURCES = {
     "callee_here": """
 from typing import NamedTuple
 from constants_here import STEP, TABLE
-from hakoiri.puzzles.jit import jit
+from hakoiri.compiling import jit
 
 class Pair(NamedTuple):
     first: int
@@ -45,7 +45,7 @@ def inner_most(pair):
     "kernel_here": """
 import unrelated_here
 from callee_here import Pair, inner, inner_most
-from hakoiri.puzzles.jit import jit
+from hakoiri.compiling import jit
 
 @jit
 def outer(number, step=1):
@@ -199,7 +199,7 @@ def test_of_processes_that_start_together_one_compiles(tmp_path: Path) -> None:
     for name, text in SOURCES.items():
         (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
     code = (
-        "from kernel_here import outer\nfrom hakoiri.puzzles.jit import prepare\n"
+        "from kernel_here import outer\nfrom hakoiri.compiling import prepare\n"
         "prepare(lambda: outer(10), lambda count: print('said', flush=True) or input())\n"
         "print('misses', sum(outer.stats.cache_misses.values()))"
     )
@@ -223,9 +223,7 @@ def test_of_processes_that_start_together_one_compiles(tmp_path: Path) -> None:
 
 def test_what_compiled_code_needs_of_numba_is_there_when_it_is_loaded(tmp_path: Path) -> None:
     """Symbols that numba defines only when it is about to compile; without any, half of numba is not imported."""
-    kernels = (
-        "import numpy as np\nfrom hakoiri.puzzles.jit import jit\n\n@jit\ndef dot(a):\n    return np.dot(a, a)\n\n"
-    )
+    kernels = "import numpy as np\nfrom hakoiri.compiling import jit\n\n@jit\ndef dot(a):\n    return np.dot(a, a)\n\n"
     kernels += "@jit\ndef total(a):\n    return a[0] + a[1]\n"
     (tmp_path / "two_here.py").write_text(kernels, encoding="utf-8")
     environment = {"PYTHONPATH": f"{tmp_path}:{ROOT}", "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PATH": ""}
@@ -260,7 +258,7 @@ def test_an_edit_of_what_is_no_kernel_compiles_nothing(tmp_path: Path) -> None:
     prepare(lambda: load_all_kernels(hanoi))
     shutil.copytree(cache_directory(), tmp_path / "cache", copy_function=os.symlink)
     code = (
-        "import sys\nfrom hakoiri.puzzles.registry import PuzzleSpec\nfrom hakoiri.puzzles.jit import prepare\n"
+        "import sys\nfrom hakoiri.puzzles.registry import PuzzleSpec\nfrom hakoiri.compiling import prepare\n"
         "from hakoiri.worker.warm import load_all_kernels\npuzzle = PuzzleSpec('hanoi').build()\n"
         # The compiling itself would take a second.
         "prepare(lambda: load_all_kernels(puzzle), lambda count: print('compiling') or sys.exit())\n"

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hakoiri.puzzles.keys import order
-from hakoiri.puzzles.keys.key_index import KeyIndex
-from hakoiri.puzzles.keys.layout import (
+from hakoiri.keys import order
+from hakoiri.keys.layout import (
     LAYOUTS,
     U32,
     U64,
@@ -26,8 +25,8 @@ from hakoiri.puzzles.keys.layout import (
     layout_of,
     narrowest,
 )
-from hakoiri.puzzles.keys.order import lower_bounds
-from hakoiri.puzzles.keys.splitmix import random_word, random_words
+from hakoiri.keys.order import KeyIndex, lower_bounds
+from hakoiri.keys.splitmix import random_word, random_words
 from tests.support.keys import any_keys, increasing_keys, layouts, words_of
 
 every_layout = pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)

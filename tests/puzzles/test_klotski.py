@@ -7,9 +7,9 @@ from itertools import combinations, groupby, pairwise
 import numpy as np
 import pytest
 
+from hakoiri.errors import ConfigurationError, PuzzleError, PuzzleWarning
+from hakoiri.keys.layout import Key, Keys
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import ConfigurationError, PuzzleError, PuzzleWarning
-from hakoiri.puzzles.keys.layout import Key, Keys
 from hakoiri.puzzles.quotient import MergedMirrors
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.sliding_blocks.boards import describe_steps

@@ -6,13 +6,12 @@ from xml.etree import ElementTree
 
 import pytest
 
+from hakoiri.errors import ConfigurationError, PuzzleError
+from hakoiri.keys.layout import MOST_POINTS, Key, Numbering, ints
 from hakoiri.puzzles.capabilities import SubtreeCounts
-from hakoiri.puzzles.errors import ConfigurationError, PuzzleError
-from hakoiri.puzzles.keys.layout import Key, ints
-from hakoiri.puzzles.keys.numbering import MOST_POINTS, Numbering
-from hakoiri.puzzles.stars.ideas import COMBINED, IDEAS
 from hakoiri.puzzles.stars.magic_star import FASTEST, GENERATE, PRUNE, MagicStar
-from hakoiri.render.pictures.svg import svg
+from hakoiri.puzzles.stars.strategies import COMBINED, IDEAS
+from hakoiri.render.images import svg
 from tests.support.stars import ring_solutions
 
 #: Orbits by the symmetries of the figure; published. Solutions are 2n times as many.

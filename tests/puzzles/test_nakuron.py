@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hakoiri.puzzles.errors import ConfigurationError, Hint, PuzzleError
-from hakoiri.puzzles.keys.layout import ints
+from hakoiri.errors import ConfigurationError, Hint, PuzzleError
+from hakoiri.keys.layout import ints
 from hakoiri.puzzles.nakuron import kernels
 from hakoiri.puzzles.nakuron.board import (
     SETTINGS,
@@ -23,8 +23,8 @@ from hakoiri.puzzles.nakuron.board import (
 )
 from hakoiri.puzzles.nakuron.kernels import field_of, ground_of
 from hakoiri.puzzles.nakuron.puzzle import Nakuron
-from hakoiri.worker.nakuron.tilting import first_field, play, tilt_fields
 from hakoiri.worker.plays.moving import PlayedGame, best_answered, games_request
+from hakoiri.worker.plays.tilting import first_field, play, tilt_fields
 from tests.support.published import KNOWN
 from tests.support.refusals import refused
 

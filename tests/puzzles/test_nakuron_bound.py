@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from hakoiri.puzzles.nakuron.board import SIDES, Board, parse_board, tilt
-from hakoiri.puzzles.nakuron.bound import tilt_cells, upper_bound, ways_out
+from hakoiri.puzzles.nakuron.board import SIDES, Board, parse_board, tilt, tilt_cells, upper_bound, ways_out
 from hakoiri.puzzles.nakuron.puzzle import Nakuron
 from tests.puzzles.test_nakuron import boards
 from tests.support.published import KNOWN, Known

@@ -7,9 +7,9 @@ from math import factorial
 import numpy as np
 import pytest
 
+from hakoiri.errors import PuzzleError
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import PuzzleError
-from hakoiri.puzzles.keys.permutations import all_orders, digits_of, number_of, order_of, pack_places
+from hakoiri.puzzles.permutation.orders import all_orders, digits_of, number_of, order_of, pack_places
 from hakoiri.puzzles.permutation.pancakes import BurntPancakes, Pancakes
 from tests.support.plain_search import (
     check_expand,

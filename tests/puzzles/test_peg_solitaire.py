@@ -5,9 +5,9 @@ import re
 import numpy as np
 import pytest
 
+from hakoiri.errors import ConfigurationError, PuzzleError
+from hakoiri.keys.layout import Key, Keys
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import ConfigurationError, PuzzleError
-from hakoiri.puzzles.keys.layout import Key, Keys
 from hakoiri.puzzles.peg_solitaire import PegSolitaire
 
 #: By jumps done, boards that are images of one another counted once: OEIS A112737.

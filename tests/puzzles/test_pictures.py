@@ -7,11 +7,25 @@ from itertools import pairwise
 import pytest
 
 from hakoiri.api import Run
+from hakoiri.keys.layout import Key
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.keys.layout import Key
-from hakoiri.puzzles.pictures.colours import DISTINCT, distinct, ink, luminance, scale
-from hakoiri.puzzles.pictures.shapes import GROUND, Circle, Label, Line, Part, Picture, Polygon, Rectangle, Shape
-from hakoiri.puzzles.pictures.words import text_pictures
+from hakoiri.puzzles.pictures import (
+    DISTINCT,
+    GROUND,
+    Circle,
+    Label,
+    Line,
+    Part,
+    Picture,
+    Polygon,
+    Rectangle,
+    Shape,
+    distinct,
+    ink,
+    luminance,
+    scale,
+    text_pictures,
+)
 from hakoiri.puzzles.registry import PuzzleSpec
 from tests.support.conformance.samples import SAMPLES, Sample
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hakoiri.puzzles.errors import ConfigurationError, PuzzleError
+from hakoiri.errors import ConfigurationError, PuzzleError
 from hakoiri.puzzles.twisty.pyraminx import Pyraminx
 
 SOLVED = "FFFFFF/LLLLLL/RRRRRR/DDDDDD"

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hakoiri.puzzles.errors import ConfigurationError
-from hakoiri.puzzles.keys.run_length import expand_runs
+from hakoiri.errors import ConfigurationError
 from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.puzzles.sliding_blocks.boards import expand_runs
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from tests.support.published import HAKOIRI
 

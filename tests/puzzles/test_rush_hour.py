@@ -6,15 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hakoiri.coordinator.deals.hunt_plan import HuntPlan, hunted
-from hakoiri.coordinator.deals.study_plan import dealt_class
-from hakoiri.puzzles.errors import ConfigurationError, Hint, PuzzleError, PuzzleWarning
-from hakoiri.puzzles.keys.layout import Key, ints
-from hakoiri.puzzles.pictures.shapes import Line
+from hakoiri.coordinator.studies.hunt import HuntPlan, hunted
+from hakoiri.coordinator.studies.table import dealt_class
+from hakoiri.errors import ConfigurationError, Hint, PuzzleError, PuzzleWarning
+from hakoiri.keys.layout import Key, ints
+from hakoiri.puzzles.pictures import Line
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.sliding_blocks.sliding import Sliding
-from hakoiri.worker.deals.hunting import Leg, walk
-from hakoiri.worker.deals.solving import hardest_of
+from hakoiri.worker.studies.deals import Leg, hardest_of, walk
 from tests.support.refusals import refused
 from tests.support.runs import driven, opened, verified
 

@@ -10,14 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hakoiri.errors import ConfigurationError, Hint, PuzzleError, PuzzleWarning
+from hakoiri.keys.layout import U32, U64, U128, Key, Keys, ints
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import ConfigurationError, Hint, PuzzleError, PuzzleWarning
-from hakoiri.puzzles.keys.layout import U32, U64, U128, Key, Keys, ints
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
+from hakoiri.puzzles.sliding_blocks.numbering import make_tables
 from hakoiri.puzzles.sliding_blocks.sliding import Sliding
 from hakoiri.puzzles.sliding_blocks.sliding_kernels import _large_kinds
-from hakoiri.puzzles.sliding_blocks.tables import make_tables
 from tests.support.plain_search import reference_layers
 from tests.support.published import HAKOIRI
 from tests.support.refusals import refused

@@ -7,12 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hakoiri.puzzles.errors import ConfigurationError, Hint, PuzzleError
-from hakoiri.puzzles.keys.layout import Key, ints
+from hakoiri.errors import ConfigurationError, Hint, PuzzleError
+from hakoiri.keys.layout import Key, ints
 from hakoiri.puzzles.solitaires.cards import MOST_COLUMNS, placing, random_deal
-from hakoiri.puzzles.solitaires.gap import Gap
-from hakoiri.puzzles.solitaires.solitaire import Solitaire
-from hakoiri.puzzles.solitaires.superpuzz import Superpuzz
+from hakoiri.puzzles.solitaires.solitaire import Gap, Solitaire, Superpuzz
 from tests.support import card_rules as rules
 from tests.support.refusals import refused
 
@@ -191,7 +189,7 @@ def test_deals_are_the_same_everywhere() -> None:
     """SplitMix64 as published (Steele, Lea and Flood; first words of seed 0 and of 1234567), and Fisher-Yates."""
     from itertools import islice
 
-    from hakoiri.puzzles.keys.splitmix import random_words
+    from hakoiri.keys.splitmix import random_words
 
     assert list(islice(random_words(0), 2)) == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4]
     assert list(islice(random_words(1234567), 2)) == [6457827717110365317, 3203168211198807973]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.errors import PuzzleError
 from hakoiri.puzzles.permutation.tiles import Tiles
 from tests.support.plain_search import (
     check_expand,

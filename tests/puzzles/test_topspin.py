@@ -5,7 +5,7 @@ from math import factorial
 import numpy as np
 import pytest
 
-from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.errors import PuzzleError
 from hakoiri.puzzles.permutation import topspin as kernels
 from hakoiri.puzzles.permutation.topspin import TopSpin
 from tests.support.plain_search import (

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from hakoiri.puzzles.keys.layout import Keys
+from hakoiri.keys.layout import Keys
 from hakoiri.puzzles.twisty.base import Twisty
 from hakoiri.puzzles.twisty.cube2 import Cube2
 from hakoiri.puzzles.twisty.pyraminx import Pyraminx

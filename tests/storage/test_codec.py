@@ -10,19 +10,22 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from hakoiri.puzzles.errors import Hint
-from hakoiri.puzzles.keys.layout import BATCHES, LAYOUTS, U32, U64, U128, U256, U512, Key, Keys, Layout, ints, layout_of
-from hakoiri.storage.errors import DamagedError
-from hakoiri.storage.layers.bitmap import MOST_WORD_BYTES, encode_bits, list_coded, set_coded
+from hakoiri.errors import DamagedError, Hint, PayloadError
+from hakoiri.keys.layout import BATCHES, LAYOUTS, U32, U64, U128, U256, U512, Key, Keys, Layout, ints, layout_of
 from hakoiri.storage.layers.blocks import Block, Coded, code_keys, decode, join_blocks
-from hakoiri.storage.layers.codec import decode_block, encode_block, longest_varint
-from hakoiri.storage.ledger.manifest import Manifest
-from hakoiri.storage.ledger.records import pack_record, seal, unpack_record, unseal
+from hakoiri.storage.layers.codec import (
+    MOST_WORD_BYTES,
+    decode_block,
+    encode_bits,
+    encode_block,
+    list_coded,
+    longest_varint,
+    set_coded,
+)
+from hakoiri.storage.ledger.manifest import Manifest, pack_record, seal, unpack_record, unseal
 from hakoiri.storage.names import block_key
-from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.transport import payload
-from hakoiri.worker.transport.messages import Event, MsgpackSerializer, TaskRequest
-from hakoiri.worker.transport.payload import pack_arrays, unpack_arrays
+from hakoiri.worker.transport.payload import Event, MsgpackSerializer, TaskRequest, pack_arrays, unpack_arrays
 from tests.support.keys import increasing_keys, layouts
 
 PAYLOAD_DTYPES = ("|u1", "<u2", "<u4", "<u8", "<i4", "<i8")

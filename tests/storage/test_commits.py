@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
+from hakoiri.errors import DiskFullError, PoisonedError
 from hakoiri.storage.engine.environment import Environment
-from hakoiri.storage.errors import DiskFullError, PoisonedError
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.ledger import commits
-from hakoiri.storage.ledger.commits import CommitThread
-from hakoiri.storage.ledger.creating import create_run
+from hakoiri.storage.ledger import ledger
+from hakoiri.storage.ledger.ledger import CommitThread, create_run
 from hakoiri.storage.names import META
 from tests.support.stores import manifest
 
@@ -59,7 +58,7 @@ def test_what_is_staged_during_a_commit_is_for_the_next_one(directory: Path, mon
 
 
 def test_a_commit_is_worthwhile_if_enough_is_staged(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(commits, "_LEAST_BYTES", 10)
+    monkeypatch.setattr(ledger, "_LEAST_BYTES", 10)
     with RunStore(directory, writable=True) as store, CommitThread(store) as thread:
         assert not thread.is_worthwhile
         store.stage(META, b"some", b"0123456789")

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from hakoiri.puzzles.keys.layout import LAYOUTS, U32, U64, U128, U256, Key, Layout
-from hakoiri.storage.layers.digest import NOTHING, Lanes, add_lanes, chain, digest_text, lanes_of
+from hakoiri.keys.layout import LAYOUTS, U32, U64, U128, U256, Key, Layout
+from hakoiri.storage.layers.blocks import NOTHING, Lanes, add_lanes, chain, digest_text, lanes_of
 from tests.support.keys import any_keys, lanes_by_the_book, layouts, words_of
 
 Drawn = tuple[Layout, set[Key]]

@@ -6,9 +6,8 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from hakoiri.puzzles.errors import Hint
-from hakoiri.storage.engine.disk import refuse_network_file_system
-from hakoiri.storage.errors import NotWritableError
+from hakoiri.errors import Hint, NotWritableError
+from hakoiri.storage.engine.environment import refuse_network_file_system
 
 
 @pytest.mark.parametrize("kind", ["nfs4", "cifs", "lustre", "gpfs", "beegfs", "dvs", "wekafs", "NFS"])

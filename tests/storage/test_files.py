@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 
 from hakoiri.api import Run
-from hakoiri.coordinator.deals.certificate import Certificate, LayerDigest, write_certificate
-from hakoiri.coordinator.deals.study_table import write_csv
+from hakoiri.coordinator.runs.certificate import Certificate, LayerDigest, write_certificate
+from hakoiri.coordinator.studies.table import write_csv
+from hakoiri.errors import NotWritableError
 from hakoiri.export.files import export_run
 from hakoiri.puzzles.nakuron.board import random_board
-from hakoiri.puzzles.nakuron.drawing import draw_board
-from hakoiri.render.pictures.files import write_picture
+from hakoiri.puzzles.nakuron.puzzle import draw_board
+from hakoiri.render.films import write_picture
 from hakoiri.render.plots import plot_layers
 from hakoiri.storage.engine.files import write_file
-from hakoiri.storage.errors import NotWritableError
-from hakoiri.worker.deals.solving import DealFigures
+from hakoiri.worker.studies.deals import DealFigures
 
 Write = Callable[[Run, Path], object]
 

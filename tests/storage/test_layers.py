@@ -8,13 +8,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from hakoiri.puzzles.keys.layout import LAYOUTS, Key, Layout, ints
-from hakoiri.puzzles.keys.order import is_increasing, members
+from hakoiri.keys.layout import LAYOUTS, Key, Layout, ints
+from hakoiri.keys.order import is_increasing, members
 from hakoiri.storage.layers.audit import check_layer, key_ranges
-from hakoiri.storage.layers.blocks import code_keys
-from hakoiri.storage.layers.digest import digest_text, lanes_of
+from hakoiri.storage.layers.blocks import code_keys, digest_text, lanes_of
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.ledger.creating import create_run
+from hakoiri.storage.ledger.ledger import create_run
 from hakoiri.storage.ledger.manifest import LayerRecord
 from hakoiri.storage.names import BLOCKS, CLOSED, number_key
 from tests.support.stores import SAMPLE, audited, commit_layers, entries_of, manifest, random_layers

@@ -16,13 +16,10 @@ from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.puzzles.errors import Hint
-from hakoiri.storage.errors import (
-    DamagedError,
-)
+from hakoiri.errors import DamagedError, Hint
 from hakoiri.storage.layers.audit import check_layer
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.ledger.records import pack_record
+from hakoiri.storage.ledger.manifest import pack_record
 from hakoiri.storage.names import (
     DATA_FILE,
     LAYERS,

@@ -22,14 +22,13 @@ import psutil
 import pytest
 
 from hakoiri.coordinator.runs.catalogue import list_runs
-from hakoiri.puzzles.keys.layout import U64
+from hakoiri.errors import DamagedError, StorageError
+from hakoiri.keys.layout import U64
 from hakoiri.storage.engine.environment import Environment, create_environment
-from hakoiri.storage.engine.page_format import BRANCH, LEAF, PageError, _nodes_of
-from hakoiri.storage.engine.pages import DataFile, PageSet, Snapshot
-from hakoiri.storage.errors import DamagedError, StorageError
+from hakoiri.storage.engine.pages import BRANCH, LEAF, DataFile, PageError, PageSet, Snapshot, _nodes_of
 from hakoiri.storage.layers.blocks import code_keys
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.ledger.creating import create_run
+from hakoiri.storage.ledger.ledger import create_run
 from hakoiri.storage.ledger.manifest import LayerRecord
 from hakoiri.storage.names import BLOCKS, CHUNKS, DATA_FILE, LAYERS, META, number_key
 from tests.storage.large_files import Blocks, add_blocks

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hakoiri.puzzles.keys.layout import LAYOUTS, Key, Keys, Layout, ints
+from hakoiri.keys.layout import LAYOUTS, Key, Keys, Layout, ints
 from hakoiri.storage.layers.blocks import code_keys
-from hakoiri.storage.layers.readers import HeldLayer, Layer, StoredLayer, all_keys
-from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.ledger.creating import create_run
+from hakoiri.storage.layers.store import HeldLayer, Layer, RunStore, StoredLayer, all_keys
+from hakoiri.storage.ledger.ledger import create_run
 from hakoiri.storage.ledger.manifest import Manifest
 from hakoiri.storage.names import BLOCKS, CLOSED, FORMAT_VERSION
 

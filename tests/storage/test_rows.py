@@ -11,11 +11,10 @@ import lmdb
 import numpy as np
 import pytest
 
-from hakoiri.storage.errors import DamagedError
-from hakoiri.storage.ledger.creating import create_run
-from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.errors import DamagedError
+from hakoiri.storage.ledger.ledger import Ledger, create_run
 from hakoiri.storage.names import BEAM, DATABASES, ROWS
-from hakoiri.storage.results.rows import ResultRows, forget_damaged_rows, read_arrays, stage_arrays
+from hakoiri.storage.results import ResultRows, forget_damaged_rows, read_arrays, stage_arrays
 from tests.support.stores import manifest
 
 
@@ -46,7 +45,7 @@ def test_rows_come_back_by_table_in_the_order_of_their_numbers(directory: Path) 
 def test_what_was_committed_outlives_a_kill(directory: Path) -> None:
     program = (
         "import sys; from pathlib import Path; from hakoiri.storage.ledger.ledger import Ledger\n"
-        "from hakoiri.storage.results.rows import ResultRows\n"
+        "from hakoiri.storage.results import ResultRows\n"
         "ledger = Ledger(Path(sys.argv[1]), writable=True); rows = ResultRows(ledger, 'x')\n"
         "for number in range(1_000_000):\n"
         "    rows.stage(number, {'square': number * number}); ledger.commit(ledger.state); print(number, flush=True)\n"

@@ -8,12 +8,11 @@ from random import Random
 
 import pytest
 
-from hakoiri.puzzles.errors import Hint
-from hakoiri.puzzles.keys.layout import LAYOUTS, U32, Key, Layout, ints
-from hakoiri.storage.errors import DamagedError, DiskFullError
+from hakoiri.errors import DamagedError, DiskFullError, Hint
+from hakoiri.keys.layout import LAYOUTS, U32, Key, Layout, ints
 from hakoiri.storage.layers.blocks import code_keys, decode
 from hakoiri.storage.layers.spill import NO_FILES, Spill, SpillFiles
-from hakoiri.storage.ledger.records import pack_record, unpack_as
+from hakoiri.storage.ledger.manifest import pack_record, unpack_as
 from hakoiri.storage.names import SPILL_FOLDER
 from tests.support.refusals import refused
 

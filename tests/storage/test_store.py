@@ -26,27 +26,25 @@ from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.runs.service import queued_runs
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.puzzles.errors import Hint
-from hakoiri.puzzles.keys.layout import LAYOUTS, U32, Layout, ints
-from hakoiri.storage.engine.translation import translated
-from hakoiri.storage.errors import (
+from hakoiri.errors import (
     DamagedError,
     DiskFullError,
     FormatError,
     GoneError,
+    Hint,
     NotWritableError,
     PoisonedError,
     RunHeldError,
     StorageError,
 )
+from hakoiri.keys.layout import LAYOUTS, U32, Layout, ints
+from hakoiri.storage.engine.environment import translated
 from hakoiri.storage.layers.audit import check_layer, duplicate_fault
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger import lock
-from hakoiri.storage.ledger.creating import create_run
-from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.storage.ledger.ledger import Ledger, create_run
 from hakoiri.storage.ledger.lock import RunLock, holder_of, making
-from hakoiri.storage.ledger.manifest import ComponentRecord, Progress, State
-from hakoiri.storage.ledger.records import pack_record, seal
+from hakoiri.storage.ledger.manifest import ComponentRecord, Progress, State, pack_record, seal
 from hakoiri.storage.names import (
     BLOCKS,
     DATA_FILE,
@@ -60,7 +58,7 @@ from hakoiri.storage.names import (
     number_key,
     run_directories,
 )
-from hakoiri.storage.results.census import (
+from hakoiri.storage.results import (
     Diameter,
     read_component,
     read_labels,
@@ -306,7 +304,7 @@ def test_an_open_run_does_not_cross_a_fork(directory: Path) -> None:
         """
         import os, sys
         from pathlib import Path
-        from hakoiri.storage.errors import StorageError
+        from hakoiri.errors import StorageError
         from hakoiri.storage.ledger.ledger import Ledger
         ledger = Ledger(Path(sys.argv[1]), writable=True)
         if not os.fork():

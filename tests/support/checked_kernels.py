@@ -12,11 +12,10 @@ from contextlib import suppress
 import numba
 import numpy as np
 
-from hakoiri.puzzles.capabilities import Family, Placements, Reversible
+from hakoiri.keys.layout import Keys, ints
+from hakoiri.puzzles.capabilities import Family, Placements, Reversible, Scored
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.keys.layout import Keys, ints
 from hakoiri.puzzles.quotient import MergedMirrors
-from hakoiri.puzzles.scored import Scored
 from hakoiri.worker.built_in import specs
 from tests.support.random_keys import random_keys, some_configurations
 

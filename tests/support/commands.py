@@ -20,7 +20,7 @@ import typer.main
 
 from hakoiri.cli import main
 from hakoiri.coordinator.session import resources
-from hakoiri.storage.errors import StorageError
+from hakoiri.errors import StorageError
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import State
 from tests.support.forked import Forked

@@ -17,9 +17,9 @@ from typing import Any
 from hakoiri.cli import main
 from hakoiri.coordinator.session import resources
 from hakoiri.worker import program
+from hakoiri.worker.machine import end_with
 from hakoiri.worker.main import main as work
-from hakoiri.worker.parent import end_with
-from hakoiri.worker.transport.supervisor import Supervisor
+from hakoiri.worker.supervisor import Supervisor
 from tests.support.forked import Forked, fork
 
 #: Tests allow less memory than users can, so that small spaces are spilled.

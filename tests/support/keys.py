@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable
 
 from hypothesis import strategies as st
 
-from hakoiri.puzzles.keys.layout import LAYOUTS, Key, Layout
-from hakoiri.storage.layers.digest import Lanes
+from hakoiri.keys.layout import LAYOUTS, Key, Layout
+from hakoiri.storage.layers.blocks import Lanes
 
 WORD = 1 << 64
 

@@ -15,34 +15,34 @@ import pytest
 
 import hakoiri.coordinator.runs.drive as driving
 from hakoiri.coordinator.errors import StopRun
-from hakoiri.coordinator.executors import hosts as executors_hosts
-from hakoiri.coordinator.executors import opening, range_map
-from hakoiri.coordinator.executors.hosts import HostGoneError, HostLostError, HostPool
-from hakoiri.coordinator.executors.keepers import Keepers
-from hakoiri.coordinator.executors.kept import KeptBlocks
-from hakoiri.coordinator.executors.opening import open_context
-from hakoiri.coordinator.executors.range_map import RangeMap
-from hakoiri.coordinator.runs import collect, drain, verify
-from hakoiri.coordinator.runs.collect import collect_run
+from hakoiri.coordinator.hosts import hosts as executors_hosts
+from hakoiri.coordinator.hosts import layers as hosted
+from hakoiri.coordinator.hosts import layers as rounds
+from hakoiri.coordinator.hosts import moving, range_map
+from hakoiri.coordinator.hosts.hosts import HostGoneError, HostLostError, HostPool
+from hakoiri.coordinator.hosts.keepers import Keepers, KeptBlocks
+from hakoiri.coordinator.hosts.range_map import RangeMap
+from hakoiri.coordinator.runs import hosted as collect
+from hakoiri.coordinator.runs import hosted as drain
+from hakoiri.coordinator.runs import opening, verify
 from hakoiri.coordinator.runs.drive import drive
-from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.runs.hosted import collect_run
+from hakoiri.coordinator.runs.opening import open_context
+from hakoiri.coordinator.session.resources import DEFAULT, Resources
 from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, SilentObserver
-from hakoiri.coordinator.session.tuning import DEFAULT
-from hakoiri.coordinator.steps import balancing, hosted, rounds
+from hakoiri.errors import HakoiriError, PayloadError, WorkerError
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import HakoiriError
 from hakoiri.puzzles.registry import PUZZLES
-from hakoiri.storage.layers.digest import digest_text, lanes_of
+from hakoiri.storage.layers.blocks import digest_text, lanes_of
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import LayerRecord, State
 from hakoiri.storage.names import HOSTS_KEY, META, ROUND_KEY, SPILL_FOLDER
-from hakoiri.worker.errors import PayloadError, WorkerError
 from hakoiri.worker.hosts import layers, wire
 from hakoiri.worker.hosts.host import Host
 from hakoiri.worker.hosts.requests import HostRequest
-from hakoiri.worker.plain import Array, Arrays, unpacked
 from hakoiri.worker.transport.connection import HostBeat
-from hakoiri.worker.transport.data_redis_pool import DataRedisPool
+from hakoiri.worker.transport.data_redis import DataRedisPool
+from hakoiri.worker.transport.payload import Array, Arrays, unpacked
 from tests.support.commands import PATIENCE_SECONDS
 from tests.support.runs import Notes
 from tests.support.servers import RedisServer
@@ -192,7 +192,7 @@ def near_hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Near
         monkeypatch.setattr(wire, "COMPRESSED_SECONDS", 0.0)
         monkeypatch.setattr(hosted, "_LOOK_SECONDS", 0.0)
         # No range moves because the machine is busy.
-        monkeypatch.setattr(balancing, "_MOVE_SECONDS", 1e9)
+        monkeypatch.setattr(moving, "_MOVE_SECONDS", 1e9)
         monkeypatch.setattr(driving, "open_context", with_hosts)
         for module in (collect, drain, opening, verify):
             monkeypatch.setattr(module, "open_keepers", lambda store, *_: Keepers.of(store, found.anew()))
@@ -218,9 +218,9 @@ def resources_of(monkeypatch: pytest.MonkeyPatch, layout: str, checkpoint: float
 def always_even(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have ranges cut and moved before each layer, however little that brings."""
     for name in ("_MOVE_SECONDS", "_LAYER_SECONDS", "_PATIENCE"):
-        monkeypatch.setattr(balancing, name, 0.0)
-    monkeypatch.setattr(balancing, "_MOVED_BYTES", 1 << 60)
-    monkeypatch.setattr(balancing, "_waited", lambda answers: 1.0)
+        monkeypatch.setattr(moving, name, 0.0)
+    monkeypatch.setattr(moving, "_MOVED_BYTES", 1 << 60)
+    monkeypatch.setattr(moving, "_waited", lambda answers: 1.0)
     for name in ("_UNEVEN", "_EVEN"):
         monkeypatch.setattr(range_map, name, 1.0)
 

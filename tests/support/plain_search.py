@@ -6,9 +6,9 @@ from typing import TypeVar
 import numpy as np
 import pytest
 
+from hakoiri.errors import ConfigurationError
+from hakoiri.keys.layout import Key, Keys
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import ConfigurationError
-from hakoiri.puzzles.keys.layout import Key, Keys
 
 Successors = Callable[[Key], list[Key]]
 SlowRules = Callable[[str, bool], Successors]

@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 
 import hakoiri.worker.main  # noqa: F401
 from hakoiri.cli import app
-from hakoiri.puzzles.jit import prepare
+from hakoiri.compiling import prepare
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
-from hakoiri.worker.parent import end_with
+from hakoiri.worker.machine import end_with
 from hakoiri.worker.warm import load_all_kernels
 
 prepare(partial(load_all_kernels, Klotski()))

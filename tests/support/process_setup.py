@@ -13,14 +13,14 @@ from typing import Any
 import rq.utils
 
 from hakoiri.__main__ import main as program
+from hakoiri.coordinator.hosts import layers
+from hakoiri.coordinator.session.resources import DEFAULT
 from hakoiri.coordinator.session.session import Session
-from hakoiri.coordinator.session.tuning import DEFAULT
-from hakoiri.coordinator.steps import rounds
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import State
 from hakoiri.storage.names import META, ROUND_KEY
 from hakoiri.worker import machine
-from hakoiri.worker.transport.rq_worker import TaskWorker
+from hakoiri.worker.rq_worker import TaskWorker
 
 #: From Linux's headers: the version of the structures of capget(2), and two capabilities as bits.
 _VERSION, _DAC_OVERRIDE, _DAC_READ_SEARCH = 0x20080522, 1 << 1, 1 << 2
@@ -95,7 +95,7 @@ def stand_still_after_round(depth: int, number: int) -> None:
     """
     commit, left = Session.commit, [number]
     # No layer is expanded before the one before it is committed.
-    rounds.AHEAD_SECONDS = 0.0
+    layers.AHEAD_SECONDS = 0.0
 
     def commit_and_stand_still(session: Session, state: State) -> State:
         committed, store = commit(session, state), session.store

@@ -4,9 +4,9 @@ from contextlib import suppress
 
 import numpy as np
 
+from hakoiri.errors import HakoiriError
+from hakoiri.keys.layout import Keys
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import HakoiriError
-from hakoiri.puzzles.keys.layout import Keys
 
 
 def random_keys(puzzle: Puzzle, known: Keys, count: int, chance: np.random.Generator) -> Keys:

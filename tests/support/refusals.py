@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from hakoiri.puzzles.errors import HakoiriError, Hint
+from hakoiri.errors import HakoiriError, Hint
 
 
 @contextmanager

@@ -8,22 +8,22 @@ from typing import Any
 import pytest
 
 from hakoiri.api import Run
-from hakoiri.coordinator.executors.opening import open_context
-from hakoiri.coordinator.graphs import census, verify
+from hakoiri.coordinator.census import census, hosted, job
 from hakoiri.coordinator.layers.search import SearchFigures
 from hakoiri.coordinator.runs.create import make_run, open_job
 from hakoiri.coordinator.runs.drive import drive
+from hakoiri.coordinator.runs.opening import open_context
 from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session.check import Report
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, SilentObserver
-from hakoiri.coordinator.spaces import hosted
+from hakoiri.errors import Hint
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.storage import results
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.results import census as results
-from hakoiri.worker.spaces import joining, ranges, slabs
+from hakoiri.worker.census import joining, slabs
+from hakoiri.worker.census import slabs as ranges
 
 SILENT = SilentObserver()
 
@@ -118,5 +118,5 @@ def started(tmp_path: Path, kind: str = "explore", resources: Resources | None =
 
 def small_slabs(patch: pytest.MonkeyPatch, size: int) -> None:
     """From now on a slab has so many configurations."""
-    for module in (census, hosted, joining, ranges, results, slabs, verify):
+    for module in (census, hosted, joining, ranges, results, slabs, job):
         patch.setattr(module, "SLAB", size)

@@ -16,13 +16,11 @@ import redis
 from hakoiri.coordinator.executors.in_flight import Chunk
 from hakoiri.coordinator.executors.remote import RemoteExecutor
 from hakoiri.worker.hosts.host import STORE, THREADS
-from hakoiri.worker.parent import end_with
-from hakoiri.worker.plain import Array
-from hakoiri.worker.transport.connection import living_hosts, living_workers
+from hakoiri.worker.machine import end_with
+from hakoiri.worker.rq_worker import TaskQueue
+from hakoiri.worker.transport.connection import HOSTS, WORKERS, event_key, living_hosts, living_workers, worker_key
 from hakoiri.worker.transport.data_redis import free_port
-from hakoiri.worker.transport.messages import Event
-from hakoiri.worker.transport.names import HOSTS, WORKERS, event_key, worker_key
-from hakoiri.worker.transport.rq_worker import TaskQueue
+from hakoiri.worker.transport.payload import Array, Event
 from tests.support.commands import FinishedRuns, Hakoiri, Running, clean_environment, wait_until
 from tests.support.forking import fork_other_worker
 

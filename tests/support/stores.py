@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hakoiri.puzzles.keys.layout import Keys, Layout, layout_of
-from hakoiri.storage.errors import DamagedError, StorageError
+from hakoiri.errors import DamagedError, StorageError
+from hakoiri.keys.layout import Keys, Layout, layout_of
 from hakoiri.storage.layers.audit import LayersAudit, Sample
 from hakoiri.storage.layers.blocks import code_keys
 from hakoiri.storage.layers.store import RunStore

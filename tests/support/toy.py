@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from hakoiri.errors import ConfigurationError
+from hakoiri.keys.layout import LAYOUTS, Key, Keys, Layout, Mask, ints
 from hakoiri.puzzles.capabilities import Reversible
 from hakoiri.puzzles.contract import Expansion, Puzzle
-from hakoiri.puzzles.errors import ConfigurationError
-from hakoiri.puzzles.keys.layout import LAYOUTS, Key, Keys, Layout, Mask, ints
 from hakoiri.puzzles.options import Choice, Number, Option
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.puzzles.user.guard import guarded

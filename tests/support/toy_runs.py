@@ -17,24 +17,22 @@ import numpy as np
 import pytest
 
 import hakoiri.coordinator.runs.drive as driving
-from hakoiri.coordinator.executors.opening import open_context as threads_alone
 from hakoiri.coordinator.executors.threads import ThreadExecutor
 from hakoiri.coordinator.layers.search import SearchFigures
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.drive import drive
-from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.runs.opening import open_context as threads_alone
+from hakoiri.coordinator.session.resources import Resources, Tuning
 from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, SilentObserver
-from hakoiri.coordinator.session.tuning import Tuning
 from hakoiri.coordinator.session.work_log import WorkLog
+from hakoiri.keys.layout import LAYOUTS, Key, ints
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.keys.layout import LAYOUTS, Key, ints
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import State
 from hakoiri.storage.names import BLOCKS, CLOSED, CLOSED_KEY, META, PARTIAL_KEY, SPILL_FOLDER, number_key
-from hakoiri.worker.plain import Array, Arrays
 from hakoiri.worker.tasks import do_task
-from hakoiri.worker.transport.payload import pack_arrays, unpack_arrays
+from hakoiri.worker.transport.payload import Array, Arrays, pack_arrays, unpack_arrays
 from tests.support.keys import digest_by_the_book
 from tests.support.plain_search import reference_layers
 from tests.support.toy import Toy, is_goal

@@ -16,9 +16,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from hakoiri.puzzles.keys.layout import U32
-from hakoiri.storage.engine.inside import open_inside
-from hakoiri.storage.errors import DamagedError
+from hakoiri.errors import DamagedError
+from hakoiri.keys.layout import U32
+from hakoiri.storage.engine.files import open_inside
 from hakoiri.storage.layers.blocks import code_keys
 from hakoiri.storage.layers.spill import NO_FILES, Spill, SpillFiles
 from hakoiri.storage.ledger.lock import holder_of, interrupt_holder, is_served, serving

@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from hakoiri.puzzles import jit
-from hakoiri.puzzles.errors import PuzzleError, PuzzleWarning
-from hakoiri.puzzles.owned.reading import NotOwnedError, read_owned
-from hakoiri.puzzles.user import files, made
+from hakoiri import compiling
+from hakoiri.errors import PuzzleError, PuzzleWarning
+from hakoiri.owned import NotOwnedError, read_owned
+from hakoiri.puzzles.user import files
+from hakoiri.puzzles.user import files as made
 from hakoiri.puzzles.user.files import FILES, find_again
 from tests.support.commands import Hakoiri
 from tests.support.servers import RedisServer
@@ -256,24 +257,24 @@ def test_kernels_that_others_can_write_are_not_loaded(tmp_path: Path, monkeypatc
     kernels, mark, raw = tmp_path / "kernels", tmp_path / "mark", pickle.dumps(Evil(tmp_path / "mark"))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(kernels))
-    monkeypatch.setattr(jit, "cache_directory", cache(jit.cache_directory.__wrapped__))
-    assert jit.jit(one_more)(1) == 2
+    monkeypatch.setattr(compiling, "cache_directory", cache(compiling.cache_directory.__wrapped__))
+    assert compiling.jit(one_more)(1) == 2
     (kept,) = (file for file in kernels.rglob("one_more-*") if file.is_file())
     for place in (kept, kept.parent):
         kept.write_bytes(hashlib.sha256(raw).digest() + raw)
         place.chmod(0o777)
-        assert jit.jit(one_more)(1) == 2
+        assert compiling.jit(one_more)(1) == 2
         place.chmod(0o700)
     kernels.chmod(0o777)
-    jit.cache_directory.cache_clear()
+    compiling.cache_directory.cache_clear()
     with pytest.warns(PuzzleWarning, match="other users may write to it"):
-        assert jit.cache_directory() != kernels
+        assert compiling.cache_directory() != kernels
     assert not mark.exists()
     # Were it this user's alone, it would be taken for a kernel.
     kernels.chmod(0o700)
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(kernels))
-    jit.cache_directory.cache_clear()
+    compiling.cache_directory.cache_clear()
     kept.write_bytes(hashlib.sha256(raw).digest() + raw)
     with pytest.raises(TypeError):
-        jit.jit(one_more)(1)
+        compiling.jit(one_more)(1)
     assert mark.exists()

@@ -12,8 +12,7 @@ import matplotlib.image
 import pytest
 
 from hakoiri.cli.answers import paths
-from hakoiri.render import tables
-from hakoiri.render.pictures import files
+from hakoiri.render import films, tables
 from tests.support.commands import HAKOIRI, PATIENCE_SECONDS, ROOT, START_OF_2, FinishedRuns, Hakoiri, clean_environment
 
 START, KEY = "ABBC/ABBC/DEEF/DGHF/I..J", "0x17038bbb"
@@ -144,7 +143,7 @@ def test_a_very_long_path_is_no_film_and_has_no_colours(
 ) -> None:
     line = run_name(finished, "path {explored} --to ABBC/ABBC/DEEF/DGHF/.IJ.")
     usual = finished.hakoiri.here(*line).stdout
-    monkeypatch.setattr(files, "MOST_FILMED", 1)
+    monkeypatch.setattr(films, "MOST_FILMED", 1)
     monkeypatch.setattr(paths, "_COLOURED", 1)
     refused = finished.hakoiri.here(*line, "--film", str(tmp_path / "path.svg"), check=False)
     assert "the film has 2 moves, above the limit of 1" in refused.error
@@ -239,7 +238,7 @@ def test_quick_commands_import_nothing_slow(line: str, finished: FinishedRuns) -
     loaded = set(asked.stderr.split())
     assert "hakoiri.cli.app" in loaded
     assert not SLOW_TO_IMPORT & loaded
-    assert ("hakoiri.cli.deals.solving" in loaded) == (line == "--help"), "a module of other commands"
+    assert ("hakoiri.cli.studies.solving" in loaded) == (line == "--help"), "a module of other commands"
 
 
 @pytest.mark.parametrize("line", ["layers {explored}", "runs --json"])

@@ -7,7 +7,7 @@ import pytest
 
 from hakoiri.puzzles.options import Choice, Number
 from hakoiri.puzzles.registry import PUZZLES, puzzle_class
-from hakoiri.puzzles.user.outline import classes_in, options_in, source_of
+from hakoiri.puzzles.user.sources import classes_in, options_in, source_of
 from tests.support.commands import HAKOIRI, ROOT, START_OF_2, Hakoiri, clean_environment
 
 

@@ -20,7 +20,7 @@ import pytest
 import redis
 import yaml
 
-from hakoiri.puzzles.jit import cache_directory, prepare
+from hakoiri.compiling import cache_directory, prepare
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.worker.transport.connection import living_hosts, living_workers
 from hakoiri.worker.transport.data_redis import free_port

@@ -8,23 +8,20 @@ import numpy as np
 import pytest
 
 from hakoiri.coordinator.errors import StopRun
-from hakoiri.coordinator.executors import shared, worker_pool
-from hakoiri.coordinator.executors.in_flight import InFlight
+from hakoiri.coordinator.executors import in_flight as shared
+from hakoiri.coordinator.executors import worker_pool
+from hakoiri.coordinator.executors.in_flight import InFlight, Shared
 from hakoiri.coordinator.executors.remote import RemoteExecutor
-from hakoiri.coordinator.executors.shared import Shared
 from hakoiri.coordinator.executors.threads import ThreadExecutor
 from hakoiri.coordinator.session.session import Control, Executor, SilentObserver
-from hakoiri.puzzles.keys.layout import Keys
+from hakoiri.errors import TaskError
+from hakoiri.keys.layout import Keys
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
-from hakoiri.worker.errors import TaskError
 from hakoiri.worker.graphs.searches import Graph
-from hakoiri.worker.plain import Arrays
 from hakoiri.worker.tasks import TASKS
-from hakoiri.worker.transport.connection import connect
-from hakoiri.worker.transport.messages import TaskRequest
-from hakoiri.worker.transport.names import QUEUE, own_queue
-from hakoiri.worker.transport.payload import pack_arrays
+from hakoiri.worker.transport.connection import QUEUE, connect, own_queue
+from hakoiri.worker.transport.payload import Arrays, TaskRequest, pack_arrays
 from tests.support.servers import RedisServer, Workers
 
 WORKERS = 2
@@ -133,7 +130,9 @@ def test_shared_arrays_are_sent_once_in_pieces_and_again_where_they_are_lost(
 ) -> None:
     sent: list[Arrays] = []
     monkeypatch.setattr(shared, "_PIECE", 100)
-    monkeypatch.setattr(shared, "pack_arrays", lambda arrays: sent.append(arrays) or pack_arrays(arrays))
+    monkeypatch.setattr(
+        shared, "pack_arrays", lambda arrays: (len(arrays) == 1 and sent.append(arrays)) or pack_arrays(arrays)
+    )
     connection = connect(farm.url)
     with closing(rq_workers(farm, Klotski(), Control())) as executor:
         graph, half = ring(100), np.array([50], dtype=np.int32)

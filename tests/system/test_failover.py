@@ -8,13 +8,12 @@ import pytest
 import redis
 
 from hakoiri.coordinator.errors import StopRun
-from hakoiri.coordinator.executors.opening import open_context
-from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.runs.opening import open_context
+from hakoiri.coordinator.session.resources import Resources, Tuning
 from hakoiri.coordinator.session.session import Control
-from hakoiri.coordinator.session.tuning import Tuning
+from hakoiri.errors import RedisRefusedError, RedisUnavailableError
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
-from hakoiri.worker.errors import RedisRefusedError, RedisUnavailableError
 from hakoiri.worker.transport.connection import connect, is_away, living_hosts, living_workers
 from hakoiri.worker.transport.data_redis import free_port
 from tests.support.commands import FinishedRuns, Hakoiri, wait_until

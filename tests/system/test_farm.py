@@ -13,7 +13,7 @@ import pytest
 import redis
 
 from hakoiri.worker.transport.connection import living_workers
-from hakoiri.worker.transport.messages import TaskRequest
+from hakoiri.worker.transport.payload import TaskRequest
 from tests.support.commands import (
     START_OF_201,
     START_OF_248,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hakoiri import open_run
-from hakoiri.puzzles.errors import counted
+from hakoiri.errors import counted
 from tests.support.commands import ROOT, START_OF_2, Hakoiri
 
 CARS = ("-o", "axis=rows-and-columns", "-o", "metric=straight")

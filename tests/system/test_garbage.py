@@ -6,8 +6,8 @@ from typing import Any
 import msgpack
 import pytest
 
-from hakoiri.storage.ledger.records import seal
-from hakoiri.worker.errors import PayloadError
+from hakoiri.errors import PayloadError
+from hakoiri.storage.ledger.manifest import seal
 from hakoiri.worker.transport.payload import unpack_arrays
 from tests.support.commands import FinishedRuns, Hakoiri, Running
 from tests.support.servers import RedisServer, comes_out_right, held_run

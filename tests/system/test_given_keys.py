@@ -10,14 +10,14 @@ import pytest
 
 from hakoiri.coordinator.executors import remote
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.puzzles.keys.layout import Keys, Layout
+from hakoiri.errors import TaskError
+from hakoiri.keys.layout import Keys, Layout
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.names import BLOCKS, LAYERS, number_key
-from hakoiri.worker.errors import TaskError
-from hakoiri.worker.plain import Arrays
 from hakoiri.worker.transport.connection import connect
+from hakoiri.worker.transport.payload import Arrays
 from tests.support.commands import START_OF_248, Hakoiri
 from tests.support.servers import Workers
 

@@ -10,17 +10,15 @@ import numpy as np
 import pytest
 
 from hakoiri.coordinator.runs.catalogue import delete_run
-from hakoiri.puzzles.errors import HakoiriError
+from hakoiri.errors import HakoiriError
 from hakoiri.storage.ledger.ledger import Ledger
-from hakoiri.storage.ledger.records import MOST_UNTYPED, pack_record, seal, unpack_record
+from hakoiri.storage.ledger.manifest import MOST_UNTYPED, pack_record, seal, unpack_record
 from hakoiri.storage.names import MANIFEST_KEY, META, STATE_KEY
 from hakoiri.web.settings import Settings
-from hakoiri.worker.deals.solving import SolveResult
-from hakoiri.worker.exchange.partial import Partial
 from hakoiri.worker.hosts.requests import HostExpanded, HostRequest
-from hakoiri.worker.plain import unpacked
-from hakoiri.worker.transport.messages import Event, MsgpackSerializer
-from hakoiri.worker.transport.payload import unpack_arrays
+from hakoiri.worker.layers.step import Partial
+from hakoiri.worker.studies.deals import SolveResult
+from hakoiri.worker.transport.payload import Event, MsgpackSerializer, unpack_arrays, unpacked
 from tests.support.commands import Hakoiri
 from tests.support.web import TOKEN, client_of
 

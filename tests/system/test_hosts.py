@@ -15,17 +15,16 @@ import psutil
 import pytest
 import redis
 
-from hakoiri.coordinator.executors.hosts import HostPool
+from hakoiri.coordinator.hosts.hosts import HostPool
+from hakoiri.coordinator.session.resources import DEFAULT
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.coordinator.session.tuning import DEFAULT
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.worker.hosts import mail
+from hakoiri.worker.hosts import wire
 from hakoiri.worker.hosts.requests import HostRequest
+from hakoiri.worker.rq_worker import TaskQueue
 from hakoiri.worker.transport import data_redis
-from hakoiri.worker.transport.connection import HostBeat, living_hosts
-from hakoiri.worker.transport.data_redis_pool import DataRedisPool
-from hakoiri.worker.transport.names import HOSTS, inbox_key, own_queue, worker_key
-from hakoiri.worker.transport.rq_worker import TaskQueue
+from hakoiri.worker.transport.connection import HOSTS, HostBeat, inbox_key, living_hosts, own_queue, worker_key
+from hakoiri.worker.transport.data_redis import DataRedisPool
 from tests.support.commands import PATIENCE_SECONDS, Hakoiri, Running, wait_until
 from tests.support.process_setup import set_clock, stand_still_after_layer
 from tests.support.servers import RedisServer, Workers, started_host
@@ -149,7 +148,7 @@ def test_a_message_waits_while_the_data_redis_of_its_receiver_is_full(redis_serv
     request = HostRequest({"run": "a", "layout": "u32"}, ["x"], 0, [0], b"", [0], 1)
     client.set("other", bytes(1_000_000))
     client.config_set("maxmemory", client.info("memory")["used_memory"] - 500_000)
-    sender = Thread(target=mail.Mail(DataRedisPool(client), request, "s").send, args=(0, b"message"), daemon=True)
+    sender = Thread(target=wire.Mail(DataRedisPool(client), request, "s").send, args=(0, b"message"), daemon=True)
     sender.start()
     # Refused and tried again.
     wait_until(lambda: client.info("errorstats").get("errorstat_OOM", {"count": 0})["count"] > 1)

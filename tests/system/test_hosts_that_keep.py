@@ -14,9 +14,8 @@ import redis
 
 from hakoiri.api import open_run
 from hakoiri.coordinator.session.resources import Resources
-from hakoiri.puzzles.keys.layout import ints
-from hakoiri.worker.transport.connection import ALIVE_SECONDS
-from hakoiri.worker.transport.names import input_key, worker_key
+from hakoiri.keys.layout import ints
+from hakoiri.worker.transport.connection import ALIVE_SECONDS, input_key, worker_key
 from tests.support.commands import Hakoiri, Running, wait_until
 from tests.support.process_setup import stand_still_after_layer, stand_still_after_round
 from tests.support.servers import RedisServer, Workers, started_host

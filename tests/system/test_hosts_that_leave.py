@@ -13,10 +13,9 @@ import redis
 
 from hakoiri.api import open_run
 from hakoiri.coordinator.session.resources import Resources
-from hakoiri.puzzles.keys.layout import ints
+from hakoiri.keys.layout import ints
 from hakoiri.storage.ledger.ledger import Ledger
-from hakoiri.worker.transport.connection import living_hosts
-from hakoiri.worker.transport.names import DRAINING
+from hakoiri.worker.transport.connection import DRAINING, living_hosts
 from tests.support.commands import Finished, Hakoiri, Running, wait_until
 from tests.support.process_setup import stand_still_at_hosts
 from tests.support.servers import RedisServer

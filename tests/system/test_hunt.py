@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from hakoiri.coordinator.deals.hunt import HuntFigures, legs_of, records_of
-from hakoiri.coordinator.deals.hunt_plan import Record
+from hakoiri.coordinator.studies.hunt import HuntFigures, Record, legs_of, records_of
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.names import run_directories
 from tests.support.commands import Hakoiri, wait_until
@@ -69,7 +68,7 @@ def test_a_certificate_that_lies_names_the_layer(hakoiri: Hakoiri, tmp_path: Pat
 
 
 def test_the_certificate_in_the_docs_is_sound_in_form() -> None:
-    from hakoiri.coordinator.deals.certificate import read_certificate
+    from hakoiri.coordinator.runs.certificate import read_certificate
     from tests.support.commands import ROOT
 
     found = read_certificate(ROOT / "docs" / "reports" / "hardest-gap-7.json")

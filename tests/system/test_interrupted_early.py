@@ -83,7 +83,7 @@ def interrupted(*words: str, data: Path) -> subprocess.CompletedProcess[str]:
                 ("numpy", "path last"),
                 ("numba", "run klotski"),
                 ("llvmlite.binding", "run klotski"),
-                ("hakoiri.puzzles.sliding_blocks.klotski_kernels", "run klotski"),
+                ("hakoiri.puzzles.sliding_blocks.klotski", "run klotski"),
                 ("redis", "health --redis redis://127.0.0.1:1/0"),
             )
         ),

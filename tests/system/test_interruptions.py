@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from hakoiri.storage.errors import StorageError
+from hakoiri.errors import StorageError
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import LayerRecord, State
 from tests.support.commands import FinishedRuns, Hakoiri, Running, wait_until

@@ -12,7 +12,7 @@ from hakoiri.coordinator.errors import UnknownRunError
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.kinds import KINDS, kind_of
 from hakoiri.coordinator.session.resources import Resources
-from hakoiri.puzzles.errors import Hint, PuzzleError
+from hakoiri.errors import Hint, PuzzleError
 from hakoiri.puzzles.nakuron.board import random_board
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.store import RunStore

@@ -9,19 +9,18 @@ from typing import Any
 import pytest
 
 from hakoiri.api import Run, census, explore
+from hakoiri.coordinator.census import job as verify_module
 from hakoiri.coordinator.executors.remote import RemoteExecutor
 from hakoiri.coordinator.executors.threads import ThreadExecutor
-from hakoiri.coordinator.graphs import verify as verify_module
 from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session.check import Report
-from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.resources import Resources, Tuning
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.coordinator.session.tuning import Tuning
 from hakoiri.storage.layers.blocks import code_keys
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.names import BLOCKS, number_key
-from hakoiri.storage.results.census import Diameter, read_pairs, recorded_components, stage_component
+from hakoiri.storage.results import Diameter, read_pairs, recorded_components, stage_component
 from tests.support.commands import Hakoiri
 from tests.support.process_setup import stand_still_when_joined, stand_still_when_listed
 from tests.support.runs import essence, small_slabs

@@ -11,11 +11,10 @@ import pytest
 from hakoiri.coordinator.runs import create
 from hakoiri.coordinator.runs.create import make_planned, plan_run
 from hakoiri.coordinator.session.resources import Resources
-from hakoiri.puzzles.errors import Hint
+from hakoiri.errors import Hint, NameTakenError, TakenOverError
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.user.files import FILES
 from hakoiri.storage.engine.files import replaced
-from hakoiri.storage.errors import NameTakenError, TakenOverError
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.names import DATA_FILE

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from hakoiri.storage.errors import StorageError
+from hakoiri.errors import StorageError
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import LayerRecord, State
 from hakoiri.storage.names import CLOSED, DATA_FILE, SPILL_FOLDER

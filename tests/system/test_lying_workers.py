@@ -10,12 +10,12 @@ import pytest
 from hakoiri.api import open_run
 from hakoiri.coordinator.errors import UntrustedError
 from hakoiri.coordinator.executors.remote import RemoteExecutor
+from hakoiri.coordinator.session.resources import DEFAULT
 from hakoiri.coordinator.session.session import Control
-from hakoiri.coordinator.session.tuning import DEFAULT
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.worker.plain import Arrays
 from hakoiri.worker.tasks import TASKS
 from hakoiri.worker.transport.connection import connect
+from hakoiri.worker.transport.payload import Arrays
 from tests.support.commands import Hakoiri
 from tests.support.runs import Notes
 from tests.support.servers import RedisServer, other_worker
@@ -26,7 +26,7 @@ LIAR = """
 import numpy as np
 from hakoiri.puzzles.contract import Expansion
 from hakoiri.puzzles.permutation.pancakes import Pancakes
-from hakoiri.worker.transport import rq_worker
+from hakoiri.worker import rq_worker
 
 rq_worker.differing_parts = lambda mine, asked: []
 honest = Pancakes.expand
@@ -42,7 +42,7 @@ Pancakes.expand = expand
 #: A host that drops one configuration where it merges a range; what it expands is right.
 DROPPING = """
 from hakoiri.worker.layers import ranges
-from hakoiri.worker.transport import rq_worker
+from hakoiri.worker import rq_worker
 
 rq_worker.differing_parts = lambda mine, asked: []
 honest = ranges._new_keys
@@ -57,7 +57,7 @@ ranges._new_keys = merged
 OMITTING = """
 from hakoiri.worker import tasks
 from hakoiri.worker.layers import ranges
-from hakoiri.worker.transport import rq_worker
+from hakoiri.worker import rq_worker
 
 rq_worker.differing_parts = lambda mine, asked: []
 code_keys, set_within = ranges.code_keys, ranges.set_within
@@ -68,7 +68,7 @@ ranges.set_within = lambda words, keys, base: set_within(words, keys[keys != {hi
 LATER_A_LIAR = """
 import numpy as np
 from hakoiri.worker import tasks
-from hakoiri.worker.transport import rq_worker
+from hakoiri.worker import rq_worker
 
 rq_worker.differing_parts = lambda mine, asked: []
 answered = []
@@ -87,7 +87,7 @@ INVENTING = """
 import numpy as np
 from hakoiri.worker import tasks
 from hakoiri.worker.layers import ranges
-from hakoiri.worker.transport import rq_worker
+from hakoiri.worker import rq_worker
 
 rq_worker.differing_parts = lambda mine, asked: []
 honest, code_keys = tasks.neighbours, ranges.code_keys

@@ -11,17 +11,24 @@ import numpy as np
 import pytest
 
 from hakoiri.coordinator.executors import worker_pool
-from hakoiri.coordinator.executors.opening import open_context
+from hakoiri.coordinator.runs.opening import open_context
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
+from hakoiri.errors import WorkerError
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
-from hakoiri.worker.errors import WorkerError
-from hakoiri.worker.transport import supervisor
-from hakoiri.worker.transport.connection import connect, redis_errors, require_own_names
-from hakoiri.worker.transport.names import QUEUE, SHARED_TYPES, WORKERS, worker_key
-from hakoiri.worker.transport.rq_worker import TaskQueue
-from hakoiri.worker.transport.supervisor import Supervisor
+from hakoiri.worker import supervisor
+from hakoiri.worker.rq_worker import TaskQueue
+from hakoiri.worker.supervisor import Supervisor
+from hakoiri.worker.transport.connection import (
+    QUEUE,
+    SHARED_TYPES,
+    WORKERS,
+    connect,
+    redis_errors,
+    require_own_names,
+    worker_key,
+)
 from tests.support.commands import wait_until
 from tests.support.runs import Notes
 from tests.support.servers import RedisServer

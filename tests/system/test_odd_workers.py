@@ -13,20 +13,17 @@ import pytest
 
 from hakoiri.coordinator.errors import StopRun
 from hakoiri.coordinator.executors import in_flight, remote
-from hakoiri.coordinator.executors.opening import open_context
 from hakoiri.coordinator.executors.remote import RemoteExecutor
-from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.runs.opening import open_context
+from hakoiri.coordinator.session.resources import Resources, Tuning
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.coordinator.session.tuning import Tuning
-from hakoiri.puzzles.keys.layout import Keys
+from hakoiri.keys.layout import Keys
 from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.puzzles.user.files import FILES
-from hakoiri.worker.plain import Arrays
-from hakoiri.worker.transport.connection import ALIVE_SECONDS, connect
-from hakoiri.worker.transport.messages import Event
-from hakoiri.worker.transport.names import event_key
-from hakoiri.worker.transport.rq_worker import TaskQueue
+from hakoiri.worker.rq_worker import TaskQueue
+from hakoiri.worker.transport.connection import ALIVE_SECONDS, connect, event_key
+from hakoiri.worker.transport.payload import Arrays, Event
 from tests.support.commands import FinishedRuns, Hakoiri, wait_until
 from tests.support.runs import Notes
 from tests.support.servers import RedisServer, Workers, comes_out_right, other_worker, started_workers
@@ -84,7 +81,7 @@ OTHER_VERSIONS = {
     ),
     "this worker has no task 'forest'": "from hakoiri.worker.tasks import TASKS; del TASKS['forest']",
     "does not understand the request": (
-        "import hakoiri.worker.transport.rq_worker as rq; rq.TaskRequest = lambda session, token, attempt, keep: None"
+        "import hakoiri.worker.rq_worker as rq; rq.TaskRequest = lambda session, token, attempt, keep: None"
     ),
 }
 

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hakoiri.cli import app
-from hakoiri.puzzles.errors import counted
+from hakoiri.errors import counted
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import State
 from tests.support.commands import ROOT, START_OF_2, FinishedRuns, Hakoiri
@@ -120,8 +120,8 @@ def test_positions_and_moves_tried_are_no_configurations(hakoiri: Hakoiri) -> No
 
 
 def test_figures_of_earlier_runs_are_read_by_their_new_names() -> None:
-    from hakoiri.coordinator.deals.hunt import HuntFigures
     from hakoiri.coordinator.plays.optimise import OptimiseFigures
+    from hakoiri.coordinator.studies.hunt import HuntFigures
 
     earlier = State(figures={"configurations": 7, "rounds": 1, "legs": 2})
     assert OptimiseFigures.of(earlier) == OptimiseFigures(moves_tried=7, rounds=1)

@@ -13,7 +13,7 @@ from hakoiri.puzzles.nakuron.board import parse_board, random_board
 from hakoiri.puzzles.nakuron.puzzle import Nakuron
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.names import run_directories
-from hakoiri.storage.results.rows import read_arrays
+from hakoiri.storage.results import read_arrays
 from tests.support.commands import Hakoiri, wait_until
 from tests.support.published import KNOWN, Known
 from tests.support.servers import Workers, by_workers

@@ -17,7 +17,7 @@ from itertools import islice
 import numpy as np
 
 from hakoiri import U32, ConfigurationError, Dealt, Number
-from hakoiri.puzzles.keys.splitmix import random_words
+from hakoiri.keys.splitmix import random_words
 
 
 class Coins(Dealt):

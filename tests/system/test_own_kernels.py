@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hakoiri.cli.puzzles.starter import starter
+from hakoiri.cli.puzzles.choosing import starter
 from tests.support.commands import Hakoiri
 from tests.support.user_puzzles import changed, written
 

@@ -1,6 +1,6 @@
 """Published layer sizes: found by threads, workers and hosts, in memory and spilled, each time with the same digests.
 
-However small the budget, a layer step has 24 MB (`coordinator.session.tuning`), a quarter of them for successors. So
+However small the budget, a layer step has 24 MB (`coordinator.session.resources`), a quarter of them for successors. So
 only spaces whose keys are sparse or very many can be made to spill; the table says which.
 """
 
@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 import pytest
 
-from hakoiri.coordinator.session.tuning import DEFAULT
+from hakoiri.coordinator.session.resources import DEFAULT
 from hakoiri.storage.layers.spill import Spill
 from tests.support.commands import Hakoiri
 from tests.support.published import DIAMETERS, HAKOIRI, SPACES, TILES, Space

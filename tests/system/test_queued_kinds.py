@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from hakoiri.coordinator.deals.hunt import legs_of
 from hakoiri.coordinator.plays.optimise import best_of
+from hakoiri.coordinator.studies.hunt import legs_of
 from hakoiri.puzzles.nakuron.board import random_board
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.names import QUEUED_FILE

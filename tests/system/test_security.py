@@ -18,9 +18,8 @@ import pytest
 import redis
 
 from hakoiri.puzzles.user.files import FILES
-from hakoiri.worker.transport.connection import living_workers
-from hakoiri.worker.transport.messages import TaskRequest
-from hakoiri.worker.transport.names import QUEUE, own_queue
+from hakoiri.worker.transport.connection import QUEUE, living_workers, own_queue
+from hakoiri.worker.transport.payload import TaskRequest
 from tests.support.commands import HAKOIRI, ROOT, FinishedRuns, Hakoiri, clean_environment, wait_until
 from tests.support.servers import RedisServer, Workers, by_workers, started_workers
 
@@ -162,7 +161,7 @@ ATTACKS: dict[str, dict[str, Any]] = {
     "exec": {"data": called("builtins.exec", "import trap")},
     "import": {"data": called("__import__", "trap")},
     "own main": {"data": called("hakoiri.worker.main.main")},
-    "own inside": {"data": called("hakoiri.worker.transport.rq_worker._perform", "trap")},
+    "own inside": {"data": called("hakoiri.worker.rq_worker._perform", "trap")},
     "dunder": {"data": called("expand.__globals__.__builtins__.exec", "import trap")},
     "no name": {"data": called("")},
     "name of another type": {"data": zlib.compress(msgpack.packb([{"expand": 1}, None, [], {}]))},

@@ -14,7 +14,7 @@ from typing import Self
 import psutil
 import pytest
 
-from hakoiri.storage.errors import StorageError
+from hakoiri.errors import StorageError
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.worker.transport.data_redis import free_port
 from tests.support.commands import PATIENCE_SECONDS, ROOT, Hakoiri, clean_environment, wait_until

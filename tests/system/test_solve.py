@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hakoiri.puzzles.solitaires.superpuzz import Superpuzz
+from hakoiri.puzzles.solitaires.solitaire import Superpuzz
 from tests.puzzles.test_solitaire import FIGURE_1_GAP, FIGURE_1_MOVES, FIGURE_1_PUZZ
 from tests.support import card_rules as rules
 from tests.support.commands import HAKOIRI, Hakoiri

@@ -12,9 +12,9 @@ from typing import Any
 import matplotlib.image
 import pytest
 
-from hakoiri.coordinator.deals import study
-from hakoiri.coordinator.deals.study import kept_deals
-from hakoiri.coordinator.deals.study_table import Deal
+from hakoiri.coordinator.studies import deals as study
+from hakoiri.coordinator.studies.deals import kept_deals
+from hakoiri.coordinator.studies.table import Deal
 from hakoiri.storage.names import run_directories
 from tests.support.commands import Hakoiri, wait_until
 from tests.support.process_setup import stand_still_beyond

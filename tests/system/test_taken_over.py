@@ -9,9 +9,8 @@ from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.runs.service import serve
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.puzzles.errors import Hint
-from hakoiri.puzzles.keys.layout import U32
-from hakoiri.storage.errors import TakenOverError
+from hakoiri.errors import Hint, TakenOverError
+from hakoiri.keys.layout import U32
 from hakoiri.storage.layers.blocks import code_keys
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.ledger.lock import RunLock

@@ -12,7 +12,7 @@ import typer
 from rq.worker import WorkerStatus
 
 from hakoiri.cli.runs.working import parse_until
-from hakoiri.worker.transport import rq_worker, supervisor
+from hakoiri.worker import rq_worker, supervisor
 from tests.support.commands import FinishedRuns, Hakoiri
 from tests.support.process_setup import stand_still_after_layer
 from tests.support.servers import RedisServer, comes_out_right, started_host, started_workers

@@ -9,10 +9,9 @@ from hakoiri.coordinator.session.check import Check
 from hakoiri.coordinator.session.job import Job
 from hakoiri.coordinator.session.resources import Budget
 from hakoiri.coordinator.session.session import Session
+from hakoiri.errors import DamagedError, PuzzleError
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import PuzzleError
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.ledger.manifest import Figures, Progress
 from hakoiri.storage.names import ROWS, number_key
 

@@ -16,19 +16,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hakoiri import compiling
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.session.job import Job
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.puzzles import jit
+from hakoiri.keys.layout import Keys
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.worker.hosts import layers
 from hakoiri.worker.hosts.host import Host
-from hakoiri.worker.plain import Arrays
 from hakoiri.worker.tasks import TASKS
+from hakoiri.worker.transport.payload import Arrays
 from hakoiri.worker.warm import kernels_of
 from tests.support.near_hosts import near_hosts
 
@@ -65,13 +65,13 @@ def asked(keys: Keys) -> list[tuple[str, Arrays, Arrays]]:
 
 def noted(found: list[list[str]]) -> None:
     """Append the name of each kernel that is loaded from now on to the last list of `found`."""
-    load = jit._Kept.load_overload
+    load = compiling._Kept.load_overload
 
     def note(kept: Any, *types: Any) -> Any:
         found[-1].append(kept._function.__qualname__)
         return load(kept, *types)
 
-    jit._Kept.load_overload = note  # type: ignore[assignment, method-assign]
+    compiling._Kept.load_overload = note  # type: ignore[assignment, method-assign]
 
 
 def called_besides(task: str, chunk: Arrays, shared: Arrays) -> list[str]:

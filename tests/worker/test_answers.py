@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hakoiri.coordinator.executors.auditing import same_answer, same_arrays
+from hakoiri.coordinator.executors.remote import same_answer, same_arrays
 
 SOME = np.array([1, 2, 3], dtype=np.uint32)
 

@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hakoiri.errors import TaskError
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.worker.arguments import FORMS, Sizes, wrong_array
-from hakoiri.worker.errors import TaskError
 from hakoiri.worker.graphs.searches import Graph
-from hakoiri.worker.layers.bloom import empty_filter, may_hold
-from hakoiri.worker.plain import Arrays
+from hakoiri.worker.layers.closed_set import empty_filter, may_hold
 from hakoiri.worker.tasks import _MOVERS, TASKS, checked
+from hakoiri.worker.transport.payload import Arrays
 
 KLOTSKI, NAKURON = PuzzleSpec("klotski").build(), PuzzleSpec("nakuron").build()
 SUPERPUZZ = PuzzleSpec("superpuzz", {"columns": "3"}).build()

@@ -9,22 +9,18 @@ import pytest
 import redis
 from redis.exceptions import OutOfMemoryError
 
-from hakoiri.coordinator.executors.shared import Shared
+from hakoiri.coordinator.executors.in_flight import Shared
+from hakoiri.errors import PayloadError, WorkerError
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.worker.deals.hunting import WalkResult
-from hakoiri.worker.deals.solving import SolveResult
-from hakoiri.worker.errors import PayloadError, WorkerError
-from hakoiri.worker.graphs.family import MemberRow
-from hakoiri.worker.plain import unpacked
+from hakoiri.worker import rq_worker
 from hakoiri.worker.plays.moving import best_answered
 from hakoiri.worker.program import program_of
-from hakoiri.worker.transport import rq_worker
-from hakoiri.worker.transport.connection import redis_errors, without_password
-from hakoiri.worker.transport.messages import Event, TaskRequest
-from hakoiri.worker.transport.names import input_key
-from hakoiri.worker.transport.payload import pack_arrays
-from hakoiri.worker.transport.rq_worker import _build_puzzle, _outcome, _perform
+from hakoiri.worker.rq_worker import _build_puzzle, _outcome, _perform
+from hakoiri.worker.studies.deals import SolveResult, WalkResult
+from hakoiri.worker.studies.family import MemberRow
+from hakoiri.worker.transport.connection import input_key, redis_errors, without_password
+from hakoiri.worker.transport.payload import Event, TaskRequest, pack_arrays, unpacked
 
 RESULTS: tuple[Any, ...] = (SolveResult, WalkResult, MemberRow)
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from hakoiri.puzzles.keys.layout import LAYOUTS, Layout
-from hakoiri.worker.layers.bloom import add, empty_filter, may_hold
+from hakoiri.keys.layout import LAYOUTS, Layout
+from hakoiri.worker.layers.closed_set import add, empty_filter, may_hold
 from tests.support.stores import random_layers
 
 

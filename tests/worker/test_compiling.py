@@ -13,7 +13,7 @@ from tests.support.commands import PATIENCE_SECONDS, ROOT
 #: Prints how many functions numba compiles for the whole space of a puzzle, its own among them.
 _COUNTING = """
 from numba.core import event
-from hakoiri.coordinator.graphs.job import CensusJob
+from hakoiri.coordinator.census.job import CensusJob
 from hakoiri.puzzles.registry import PuzzleSpec
 puzzle = PuzzleSpec("klotski").build()
 with event.install_recorder("numba:compile") as recorder:

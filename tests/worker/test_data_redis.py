@@ -13,9 +13,8 @@ import psutil
 import pytest
 import redis
 
-from hakoiri.worker.errors import PayloadError, WorkerError
-from hakoiri.worker.transport.data_redis import DataRedis, free_port, is_loopback
-from hakoiri.worker.transport.data_redis_pool import open_data_redis
+from hakoiri.errors import PayloadError, WorkerError
+from hakoiri.worker.transport.data_redis import DataRedis, free_port, is_loopback, open_data_redis
 from tests.support.commands import wait_until
 from tests.support.forking import SERVER
 

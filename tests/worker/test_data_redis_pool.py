@@ -7,9 +7,9 @@ from typing import cast
 import pytest
 import redis
 
-from hakoiri.worker.errors import PayloadError
+from hakoiri.errors import PayloadError
 from hakoiri.worker.transport.connection import HostBeat
-from hakoiri.worker.transport.data_redis_pool import MAIN, DataRedisPool, data_redis_number
+from hakoiri.worker.transport.data_redis import MAIN, DataRedisPool, data_redis_number
 
 
 class Told:

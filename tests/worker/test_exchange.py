@@ -8,14 +8,14 @@ from threading import Event, Thread
 import numpy as np
 import pytest
 
-from hakoiri.puzzles.keys.layout import LAYOUTS, U32, U128, Key, Keys, Layout, ints
-from hakoiri.storage.errors import DamagedError
-from hakoiri.storage.layers.bitmap import Words
+from hakoiri.errors import DamagedError
+from hakoiri.keys.layout import LAYOUTS, U32, U128, Key, Keys, Layout, ints
 from hakoiri.storage.layers.blocks import Block, Coded, code_keys, decode, join_blocks
+from hakoiri.storage.layers.codec import Words
 from hakoiri.storage.layers.spill import Spill
-from hakoiri.storage.ledger.records import seal
+from hakoiri.storage.ledger.manifest import seal
 from hakoiri.storage.names import block_key
-from hakoiri.worker.exchange.exchange import Exchange
+from hakoiri.worker.layers.exchange import Exchange
 from hakoiri.worker.layers.kernels import list_bits, set_within
 from hakoiri.worker.layers.partition import Partition, partition_by, scatter
 from hakoiri.worker.layers.ranges import MergeInput, RangeInput, merge_range

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hakoiri.puzzles.keys.layout import LAYOUTS, U32, U64, Keys, Layout, ints
-from hakoiri.puzzles.keys.order import sort_keys
+from hakoiri.keys.layout import LAYOUTS, U32, U64, Keys, Layout, ints
+from hakoiri.keys.order import sort_keys
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.storage.layers.blocks import code_keys, decode, has_bits
-from hakoiri.worker.layers.flow import flow_of
+from hakoiri.worker.layers.kernels import flow_of
 from hakoiri.worker.layers.partition import Partition, partition_by
 from hakoiri.worker.layers.ranges import ExpandedChunk, chunk_plan
 from hakoiri.worker.tasks import do_task

@@ -5,11 +5,10 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
+from hakoiri.keys.layout import LAYOUTS, Keys, ints
 from hakoiri.puzzles.contract import Expansion, Puzzle
-from hakoiri.puzzles.keys.layout import LAYOUTS, Keys, ints
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.worker.layers.flow import flow_of, total_flow
-from hakoiri.worker.layers.kernels import merge
+from hakoiri.worker.layers.kernels import flow_of, merge, total_flow
 
 
 def reached(puzzle: Puzzle) -> Keys:

@@ -9,15 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from hakoiri.coordinator.executors import hosts
-from hakoiri.coordinator.executors.hosts import HostLostError, HostPool
+from hakoiri.coordinator.hosts import hosts
+from hakoiri.coordinator.hosts.hosts import HostLostError, HostPool
+from hakoiri.coordinator.session.resources import DEFAULT
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.coordinator.session.tuning import DEFAULT
+from hakoiri.errors import WorkerError
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.worker.errors import WorkerError
 from hakoiri.worker.transport import connection
-from hakoiri.worker.transport.connection import HostBeat, living_hosts, require_own_name, start_heartbeat
-from hakoiri.worker.transport.names import HOSTS, worker_key
+from hakoiri.worker.transport.connection import (
+    HOSTS,
+    HostBeat,
+    living_hosts,
+    require_own_name,
+    start_heartbeat,
+    worker_key,
+)
 from tests.support.servers import RedisServer
 
 

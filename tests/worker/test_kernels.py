@@ -17,16 +17,27 @@ from hakoiri.coordinator.graphs.building import build_graph
 from hakoiri.coordinator.graphs.symmetry import images_of
 from hakoiri.coordinator.session.resources import Budget
 from hakoiri.coordinator.session.session import ComputeContext, Control, SilentObserver
+from hakoiri.errors import TaskError
+from hakoiri.keys.layout import U32, U64, U128, U256, Key, Keys, Layout, ints
+from hakoiri.keys.order import difference
 from hakoiri.puzzles.contract import Expansion, Puzzle
-from hakoiri.puzzles.keys.layout import U32, U64, U128, U256, Key, Keys, Layout, ints
-from hakoiri.puzzles.keys.order import difference
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
-from hakoiri.worker.errors import TaskError
 from hakoiri.worker.graphs.bounds import Aim, Bounds, _around, least_alike, look_here
-from hakoiri.worker.graphs.claims import keeps_edges, one_way_edge
-from hakoiri.worker.graphs.components import inner_graph, label_components, part_of, renumbered
 from hakoiri.worker.graphs.lanes import LANES, look_from, pairs_at
-from hakoiri.worker.graphs.searches import UNSEEN, Graph, all_eccentricities, by_sides, distances_from, farthest_pairs
+from hakoiri.worker.graphs.searches import (
+    UNSEEN,
+    Graph,
+    all_eccentricities,
+    by_sides,
+    distances_from,
+    farthest_pairs,
+    inner_graph,
+    keeps_edges,
+    label_components,
+    one_way_edge,
+    part_of,
+    renumbered,
+)
 from hakoiri.worker.layers import kernels
 from hakoiri.worker.layers.kernels import DENSE_SPAN, merge, simple_edges, split
 from hakoiri.worker.tasks import TASKS, do_task

@@ -15,10 +15,10 @@ import psutil
 import pytest
 import redis
 
-from hakoiri.worker import machine
+from hakoiri.worker import machine, supervisor
 from hakoiri.worker.machine import available_memory, cores_for_workers, cores_given, memory_left, usable_cores
-from hakoiri.worker.transport import connection, supervisor
-from hakoiri.worker.transport.supervisor import Supervisor
+from hakoiri.worker.supervisor import Supervisor
+from hakoiri.worker.transport import connection
 from tests.support.commands import wait_until
 
 needs_pinning = pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system pins no process")

@@ -11,18 +11,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hakoiri.puzzles.keys.layout import Key, ints
+from hakoiri.keys.layout import Key, ints
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
 from hakoiri.storage.layers.blocks import Block, count_of, decode
 from hakoiri.storage.ledger.manifest import Manifest
 from hakoiri.storage.names import FORMAT_VERSION
-from hakoiri.worker.exchange.step import RangeStep
 from hakoiri.worker.hosts import part, step, wire
 from hakoiri.worker.hosts.host import Host
 from hakoiri.worker.hosts.requests import HostExpanded, HostMerged, HostRequest
 from hakoiri.worker.layers.partition import partition_by
-from hakoiri.worker.plain import Array, unpacked
-from hakoiri.worker.transport.data_redis_pool import DataRedisPool
+from hakoiri.worker.layers.step import RangeStep
+from hakoiri.worker.transport.data_redis import DataRedisPool
+from hakoiri.worker.transport.payload import Array, unpacked
 from tests.support.servers import RedisServer
 from tests.support.toy_runs import EMBEDDINGS, expected, spied
 

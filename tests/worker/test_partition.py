@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hakoiri.puzzles.keys.layout import LAYOUTS, U32, U64, U128, U256, Key, Layout, ints
-from hakoiri.worker.errors import PayloadError
+from hakoiri.errors import PayloadError
+from hakoiri.keys.layout import LAYOUTS, U32, U64, U128, U256, Key, Layout, ints
 from hakoiri.worker.layers.partition import Partition, partition_by, scatter
 from tests.support.keys import any_keys, layouts
 

@@ -19,7 +19,7 @@ import math
 from functools import cache, partial
 
 import numpy as np
-from hakoiri.puzzles.jit import jit
+from hakoiri.compiling import jit
 
 MOVES = {"left": (1, 2), "right": [3]}
 TABLE = np.arange(4)
@@ -87,8 +87,8 @@ from hakoiri.worker.warm import load_host_kernels
 if {warm}:
     from hakoiri import api
     import hakoiri.cli.driving
-    from hakoiri.worker.deals.solving import DealFigures
-    from hakoiri.worker.plain import packed, unpacked
+    from hakoiri.worker.studies.deals import DealFigures
+    from hakoiri.worker.transport.payload import packed, unpacked
     unpacked(packed({{"positions": 1, "moves": 1, "depth": 1}}), DealFigures)
     for name in PUZZLES:
         puzzle = PuzzleSpec(name, start={boards}.get(name)).build()
@@ -169,7 +169,7 @@ def test_what_a_users_file_imports_is_covered(tmp_path: Path, monkeypatch: pytes
     (tmp_path / "rows_beside.py").write_text("def moves(key):\n    return [key ^ 1]\n", encoding="utf-8")
     file = tmp_path / "own.py"
     file.write_text(
-        "import rows_beside\nfrom hakoiri import Puzzle\nfrom hakoiri.puzzles.keys.layout import U32\n\n\n"
+        "import rows_beside\nfrom hakoiri import Puzzle\nfrom hakoiri.keys.layout import U32\n\n\n"
         "class Own(Puzzle):\n    name, layout, undirected, most_successors = 'own', U32, True, 1\n\n"
         "    def usual_start(self):\n        return 0\n\n    def successors(self, key):\n"
         "        return rows_beside.moves(key)\n",

@@ -7,18 +7,18 @@ from random import Random
 import numpy as np
 import pytest
 
-from hakoiri.puzzles.keys.layout import U32, U64, U128, Key, Keys, Layout, ints
+from hakoiri.keys.layout import U32, U64, U128, Key, Keys, Layout, ints
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.storage.layers.blocks import Coded, code_keys, decode, has_bits
-from hakoiri.worker.layers.bitmaps import Bitmap, bitmap_for
-from hakoiri.worker.layers.flow import flow_of
-from hakoiri.worker.layers.kernels import set_within
+from hakoiri.worker.layers.kernels import flow_of, set_within
 from hakoiri.worker.layers.partition import partition_by
 from hakoiri.worker.layers.ranges import (
+    Bitmap,
     MergeInput,
     RangeExpansion,
     RangeInput,
     RangeSource,
+    bitmap_for,
     code_found,
     merge_range,
 )

@@ -6,13 +6,12 @@ from random import Random
 import networkx
 import pytest
 
+from hakoiri.errors import TaskError
+from hakoiri.keys.layout import ints
 from hakoiri.puzzles.capabilities import Move
-from hakoiri.puzzles.keys.layout import ints
-from hakoiri.puzzles.solitaires.solitaire import moved
-from hakoiri.puzzles.solitaires.superpuzz import Superpuzz
-from hakoiri.worker.deals.solving import Goal
-from hakoiri.worker.errors import TaskError
+from hakoiri.puzzles.solitaires.solitaire import Superpuzz, moved
 from hakoiri.worker.solitaires.shortening import DIAMETERS, element_component, replay, shorten
+from hakoiri.worker.studies.deals import Goal
 from tests.puzzles.test_solitaire import FIGURE_1_MOVES, FIGURE_1_PUZZ
 from tests.support import card_rules as rules
 from tests.worker.test_solving import assert_replays, dealt, solved

@@ -5,16 +5,14 @@ from itertools import islice
 
 import pytest
 
+from hakoiri.errors import ConfigurationError
 from hakoiri.puzzles.capabilities import Dealt, SearchOrder, Until
-from hakoiri.puzzles.errors import ConfigurationError
 from hakoiri.puzzles.solitaires.cards import random_deal
-from hakoiri.puzzles.solitaires.gap import Gap
-from hakoiri.puzzles.solitaires.solitaire import Solitaire, moved
-from hakoiri.puzzles.solitaires.superpuzz import Superpuzz
-from hakoiri.worker.deals import solving as layered
-from hakoiri.worker.deals.solving import Goal, SolveResult, read_request, request
-from hakoiri.worker.plain import packed, unpacked
+from hakoiri.puzzles.solitaires.solitaire import Gap, Solitaire, Superpuzz, moved
 from hakoiri.worker.solitaires.solving import solve
+from hakoiri.worker.studies import deals as layered
+from hakoiri.worker.studies.deals import Goal, SolveResult, read_request, request
+from hakoiri.worker.transport.payload import packed, unpacked
 from tests.puzzles.test_solitaire import FIGURE_1_GAP, FIGURE_1_MOVES, FIGURE_1_PUZZ
 from tests.support import card_rules as rules
 

@@ -10,20 +10,19 @@ from typing import TypeVar
 import numpy as np
 import pytest
 
+from hakoiri.keys.layout import U32, Keys
+from hakoiri.keys.order import sort_keys
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.keys.layout import U32, Keys
-from hakoiri.puzzles.keys.order import sort_keys
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.storage.layers.readers import HeldLayer, Layer
 from hakoiri.storage.layers.spill import Spill
+from hakoiri.storage.layers.store import HeldLayer, Layer
 from hakoiri.storage.ledger.lock import RunLock
-from hakoiri.worker.exchange import exchange
-from hakoiri.worker.exchange.exchange import Exchange
-from hakoiri.worker.exchange.pool import ThreadPool
-from hakoiri.worker.exchange.shares import shares_within
-from hakoiri.worker.exchange.step import RangeStep, SourceSample
-from hakoiri.worker.layers.partition import Partition
+from hakoiri.worker.layers import exchange
+from hakoiri.worker.layers.exchange import Exchange
+from hakoiri.worker.layers.partition import Partition, shares_within
 from hakoiri.worker.layers.ranges import ExpandedRange, RangeExpansion, RangeSource
+from hakoiri.worker.layers.step import RangeStep, SourceSample
+from hakoiri.worker.pool import ThreadPool
 
 _Made = TypeVar("_Made")
 #: Ranges without a part of a word, of the 181,440 numbers of the 3x3 tiles.

@@ -20,14 +20,13 @@ import numpy as np
 import pytest
 import redis
 
-from hakoiri.puzzles.keys.layout import LAYOUTS, Key, Keys, Layout, ints
+from hakoiri.errors import DamagedError, DiskFullError, NotWritableError, PayloadError, TaskError
+from hakoiri.keys.layout import LAYOUTS, Key, Keys, Layout, ints
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.engine.environment import Environment
-from hakoiri.storage.errors import DamagedError, DiskFullError, NotWritableError
 from hakoiri.storage.layers.blocks import Coded, code_keys, decode
 from hakoiri.storage.ledger.manifest import Manifest
 from hakoiri.storage.names import DATA_FILE, FORMAT_VERSION
-from hakoiri.worker.errors import PayloadError, TaskError
 from hakoiri.worker.hosts import wire
 from hakoiri.worker.hosts.host import Host
 from hakoiri.worker.hosts.requests import (
@@ -36,10 +35,9 @@ from hakoiri.worker.hosts.requests import (
     HostRequest,
 )
 from hakoiri.worker.hosts.wire import Inbox, Link, Outbox, pack_message, unpack_message
-from hakoiri.worker.plain import Array, packed, unpacked
-from hakoiri.worker.transport.data_redis_pool import DataRedisPool
-from hakoiri.worker.transport.names import inbox_key
-from hakoiri.worker.transport.payload import pack_arrays
+from hakoiri.worker.transport.connection import inbox_key
+from hakoiri.worker.transport.data_redis import DataRedisPool
+from hakoiri.worker.transport.payload import Array, pack_arrays, packed, unpacked
 from tests.support.commands import PATIENCE_SECONDS
 from tests.support.servers import RedisServer
 

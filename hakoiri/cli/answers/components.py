@@ -1,15 +1,26 @@
-"""The commands ``components``, with strong ones by ``--strong``, and ``component-of``."""
+"""The commands ``components``, with strong ones by ``--strong``, and ``component-of``.
 
-from typing import TYPE_CHECKING, Annotated
+The command ``map``: the layout of a component in space, as a file for the page and for other programs.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from rich.text import Text
 
-from hakoiri.cli.commands import command_line, flag, option
-from hakoiri.cli.driving import answering, named
-from hakoiri.cli.groups import Asking
-from hakoiri.cli.options import ConfArgument, RedisOption, RunArgument, redis_url
+from hakoiri.cli.driving import Asking, answering, named
+from hakoiri.cli.options import (
+    ComponentOption,
+    ConfArgument,
+    RedisOption,
+    RunArgument,
+    command_line,
+    flag,
+    option,
+    redis_url,
+)
+from hakoiri.errors import counted
 from hakoiri.hints import command
-from hakoiri.puzzles.errors import counted
 from hakoiri.reading import read_board
 from hakoiri.render.tables import facts, print_json, rows_table, stdout, table
 
@@ -51,7 +62,7 @@ def components(
         elif not run.puzzle.undirected:
             _list_weak(run, limit)
         else:
-            from hakoiri.storage.results.census import component_figures
+            from hakoiri.storage.results import component_figures
 
             stdout().print(rows_table([component_figures(record) for record in run.components(limit)]))
 
@@ -134,3 +145,41 @@ def _print_kinds(found: "StrongComponents") -> None:
 def _print_more(count: int, what: str, how: str) -> None:
     if count > 0:
         stdout().print(f"and {counted(count, what)} more: {how}", style="dim")
+
+
+@command_line("map last --to klotski.html")
+def draw_map(
+    name: RunArgument,
+    target: Annotated[
+        Path,
+        option("--to", "FILE", "File to write: .png, .svg, .pdf, .html (a page to turn) or .hakomap."),
+    ],
+    component: ComponentOption = None,
+    dim: Annotated[Literal["2", "3"], flag("--dim", "Number of dimensions.")] = "3",
+    *,
+    asking: Asking,
+) -> None:
+    """Write a map: a component laid out in space.
+
+    Distances on the map approximate numbers of moves. 'hakoiri serve' shows the map.
+
+    For a component of more than 100,000 configurations, the map has the layers nearest to its start, up to 20,000.
+    """
+    from hakoiri.render.films import check_ending
+    from hakoiri.render.maps import MAPS, save_map
+    from hakoiri.rows.answers import map_row
+
+    # Checked before the work, which may take minutes.
+    check_ending(target, MAPS)
+    with asking.open(name) as run:
+        with answering(": nothing is written") as (control, progress):
+            found = run.map(component, int(dim), control, progress)
+        save_map(run, found, target)
+        row = map_row(run, found)
+        if asking.json:
+            print_json({"run": run.name, "file": str(target)} | row)
+            return
+    part = "" if found.whole else f", the nearest to {row['origin']}"
+    rows = {"configurations": f"{row['configurations']:,}{part}", "moves": f"{row['moves']:,}", "stress": row["stress"]}
+    stdout().print(facts(rows))
+    stdout().print(f"{counted(len(found.keys), 'points')} written to {target}")

@@ -1,4 +1,4 @@
-"""The command ``diameter``: the exact diameter of a component and the pairs that attain it."""
+"""The commands ``diameter`` and ``hardest``: the configurations farthest from each other, or from a goal."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -6,19 +6,26 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from hakoiri.cli.commands import command_line, flag, option
-from hakoiri.cli.driving import answering, drive_to_end, named, refuse_with_queue, report_queued
-from hakoiri.cli.groups import Work, opened
-from hakoiri.cli.options import ComponentOption, OwnFileOption, QueueOption, RunArgument
+from hakoiri.cli.driving import (
+    LayersHere,
+    Work,
+    answering,
+    drive_to_end,
+    named,
+    opened,
+    refuse_with_queue,
+    report_queued,
+)
+from hakoiri.cli.options import ComponentOption, OwnFileOption, QueueOption, RunArgument, command_line, flag, option
+from hakoiri.errors import counted
 from hakoiri.hints import command
-from hakoiri.puzzles.errors import counted
 from hakoiri.render.tables import facts, print_json, stderr, stdout
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hakoiri.api import Diameter, Run
-    from hakoiri.puzzles.keys.layout import Keys
+    from hakoiri.api import Diameter, Hardest, Run
+    from hakoiri.keys.layout import Keys
 
 #: The most pairs in a picture.
 _PAIRS = 4
@@ -60,7 +67,7 @@ def diameter(
     tables = {"--pairs": pairs, "--centre": centre, "--periphery": periphery}
     _check_tables(tables, every)
     if plot is not None:
-        from hakoiri.render.pictures.files import check_ending
+        from hakoiri.render.films import check_ending
 
         check_ending(plot)
     refuse_with_queue(queue, {**tables, "--plot": plot})
@@ -95,7 +102,7 @@ def diameter(
 
 def _check_tables(tables: "Mapping[str, Path | None]", every: bool) -> None:
     """Refuse files that cannot be written, before the work for them."""
-    from hakoiri.export.rows import check_ending
+    from hakoiri.export.tables import check_ending
 
     for name, target in tables.items():
         if target is not None and not every:
@@ -128,8 +135,8 @@ def _span(eccentricities: dict[int, int]) -> str:
 
 def _write_pairs(run: "Run", found: "Diameter", target: Path) -> None:
     from hakoiri.coordinator.errors import UnanswerableError
-    from hakoiri.export.rows import write_rows
-    from hakoiri.puzzles.keys.layout import ints
+    from hakoiri.export.tables import write_rows
+    from hakoiri.keys.layout import ints
 
     if found.record.pair_count != len(found.pairs):
         raise UnanswerableError(f"the {found.record.pair_count:,} pairs follow from symmetries and are not listed")
@@ -139,8 +146,8 @@ def _write_pairs(run: "Run", found: "Diameter", target: Path) -> None:
 
 
 def _write_configurations(run: "Run", keys: "Keys", target: Path) -> None:
-    from hakoiri.export.rows import write_rows
-    from hakoiri.puzzles.keys.layout import ints
+    from hakoiri.export.tables import write_rows
+    from hakoiri.keys.layout import ints
 
     count = write_rows(({"configuration": run.puzzle.render(key)} for key in ints(keys)), target)
     stderr().print(Text(f"{counted(count, 'configurations')} written to {target}"))
@@ -160,8 +167,8 @@ def _base_and_component(name: str, data: Path | None) -> tuple[str, int | None]:
 
 def _print_pairs(run: "Run", found: "Diameter", limit: int) -> None:
     """Print the first pairs and how many more there are, as far as known."""
-    from hakoiri.puzzles.keys.layout import ints
-    from hakoiri.render.pictures.terminal import print_side_by_side
+    from hakoiri.keys.layout import ints
+    from hakoiri.render.images import print_side_by_side
 
     count, away = found.record.pair_count, f"{counted(found.diameter, 'moves')} away"
     for number, pair in enumerate(found.pairs[:limit], 1):
@@ -177,9 +184,9 @@ def _print_pairs(run: "Run", found: "Diameter", limit: int) -> None:
 
 def _plot_pairs(run: "Run", found: "Diameter", target: Path) -> None:
     """Draw the first pairs into one picture, each side by side; two pairs in a row if there are more."""
-    from hakoiri.puzzles.keys.layout import ints
-    from hakoiri.render.pictures.files import write_picture
-    from hakoiri.render.pictures.sheet import captioned, sheet, titled
+    from hakoiri.keys.layout import ints
+    from hakoiri.render.films import write_picture
+    from hakoiri.render.images import captioned, sheet, titled
 
     puzzle, away = run.puzzle, f"{counted(found.diameter, 'moves')} away"
     boards = [
@@ -193,3 +200,101 @@ def _plot_pairs(run: "Run", found: "Diameter", target: Path) -> None:
     heading = [titled(puzzle), f"{found.record.size:,} configurations, diameter {found.diameter:,}{more}"]
     write_picture(sheet(rows, heading), ": ".join(heading), target)
     stderr().print(Text(f"written to {target}"))
+
+
+#: The default numbers of boards drawn and of configurations in JSON.
+_DRAWN, _LISTED = 12, 1_000
+
+
+@command_line("hardest last --metric finger")
+def hardest(
+    name: RunArgument,
+    limit: Annotated[
+        int | None, option("--limit", "K", "Show only the first K.", min=1, usual="12; --json: 1000")
+    ] = None,
+    plot: Annotated[
+        Path | None, option("--plot", "FILE", "Plot the number of configurations at each distance: .png, .svg or .pdf.")
+    ] = None,
+    metric: Annotated[
+        str | None, option("--metric", "NAME", "Count moves by this metric of the puzzle.", usual="that of the run")
+    ] = None,
+    queue: QueueOption = False,
+    puzzle: OwnFileOption = None,
+    *,
+    search: LayersHere,
+) -> None:
+    """Show the configurations farthest from their nearest goal.
+
+    The distances of all configurations are stored in a run of their own; later paths to a goal and hints use them.
+    After Ctrl-C, run the same command again to continue.
+    """
+    refuse_with_queue(queue, {"--plot": plot})
+    if plot is not None:
+        from hakoiri.render.films import check_ending
+        from hakoiri.render.plots import PLOTS
+
+        check_ending(plot, PLOTS)
+    base, metric = _computed(name, metric, queue, puzzle, search)
+    if queue:
+        return
+    with opened(base, search.data, search.memory, puzzle, search.redis) as run:
+        found = run.hardest(limit or (_LISTED if search.json else _DRAWN), metric=metric)
+        if plot is not None:
+            from hakoiri.render.plots import plot_distances
+
+            plot_distances(run, found.layers, plot)
+            stderr().print(Text(f"written to {plot}"))
+        if search.json:
+            from hakoiri.rows.answers import hardest_row
+
+            print_json({"run": run.name} | hardest_row(run, found))
+        else:
+            _print_hardest(run, found)
+
+
+def _computed(
+    name: str, metric: str | None, queue: bool, puzzle: str | None, search: LayersHere
+) -> tuple[str, str | None]:
+    """Compute or queue the goal distances of a run unless they are known; return its name, and the metric.
+
+    If `name` is a run of goal distances, it stands for its base run, and for its own metric.
+    """
+    from hakoiri.coordinator.goals.job import METRIC
+    from hakoiri.coordinator.runs.catalogue import base_of, data_directory, find_run
+    from hakoiri.storage.ledger.ledger import Ledger
+
+    directory, resources = find_run(data_directory(search.data), name), search.resources
+    base = base_of(directory) or directory.name
+    if base != directory.name and metric is None:
+        with Ledger(directory) as ledger:
+            metric = ledger.manifest.puzzle["options"].get(METRIC)
+    with opened(base, search.data, puzzle=puzzle, redis=search.redis) as run:
+        run.require_goals()
+        other = run.other_metric(metric)
+        known, derived = run.known_distances(other) is not None, run.distances_run(other)
+    if queue or not known:
+        distances = derived.make(resources, queue)
+        if queue:
+            report_queued(distances, resources.redis, search.json)
+        else:
+            drive_to_end(distances, resources, search.data)
+    return base, metric
+
+
+def _print_hardest(run: "Run", found: "Hardest") -> None:
+    from hakoiri.keys.layout import ints
+    from hakoiri.render.images import print_side_by_side
+
+    keys = ints(found.configurations)
+    titles = [str(number) for number in range(1, len(keys) + 1)]
+    texts, pictures = [run.puzzle.render(key) for key in keys], [run.puzzle.picture(key) for key in keys]
+    print_side_by_side(stdout(), texts, titles, pictures)
+    more = found.count - len(keys)
+    shown = {
+        "farthest": f"{counted(found.distance, 'moves')} from a goal",
+        "metric": found.metric,
+        "count": f"{found.count:,}{f', {more:,} more with --limit' if more else ''}",
+        "no goal reachable": found.dead or None,
+        "at each distance": command("layers", named(run.store.directory, found.distances)),
+    }
+    stdout().print(facts(shown))

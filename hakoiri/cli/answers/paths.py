@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from hakoiri.cli.commands import command_line, flag, option
 from hakoiri.cli.completing import ends_beginning
-from hakoiri.cli.groups import Asking
-from hakoiri.cli.options import ConfArgument, RunArgument
-from hakoiri.puzzles.errors import PuzzleError, counted
+from hakoiri.cli.driving import Asking
+from hakoiri.cli.options import ConfArgument, RunArgument, command_line, flag, option
+from hakoiri.errors import PuzzleError, counted
 from hakoiri.reading import read_board
 from hakoiri.render.tables import facts, print_json, stderr, stdout
 
@@ -83,7 +82,7 @@ def path(
     if limit is not None and not every:
         raise typer.BadParameter("--limit needs --all")
     if film is not None:
-        from hakoiri.render.pictures.files import FILMS, check_ending
+        from hakoiri.render.films import FILMS, check_ending
 
         check_ending(film, FILMS)
         if count or every:
@@ -141,8 +140,8 @@ def _show_statistics(run: "Run", source: str | None, json: bool) -> None:
 
 def _print_path(run: "Run", found: "ShortestPath") -> None:
     """Print all boards; a very long path without colours, because its pictures would take gigabytes."""
-    from hakoiri.puzzles.pictures.shapes import Picture
-    from hakoiri.render.pictures.terminal import print_side_by_side
+    from hakoiri.puzzles.pictures import Picture
+    from hakoiri.render.images import print_side_by_side
 
     titles = ["0 start", *(f"{number} {move}" for number, move in enumerate(found.moves, 1))]
     coloured = len(found) <= _COLOURED
@@ -151,8 +150,8 @@ def _print_path(run: "Run", found: "ShortestPath") -> None:
 
 
 def _write_film(run: "Run", found: "ShortestPath", target: Path) -> None:
-    from hakoiri.render.pictures.files import film_of, write_film
-    from hakoiri.render.pictures.sheet import titled
+    from hakoiri.render.films import film_of, write_film
+    from hakoiri.render.images import titled
 
     write_film(film_of(titled(run.puzzle), lambda: run.puzzle.pictures(found.keys), found.moves), target)
     stderr().print(Text(f"written to {target}"))

@@ -1,19 +1,150 @@
-"""The commands ``puzzles`` and ``show``: the puzzles with their options, and drawings of single configurations."""
+"""The commands ``puzzles``, ``show``, ``new`` and ``try``."""
 
+import re
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
 from rich.text import Text
 
-from hakoiri.cli.commands import argument, command_line, flag, option
 from hakoiri.cli.completing import puzzles_beginning
-from hakoiri.cli.options import ConfArgument, JsonOption, PuzzleOptions, own_spec, spec_of
-from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.cli.options import (
+    ConfArgument,
+    JsonOption,
+    PuzzleArgument,
+    PuzzleOptions,
+    argument,
+    command_line,
+    flag,
+    option,
+    own_spec,
+    spec_of,
+)
+from hakoiri.errors import PuzzleError
+from hakoiri.reading import read_board
+from hakoiri.render.streams import unread
 from hakoiri.render.tables import facts, print_json, stderr, stdout, table
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+    from hakoiri.puzzles.conformance.pool import Case
+    from hakoiri.puzzles.conformance.suite import Verdict
+    from hakoiri.puzzles.contract import Puzzle
+    from hakoiri.puzzles.registry import PuzzleSpec
+
+_HEAD = '''"""{file}: say here what your puzzle is.
+
+It works as it stands: a row of coins, of which a move turns over two neighbours. Change it step by step into your
+puzzle, and after each step let
+
+    hakoiri try {file}:{kind}
+
+tell you what does not fit together. When nothing is left: hakoiri run {file}:{kind}
+"""
+
+{imports}
+
+
+'''
+_IMPORTS = "from hakoiri import U32, ConfigurationError, Number, Puzzle"
+_KERNEL_IMPORTS = """import numpy as np
+
+from hakoiri import U32, ConfigurationError, Expansion, Number, Puzzle, jit"""
+_KERNEL = '''@jit
+def turn_coins(keys, coins, successors, counts):
+    """Fill both arrays and return how many successors there are. Compiled by numba: plain loops are fast here."""
+    total = 0
+    for i in range(len(keys)):
+        for place in range(coins - 1):
+{loop}
+    return total
+
+
+'''
+_LOOP = """            successors[total] = keys[i] ^ (3 << place)
+            counts[i] += 1
+            total += 1"""
+_DIRECTED_LOOP = """            if keys[i] >> (place + 1) & 1:
+                successors[total] = keys[i] ^ (3 << place)
+                counts[i] += 1
+                total += 1"""
+_CLASS = '''class {kind}(Puzzle):
+    """{rule} All heads is the goal."""
+
+    name = "{name}"
+    summary = "one line for 'hakoiri puzzles'"
+    # What may be chosen with -o coins=10: the default, the least and the most.
+    options = {{"coins": Number(8, 2, 24)}}
+    # A key is a configuration packed into a whole number: equal configurations have equal keys, others other keys.
+    # U32 are keys of 32 bits; there are U64, U128 and U256 too.
+    layout = U32
+{undirected}
+    # No configuration has more moves than this.
+    most_successors = 23
+
+    def prepare(self, start):
+        """Called once, when the options are known."""
+        self.coins = self.parameters["coins"]
+
+    def usual_start(self):
+        """The key that a search begins with: all tails. The last coin is the lowest bit, 1 for tails."""
+        return (1 << self.coins) - 1
+
+    def successors(self, key):
+        """The rules: the keys that one move leads to. Plain Python, as obviously right as you can make it."""
+        return [{successors}]
+{expand}
+    def is_goal(self, keys):
+        """Which of a numpy array of keys are goals."""
+        return keys == 0
+
+    def describe_move(self, before, after):
+        """A move in words, other ones for each move of a configuration."""
+        left = self.coins + 1 - (before ^ after).bit_length()
+        return f"turn {{left}} and {{left + 1}}"
+
+    def render(self, key):
+        """A key as text. A board of several rows has '/' between them."""
+        return f"{{key:0{{self.coins}}b}}".replace("0", "H").replace("1", "T")
+
+    def parse_text(self, text):
+        """The key of a text: what `render` wrote must lead back to its key, and anything else be refused."""
+        if len(text) != self.coins or set(text) - set("HT"):
+            raise ConfigurationError(f"expected {{self.coins}} coins, H (heads) or T (tails), not {{text!r}}")
+        return int(text.replace("H", "0").replace("T", "1"), 2)
+'''
+_EXPAND = '''
+    def expand(self, keys):
+        """What `successors` says, of a whole array of keys: all that is fast here. The two must agree."""
+        successors = self.layout.empty(len(keys) * self.most_successors)
+        counts = np.zeros(len(keys), dtype=np.uint16)
+        total = turn_coins(keys, self.coins, successors, counts)
+        return Expansion(successors[:total], counts)
+'''
+
+
+def starter(file: str, directed: bool, kernel: bool) -> tuple[str, str]:
+    """Return the name of the class, made from that of the file, and the text of the file."""
+    words = re.findall(r"[a-z0-9]+", file.removesuffix(".py").lower())
+    kind = "".join(word.capitalize() for word in words)
+    kind = kind if kind[:1].isalpha() else f"Puzzle{kind}"
+    parts = _HEAD + (_KERNEL.replace("{loop}", _DIRECTED_LOOP if directed else _LOOP) if kernel else "") + _CLASS
+    told = {
+        "rule": "A move turns over a coin that shows tails, and the one right of it."
+        if directed
+        else "A move turns over two neighbours.",
+        "undirected": "    # Some moves cannot be taken back, so duplicates are looked for among all that is older.\n"
+        "    undirected = False"
+        if directed
+        else "    # Every move can be taken back. If a single one cannot, this must be False.\n    undirected = True",
+        "successors": "key ^ 0b11 << place for place in range(self.coins - 1)"
+        + (" if key >> place + 1 & 1" if directed else ""),
+    }
+    named = {"file": file, "kind": kind, "name": "-".join(words)[:40], "expand": _EXPAND if kernel else ""}
+    return kind, parts.format(imports=_KERNEL_IMPORTS if kernel else _IMPORTS, **named, **told)
 
 
 @command_line("puzzles klotski")
@@ -64,7 +195,7 @@ def _list_classics(rows: list[dict[str, Any]]) -> None:
 
 
 def _tell(name: str, options: list[str] | None, json: bool) -> None:
-    from hakoiri.render.pictures.terminal import print_picture
+    from hakoiri.render.images import print_picture
     from hakoiri.rows.puzzles import full_puzzle_row
 
     spec = own_spec(name, options)
@@ -122,11 +253,10 @@ def show(
     Also shows its canonical form: the lesser of itself and its mirror image. For a board of nakuron, up to 256 x 256,
     shows its balls and those that each tilt would drop.
     """
-    from hakoiri.cli.deals.optimising import is_whole, show_board
-    from hakoiri.puzzles.capabilities import Dealt, Placements
+    from hakoiri.cli.studies.generating import is_whole, show_board
+    from hakoiri.puzzles.capabilities import Dealt, Placements, Scored
     from hakoiri.puzzles.registry import puzzle_class
-    from hakoiri.puzzles.scored import Scored
-    from hakoiri.render.pictures.terminal import print_picture
+    from hakoiri.render.images import print_picture
     from hakoiri.rows.puzzles import configuration_row
 
     spec = spec_of(puzzle, options, conf)
@@ -142,7 +272,7 @@ def show(
     row = configuration_row(rules, key)
     picture = rules.picture(key)
     if plot is not None:
-        from hakoiri.render.pictures.files import write_picture
+        from hakoiri.render.films import write_picture
 
         write_picture(picture, f"{rules.name}: {row['configuration']}", plot)
         stderr().print(Text(f"written to {plot}"))
@@ -157,3 +287,80 @@ def show(
     stdout().print(facts(row | {"moves": ", ".join(moves) or "none"}))
     for fault in faults:
         stdout().print(Text(fault), soft_wrap=True)
+
+
+@command_line("new my_puzzle.py --kernel")
+def new(
+    file: Annotated[Path, argument("FILE.py", "File to write.")],
+    directed: Annotated[bool, flag("--directed", "For a puzzle with moves that cannot be taken back.")] = False,
+    kernel: Annotated[bool, flag("--kernel", "Add a kernel compiled by numba, for speed.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Write a small working puzzle for you to change."""
+    from hakoiri.storage.engine.files import write_file
+
+    if file.suffix != ".py" or not any(letter.isalnum() and letter.isascii() for letter in file.stem):
+        raise PuzzleError(f"{file} does not end in .py; expected a name such as my_puzzle.py")
+    if file.exists():
+        raise PuzzleError(f"{file} already exists; choose another file")
+    kind, text = starter(file.name, directed, kernel)
+    write_file(file, text)
+    if json:
+        print_json({"file": str(file), "puzzle": f"{file}:{kind}"})
+        return
+    stdout().print(Text(f"{file} is written: a working puzzle for you to change"), soft_wrap=True)
+    stdout().print(Text(f"try it after each change: hakoiri try {file}:{kind}", "dim"), soft_wrap=True)
+
+
+@command_line("try my_puzzle.py:MyPuzzle -o coins=10")
+def try_puzzle(
+    puzzle: PuzzleArgument,
+    options: PuzzleOptions = None,
+    start: Annotated[str | None, option("--from", "CONF|FILE", "Start the check here.", usual="the puzzle's")] = None,
+    json: JsonOption = False,
+) -> None:
+    """Check a puzzle of yours on some of its configurations.
+
+    Lists the promises of a puzzle as kept or broken, and those that it does not make as not claimed. Exits with code 1
+    if one is broken.
+    """
+    from hakoiri.puzzles.conformance.suite import verdicts
+    from hakoiri.puzzles.registry import puzzle_class
+
+    spec = own_spec(puzzle, options)
+    text = None if start is None else read_board(start)
+    found = verdicts(_case(spec, text))
+    if not any(each.wrong for each in found) and puzzle_class(spec.name, spec.digest).has_mirrors:
+        merged = verdicts(_case(replace(spec, merge_mirrors=True), text))
+        found += [each._replace(check=f"{each.check}, mirrors merged") for each in merged if each.wrong]
+    broken = [each for each in found if each.wrong]
+    with unread(bool(broken)):
+        if json:
+            print_json({"puzzle": spec.name, "ok": not broken, "checks": [each._asdict() for each in found]})
+        else:
+            _print_verdicts(found)
+            if not broken:
+                stdout().print(Text(f"all promises are kept; now run it: hakoiri run {puzzle}", "dim"), soft_wrap=True)
+    if broken:
+        raise typer.Exit(1)
+
+
+def _case(spec: "PuzzleSpec", start: str | None) -> "Case":
+    from hakoiri.puzzles.conformance.pool import Case
+
+    def build(options: Mapping[str, str], text: str | None) -> "Puzzle":
+        return replace(spec, options=options, start=text).build()
+
+    return Case(build, spec.options, start)
+
+
+def _print_verdicts(found: "list[Verdict]") -> None:
+    width = max(len(each.check) for each in found)
+    for each in found:
+        state, style = ("kept", "") if each.claimed else ("not claimed", "dim")
+        if each.wrong != "":
+            state, style = ("BROKEN", "red") if each.wrong else ("not tried", "dim")
+        said = f"{each.check:{width}}  {each.promise}"
+        stdout().print(Text.assemble((f"{state:11}", style), f"  {said}"), soft_wrap=True)
+        if each.wrong:
+            stdout().print(Text(f"{' ' * (width + 15)}{each.wrong}", "red"), soft_wrap=True)

@@ -4,28 +4,315 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from enum import Enum
+from itertools import pairwise
+from math import inf
+from pathlib import Path
 from secrets import randbelow
+from string import ascii_letters
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 from rich.console import Console
 from rich.text import Text
 
-from hakoiri.cli.commands import command_line, option
-from hakoiri.cli.options import DataOption, FromOption, JsonOption, PuzzleArgument, PuzzleOptions, spec_of
-from hakoiri.cli.puzzles.game import ARROWS, PlaySession, Press
-from hakoiri.cli.puzzles.hints import Hints
-from hakoiri.puzzles.errors import Hint, PuzzleError, counted
-from hakoiri.puzzles.keys.seeds import MOST_SEED
+from hakoiri.cli.options import (
+    DataOption,
+    FromOption,
+    JsonOption,
+    PuzzleArgument,
+    PuzzleOptions,
+    command_line,
+    option,
+    spec_of,
+)
+from hakoiri.errors import Hint, PuzzleError, counted
+from hakoiri.keys.seeds import MOST_SEED
 from hakoiri.render.tables import print_json, stderr, stdout
 
 if TYPE_CHECKING:
+    from hakoiri.api import Run
+    from hakoiri.keys.layout import Key
     from hakoiri.puzzles.contract import Puzzle
-    from hakoiri.puzzles.keys.layout import Key
+    from hakoiri.puzzles.registry import PuzzleSpec
+
+
+class Hints:
+    """Answers from a finished run of the same puzzle that contains the board; found on demand.
+
+    A small space (`coordinator.layers.job`) is explored at once, in a folder that `close` removes.
+    """
+
+    def __init__(self, word: str, spec: "PuzzleSpec", puzzle: "Puzzle", data: Path | None) -> None:
+        """`word` is the puzzle as on the command line, `puzzle` is built of `spec`."""
+        self._word, self._spec, self._puzzle, self._data = word, spec, puzzle, data
+        self._open = ExitStack()
+        self._run: Run | None = None
+        self._way: list[Key] = []
+
+    def close(self) -> None:
+        self._run = None
+        self._open.close()
+
+    def hint(self, game: "PlaySession") -> str:
+        """Return the distance to the goal and the best move, or the reason why it is unknown."""
+        from hakoiri.coordinator.errors import UnanswerableError
+
+        if game.solved:
+            return "this is the goal"
+        if game.here not in self._way:
+            text = self._puzzle.render(game.here)
+            run = self._run_with(text)
+            if run is None:
+                return f"no finished run knows this board; make one with: {self._making()}"
+            try:
+                self._way = run.path(source=text).keys
+            except UnanswerableError:
+                return "no goal can be reached from here"
+        place = self._way.index(game.here)
+        best = next(choice.words for choice in game.choices if choice.target == self._way[place + 1])
+        return f"you are {counted(len(self._way) - 1 - place, 'moves')} from the goal, best: {best}"
+
+    def verdict(self, path: "list[Key]") -> str:
+        """Return how a game compares with the fewest moves, and its mistakes; nothing if no run knows.
+
+        A mistake is a move after which the goal is farther, or out of reach.
+        """
+        from hakoiri.rows.positions import table_of
+
+        run = self._run_with(self._puzzle.render(path[0]))
+        table = None if run is None else table_of(run)
+        if run is None or table is None:
+            return ""
+        known = table.know(run.puzzle.keys([run.puzzle.parse(key) for key in path]))
+        away = [inf if each is None or each.goal_distance is None else each.goal_distance for each in known]
+        more, mistakes = len(path) - 1 - int(away[0]), sum(later > before for before, later in pairwise(away))
+        return f", {more:,} more than the fewest, {counted(mistakes, 'mistakes')}" if more else ", the fewest"
+
+    def start_at(self, distance: int, number: int) -> "Key":
+        """Return a configuration `distance` moves from its nearest goal, chosen by `number`.
+
+        Raises `PuzzleError` if none is known.
+        """
+        run = self._run_with(self._puzzle.render(self._puzzle.start))
+        if run is None:
+            raise PuzzleError(f"the distances to the goal are not known; first make a run with: {self._making()}")
+        most = run.hardest(1).distance
+        if distance > most:
+            raise PuzzleError(f"no configuration is {distance:,} moves from the goal; expected at most {most:,}")
+        return run.at_goal_distance(distance, number)
+
+    def _making(self) -> str:
+        options = (f"-o {name}={value}" for name, value in self._spec.options.items())
+        begun = [f"--from {self._spec.start}"] if self._puzzle.start_is_board else []
+        return " ".join(["hakoiri run", self._word, *options, *begun])
+
+    def _run_with(self, text: str) -> "Run | None":
+        """Return a finished run of the same puzzle that contains a configuration, the one created last first."""
+        from hakoiri.api import open_run
+        from hakoiri.coordinator.runs.catalogue import data_directory, list_runs
+
+        if self._run is not None and text in self._run:
+            return self._run
+        self.close()
+        for status in reversed(list_runs(data_directory(self._data))):
+            pinned = status.manifest.puzzle if status.manifest and status.status == "complete" else {}
+            same = (pinned.get("name"), pinned.get("digest")) == (self._spec.name, self._spec.digest)
+            if same and pinned["options"] == self._puzzle.option_texts():
+                run = open_run(status.run, self._data)
+                if run.exhausted and text in run:
+                    self._run = self._open.enter_context(run)
+                    return run
+                run.close()
+        self._run = self._explored()
+        return self._run
+
+    def _explored(self) -> "Run | None":
+        """Explore all that the start reaches; ``None`` if that is too much for a player who waits."""
+        from hakoiri.api import explore
+        from hakoiri.coordinator.layers.job import probe
+
+        if not probe(self._puzzle).exhausted:
+            return None
+        folder = self._open.enter_context(TemporaryDirectory(prefix="hakoiri-play-"))
+        made = explore(self._word, self._spec.options, start=self._spec.start, data=folder)
+        return self._open.enter_context(made)
+
+
+#: A move in a direction, perhaps followed by others, of one piece with a one-character name, or of all pieces.
+_DIRECTED_MOVE = re.compile(r"(?:(\S) )?(up|down|left|right)\b")
+#: A move of a disc to a peg.
+_TO_PEG = re.compile(r"(\S) from peg \d+ to peg (\d)$")
+#: A turn of a face or tip, in the usual notation.
+_TURN = re.compile(r"([A-Za-z])(['2]?)$")
+#: The keys that name moves, by the notation of all moves.
+_KEYS = {
+    _DIRECTED_MOVE: "letter, then arrow: move",
+    _TO_PEG: "disc, then peg: move",
+    _TURN: "letter, then ' or 2: turn",
+}
+
+
+class Press(Enum):
+    """Keys that are not characters; arrows have the names of their directions."""
+
+    UP, DOWN, LEFT, RIGHT = "up", "down", "left", "right"
+    UNDO, NEXT, TAKE, HINT, LEAVE = "undo", "next", "take", "hint", "leave"
+
+
+ARROWS = (Press.UP, Press.DOWN, Press.LEFT, Press.RIGHT)
+
+
+@dataclass(frozen=True)
+class MoveChoice:
+    """A possible move: its description and target, the character that selects it or its piece, and its way.
+
+    The way is a direction, a peg, or what follows the letter of a turn. `named` moves have their own notation.
+    """
+
+    words: str
+    target: "Key"
+    called: str
+    way: str
+    named: bool
+
+
+class PlaySession:
+    """The configurations so far, and the selection on the last. Letters of pieces are those of the first board.
+
+    `message` tells the player the effect of the last key, `keys` which keys name moves.
+    """
+
+    def __init__(self, puzzle: "Puzzle", start: "Key | None" = None) -> None:
+        """`start` is by default the puzzle's."""
+        self.puzzle, self.path = puzzle, [puzzle.start if start is None else start]
+        self.message = self.selected = ""
+        self.cursor = 0
+        self._look()
+
+    @property
+    def here(self) -> "Key":
+        return self.path[-1]
+
+    @property
+    def solved(self) -> bool:
+        return bool(self.puzzle.is_goal(self.puzzle.keys([self.here]))[0])
+
+    @property
+    def moves(self) -> list[str]:
+        return self.puzzle.describe_moves(self.path)
+
+    def press(self, key: Press | str) -> None:
+        """Handle a key: a character selects a move or a piece, an arrow moves it."""
+        self.message = ""
+        if isinstance(key, str):
+            self._type(key)
+        elif key in ARROWS:
+            self._choose(self._going(key.value), f"{self.selected} {key.value}")
+        elif key is Press.UNDO:
+            self._undo()
+        elif key is Press.NEXT and self.choices:
+            self.cursor = (self.cursor + 1) % len(self.choices)
+        elif key is Press.TAKE and self.choices:
+            self._move(self.choices[self.cursor])
+
+    def _type(self, key: str) -> None:
+        """Select a move or a piece by a character, or say which way what was selected goes."""
+        if self._notation is _TURN and key in "'2" and len(self.path) > 1:
+            # The turn before was another one.
+            turn = self.moves[-1][0]
+            self._undo()
+            self._choose([choice for choice in self.choices if choice.words == turn + key], turn + key)
+        elif self._notation is _TO_PEG and self.selected and key.isdigit():
+            self._choose(self._going(key), f"{self.selected} to peg {key}")
+        else:
+            found = [choice for choice in self.choices if choice.called == self._called(key)]
+            # Arrows move the piece that was last selected by its letter.
+            self.selected = found[0].called if found and found[0].named else self.selected
+            self._choose(found, key)
+
+    def _going(self, way: str) -> list[MoveChoice]:
+        """Return the moves of the selected piece, or of any without one, that go some way."""
+        return [choice for choice in self.choices if choice.way == way and self.selected in ("", choice.called)]
+
+    def leaves(self, key: Press | str) -> bool:
+        """Return whether a key ends the game: ``q`` does unless it selects a move or a piece."""
+        letters = {choice.called for choice in self.choices}
+        if any(choice.named for choice in self.choices):
+            # Pieces that cannot move now have letters, too.
+            letters.update(self.puzzle.render(self.path[0]))
+        return key is Press.LEAVE or (key == "q" and letters.isdisjoint("qQ"))
+
+    def _called(self, key: str) -> str:
+        """Return a character in the case that the choices use."""
+        called = {choice.called for choice in self.choices}
+        return key if key in called else key.swapcase()
+
+    def _choose(self, found: list[MoveChoice], said: str) -> None:
+        """Make the selected move, the shortest if all have one direction; else set a message."""
+        if not found:
+            self.message = f"there is no move {said.strip()}"
+        elif len(found) == 1 or len({(choice.called, choice.way) for choice in found}) == 1 or self._notation is _TURN:
+            self._move(min(found, key=lambda choice: len(choice.words)))
+        elif len({choice.called for choice in found}) == 1:
+            self.cursor = self.choices.index(found[0])
+            self.message = f"{self.selected} is chosen: which {'peg' if self._notation is _TO_PEG else 'way'}?"
+        else:
+            self.message = f"which one? {', '.join(dict.fromkeys(choice.called for choice in found))}"
+
+    def _move(self, choice: MoveChoice) -> None:
+        self.path.append(choice.target)
+        self._look()
+        if self.solved:
+            self.message = f"goal reached after {counted(len(self.path) - 1, 'moves')}"
+        elif not self.choices:
+            self.message = "no moves from here"
+
+    def _words(self, target: "Key") -> str:
+        """Return the description of a move; it may depend on the path by the letters of the first board."""
+        from hakoiri.puzzles.contract import Puzzle
+
+        if type(self.puzzle).describe_moves is Puzzle.describe_moves:
+            return self.puzzle.describe_move(self.here, target)
+        return self.puzzle.describe_moves([*self.path, target])[-1]
+
+    def _undo(self) -> None:
+        if len(self.path) == 1:
+            self.message = "this is the start"
+            return
+        self.path.pop()
+        self.selected = ""
+        self._look()
+
+    def _look(self) -> None:
+        targets = list(dict.fromkeys(self.puzzle.successors(self.here)))
+        words = [self._words(target) for target in targets]
+        self._notation, found = _notation(words)
+        # Moves are selected by their pieces if all have one; else by letters in the order of the list.
+        named = bool(found) and all(each[1] for each in found)
+        letters = [each[1] for each in found] if named else [*ascii_letters, *[""] * len(words)]
+        ways = [each[2] for each in found] or [""] * len(words)
+        self.choices = [MoveChoice(*each, named) for each in zip(words, targets, letters, ways, strict=False)]
+        self.keys = _KEYS[self._notation] if named and self._notation else ""
+        self.cursor = 0
+        if self.selected not in letters:
+            self.selected = ""
+
+
+def _notation(words: list[str]) -> tuple[re.Pattern[str] | None, list[re.Match[str]]]:
+    """Return the notation that all these moves are in, and what it finds in each; ``None`` and nothing for others."""
+    for pattern in _KEYS if words else ():
+        found = [match for each in words if (match := pattern.match(each))]
+        if len(found) == len(words):
+            return pattern, found
+    return None, []
+
 
 _BYTES_AT_ONCE = 64
 #: The input of one key: an arrow, or a character; an escape that begins no sequence is the Escape key.
-_KEYS = re.compile(r"\x1b[\[O][A-Z]|.", re.DOTALL)
+_KEY_PATTERN = re.compile(r"\x1b[\[O][A-Z]|.", re.DOTALL)
 _LOOKING = Text("looking for the shortest path", "dim")
 _HELP = "Tab and Enter: the next, take it    Backspace: undo    ?: hint"
 
@@ -50,8 +337,8 @@ def play(
     Press a piece's letter, then an arrow, to move it. Twisty puzzles take their notation: R, then ' or 2. For Hanoi
     press a disc, then a peg. Hints come from a finished run; small puzzles are searched at once.
     """
+    from hakoiri.keys.splitmix import random_words
     from hakoiri.puzzles.capabilities import Placements
-    from hakoiri.puzzles.keys.splitmix import random_words
 
     if scramble and distance:
         raise PuzzleError("--scramble and --distance exclude each other; give one of them")
@@ -107,7 +394,7 @@ def _play(console: Console, game: PlaySession, hints: Hints) -> None:
 
 def _draw(console: Console, game: PlaySession) -> None:
     """Print the board with its goal in words, the possible moves, and the message."""
-    from hakoiri.render.pictures.terminal import print_picture
+    from hakoiri.render.images import print_picture
 
     console.clear()
     console.print(Text(f"{game.puzzle.name}, {counted(len(game.path) - 1, 'moves')}", "bold"))
@@ -149,6 +436,6 @@ def _pressed() -> Iterator[Press | str]:
         "\x1b": Press.LEAVE, "\x04": Press.LEAVE,
     }  # fmt: skip
     while read := os.read(sys.stdin.fileno(), _BYTES_AT_ONCE):
-        for key in _KEYS.findall(read.decode("utf-8", "replace")):
+        for key in _KEY_PATTERN.findall(read.decode("utf-8", "replace")):
             if key in known or key.isprintable():
                 yield known.get(key, key)

@@ -1,17 +1,37 @@
-"""The commands ``run``, ``enqueue`` and ``resume``: create a run and drive it."""
+"""The commands ``run``, ``enqueue``, ``resume``, ``collect``, ``drain`` and ``verify``."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import typer
+from rich.text import Text
+
 from hakoiri.cli import options as shared
-from hakoiri.cli.commands import command_line, flag, option
-from hakoiri.cli.driving import drive_and_report, start_run
-from hakoiri.cli.groups import LayersHere, QueuedLayers
-from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.cli.completing import runs_beginning
+from hakoiri.cli.driving import LayersHere, QueuedLayers, Work, answering, drive_and_report, start_run
+from hakoiri.cli.options import (
+    DataOption,
+    JsonOption,
+    OwnFileOption,
+    RedisOption,
+    RunArgument,
+    argument,
+    command_line,
+    flag,
+    option,
+    required_redis,
+)
+from hakoiri.errors import Hint, PuzzleError, counted
+from hakoiri.hints import in_command_line, worded
+from hakoiri.keys.seeds import MOST_SEED
 from hakoiri.reading import parse_options, read_board
-from hakoiri.render.tables import stderr
+from hakoiri.render.streams import unread
+from hakoiri.render.tables import print_json, stderr, stdout
+from hakoiri.rows.runs import report_row
 
 if TYPE_CHECKING:
+    from hakoiri.coordinator.session.check import Report
     from hakoiri.coordinator.session.job import Request
     from hakoiri.puzzles.registry import PuzzleSpec
 
@@ -63,7 +83,7 @@ class Wanted:
         if self.whole:
             if self.layers is not None:
                 raise PuzzleError("a census has no start and so no layers; leave out --layers")
-            from hakoiri.coordinator.graphs.job import CensusJob
+            from hakoiri.coordinator.census.job import CensusJob
 
             return "census", CensusJob.parse_request(
                 spec, until_goal=self.until_goal, diameters=self.diameters or "all", by=self.by or "joins"
@@ -97,7 +117,7 @@ def _print_needs(spec: "PuzzleSpec", search: LayersHere, whole: bool) -> None:
     from hakoiri.coordinator.runs.catalogue import data_directory
     from hakoiri.render.progress import clock
     from hakoiri.render.tables import facts, print_json, stdout
-    from hakoiri.rows.probes import probe_row
+    from hakoiri.rows.puzzles import probe_row
 
     row = probe_row(spec.build(), search.resources, data_directory(search.data), whole)
     if search.json:
@@ -144,9 +164,9 @@ def resume(
 
     With -o, --from or --puzzle, refuses a run that has another option, start or puzzle.
     """
-    from hakoiri.admission import admit
     from hakoiri.coordinator.runs.catalogue import data_directory, find_run
     from hakoiri.coordinator.runs.create import require_puzzle, require_same
+    from hakoiri.reading import admit
     from hakoiri.storage.ledger.ledger import Ledger
 
     directory = find_run(data_directory(search.data), name)
@@ -159,3 +179,134 @@ def resume(
     if was_complete:
         stderr().print(f"{directory.name} was complete already")
     drive_and_report(directory, search.resources, search.json, search.data, repair, wide=wide)
+
+
+@command_line("collect last --redis redis://127.0.0.1:6379/0")
+def collect(
+    name: RunArgument, redis: RedisOption = None, puzzle: OwnFileOption = None, data: DataOption = None,
+    json: JsonOption = False,
+) -> None:  # fmt: skip
+    """Copy a run from the hosts that keep it to this machine.
+
+    Copies the layers, the components and the goal distances of the run, and checks each layer by its digest. Then the
+    hosts delete their parts.
+    """
+    from hakoiri.coordinator.runs.catalogue import belonging_to, data_directory, find_run, keepers_of
+    from hakoiri.coordinator.runs.hosted import collect_run
+    from hakoiri.reading import admit
+
+    directory = find_run(data_directory(data), name)
+    admit(directory, puzzle)
+    with answering("; layers copied so far are kept, run the same command again to continue") as (control, progress):
+        kept = [each for each in (directory, *belonging_to(directory)) if keepers_of(each)] or [directory]
+        layers = {each.name: collect_run(each, required_redis(redis), control, progress) for each in kept}
+    if json:
+        print_json({"run": directory.name, "layers": layers.pop(directory.name, 0), "belonging": layers})
+    for run, count in {} if json else layers.items():
+        stdout().print(Text(f"copied {counted(count, 'layers')} of {run}; no host keeps any of it"))
+
+
+@command_line("drain host-a-dd71f1 --redis redis://127.0.0.1:6379/0")
+def drain(
+    host: Annotated[str, argument("HOST", "Name of the host, as 'hakoiri health' shows it.")],
+    redis: RedisOption = None, puzzle: OwnFileOption = None, data: DataOption = None, json: JsonOption = False,
+) -> None:  # fmt: skip
+    """Move all that a host keeps to the other hosts.
+
+    Then no run needs the host, until you start it again. If the host is away, the others use their copies ('run
+    --copies 2'). A run in progress moves its ranges as soon as it can. A whole space whose ranges have moved is
+    interrupted; 'hakoiri resume' finds its components again.
+    """
+    from hakoiri.coordinator.runs.catalogue import data_directory
+    from hakoiri.coordinator.runs.hosted import drain_run, leave_out, runs_kept_by
+    from hakoiri.reading import admit
+
+    url = required_redis(redis)
+    kept = runs_kept_by(data_directory(data), host)
+    leave_out(host, url, kept)
+    with answering("; ranges moved so far are kept, run the same command again to continue") as (control, progress):
+        for directory in kept:
+            admit(directory, puzzle)
+            drain_run(directory, host, url, control, progress)
+    if json:
+        print_json({"host": host, "runs": [directory.name for directory in kept]})
+    else:
+        stdout().print(Text(f"{host} keeps nothing of {counted(len(kept), 'runs')}; you can stop it"))
+
+
+#: The remedy if no repair helps, by the cause of the faults that `verify` has found.
+_MENDING = {
+    "puzzle": "the puzzle is wrong, not the file, so no repair helps: mend its rules, then start a new run",
+    "unknown": "every checksum is right, so no repair helps: start a new run; if that is not sound, mend the puzzle",
+}
+
+
+@command_line("verify last --full")
+def verify(
+    name: Annotated[
+        str,
+        argument(
+            "RUN|FILE.json", "Name of a run, or certificate of hakoiri export or hunt.", autocompletion=runs_beginning
+        ),
+    ],
+    full: Annotated[bool, flag("--full", "Check every configuration, not a sample; takes longer.")] = False,
+    seed: Annotated[
+        int | None, option("--seed", "S", "Seed of the sample.", min=0, max=MOST_SEED, usual="a random one")
+    ] = None,
+    puzzle: OwnFileOption = None,
+    *,
+    work: Work,
+) -> None:
+    """Check a run or a certificate by deriving it again.
+
+    Uses the reference rules of the puzzle. Lists all faults, and exits with code 1 if there are any.
+    """
+    from hakoiri.coordinator.runs.catalogue import data_directory, find_run, keepers_of
+    from hakoiri.coordinator.runs.certificate import SUFFIX, verify_file
+    from hakoiri.coordinator.runs.verify import verify_directory
+    from hakoiri.reading import admit
+
+    certified = name.endswith(SUFFIX)
+    resources = work.resources
+    path = Path(name) if certified else find_run(data_directory(work.data), name)
+    if not certified:
+        admit(path, puzzle)
+    elif puzzle is not None:
+        raise typer.BadParameter("certificates are for built-in puzzles; leave out --puzzle")
+    with answering(": nothing is proved") as (control, progress):
+        if certified:
+            report = verify_file(path, full, resources.here(), control, progress, seed)
+        else:
+            report = verify_directory(path, full, resources, control, progress, seed)
+    row = report_row(report)
+    with unread(not report.ok):
+        if work.json:
+            print_json(({"certificate": name} if certified else {"run": path.name}) | row)
+        else:
+            stdout().print(Text(_outcome(report)), soft_wrap=True)
+            for fault in row["faults"]:
+                stdout().print(Text(fault, style="red"), soft_wrap=True)
+    if not (work.json or certified) and report.checked and report.cause:
+        hints = [Hint("repair", path.name, str(work.data or ""))]
+        if keepers_of(path):
+            hints.insert(0, Hint("collect", path.name, str(work.data or "")))
+        repair = "; then ".join(map(in_command_line, hints))
+        stderr().print(Text(_MENDING.get(report.cause, repair)), soft_wrap=True)
+    if not report.ok:
+        raise typer.Exit(1)
+
+
+def _outcome(report: "Report") -> str:
+    """Return the result of a verification in a sentence that claims no more than was checked."""
+    checked = ", ".join(counted(number, what) for what, number in report.checked.items())
+    nothing = "nothing" if report.state else "nothing, for it cannot be opened"
+    said = f"{'sound' if report.ok else 'NOT SOUND'}: checked {checked or nothing}"
+    if report.sampled:
+        said += f" (a sample, --seed {report.seed}; --full checks all)"
+    if report.believed:
+        said += f"; {report.believed}: collect the run first, or --full"
+    if not report.ok or report.complete or report.state is None:
+        return said
+    how = "has failed" if report.state.status == "failed" else "is not complete"
+    reason = worded(report.state.reason, report.state.hints)
+    return f"the stored part is {said}\nthe run {how}{': ' if reason else ''}{reason}"

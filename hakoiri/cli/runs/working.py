@@ -16,9 +16,9 @@ from urllib.parse import urlsplit
 import typer
 
 from hakoiri.cli import options as shared
-from hakoiri.cli.commands import command_line, option
+from hakoiri.cli.options import command_line, option
 from hakoiri.cli.runs.serving import log, named_files
-from hakoiri.puzzles.errors import counted
+from hakoiri.errors import counted
 from hakoiri.render.tables import print_json
 
 if TYPE_CHECKING:
@@ -105,9 +105,9 @@ def worker(
     from hakoiri.cli.driving import stopping_with
     from hakoiri.worker.hosts.host import STORE, THREADS, is_host, name_in, require_store
     from hakoiri.worker.machine import WORKER_BYTES, available_memory
+    from hakoiri.worker.supervisor import UNTIL, Supervisor
     from hakoiri.worker.transport.connection import without_password
-    from hakoiri.worker.transport.data_redis_pool import DATA_REDIS
-    from hakoiri.worker.transport.supervisor import UNTIL, Supervisor
+    from hakoiri.worker.transport.data_redis import DATA_REDIS
 
     count, cores = _processes(processes)
     url, files = shared.required_redis(redis), named_files(puzzles)
@@ -167,7 +167,7 @@ def _processes(text: str) -> tuple[int, list[int]]:
 def _connected(url: str, waits_until: float) -> "redis.Redis":
     """Return a connection. Until `waits_until` (`time.monotonic`), try again if Redis does not answer or refuses."""
     from hakoiri.cli.driving import stopping_with
-    from hakoiri.worker.errors import RedisRefusedError, RedisUnavailableError
+    from hakoiri.errors import RedisRefusedError, RedisUnavailableError
     from hakoiri.worker.transport.connection import connect
 
     try:
@@ -195,8 +195,7 @@ def _data_redis(
     """Yield the data Redis that is started here, if any; one that the user names must answer."""
     from hakoiri.worker.machine import available_memory
     from hakoiri.worker.transport.connection import without_password
-    from hakoiri.worker.transport.data_redis import DataRedis, address_towards, is_loopback
-    from hakoiri.worker.transport.data_redis_pool import open_data_redis
+    from hakoiri.worker.transport.data_redis import DataRedis, address_towards, is_loopback, open_data_redis
 
     here = address_towards(main)
     if wanted and wanted != AUTO:

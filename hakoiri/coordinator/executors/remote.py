@@ -1,4 +1,8 @@
-"""The distributed executor: chunks as RQ jobs, their arrays in plain Redis string keys.
+"""The distributed executor: chunks as RQ jobs, their arrays in plain Redis string keys; a share of them audited.
+
+Tasks are pure functions, so a worker that gives another answer is wrong: by its memory, its disk, or on purpose. It is
+left out. Its answer is replaced by the one made here, and where it has answered before, what follows from that is made
+again, too (`UntrustedError`).
 
 The store is the truth and RQ's registries are hints: whether a chunk is lost is decided here, by when it was sent and
 by whether the worker that began it is still alive. Tasks are idempotent, so a lost chunk is simply sent again; each
@@ -8,33 +12,90 @@ Whatever is waited for is renewed, so slowness, of a worker or of this process, 
 
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
+import numpy as np
 import redis
 
 from hakoiri.coordinator.errors import UntrustedError
-from hakoiri.coordinator.executors.auditing import Auditor
-from hakoiri.coordinator.executors.in_flight import Chunk, InFlight, read_events
-from hakoiri.coordinator.executors.redis_retry import RedisRetry
-from hakoiri.coordinator.executors.shared import Shared
-from hakoiri.coordinator.executors.worker_pool import WorkerPool
+from hakoiri.coordinator.executors.in_flight import Chunk, InFlight, Shared, read_events
+from hakoiri.coordinator.executors.worker_pool import RedisRetry, WorkerPool
+from hakoiri.coordinator.session.resources import DEFAULT, Tuning
 from hakoiri.coordinator.session.session import Control, Observer
-from hakoiri.coordinator.session.tuning import DEFAULT, Tuning
 from hakoiri.coordinator.session.work_log import WorkLog
+from hakoiri.errors import Hint, PayloadError, TaskError
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.worker.arguments import Part, Sizes, wrong_array
-from hakoiri.worker.errors import PayloadError, TaskError
 from hakoiri.worker.layers.ranges import ExpandedChunk
 from hakoiri.worker.machine import WORKER_BYTES, available_memory
-from hakoiri.worker.plain import Array, Arrays
 from hakoiri.worker.program import program_of
+from hakoiri.worker.studies.deals import SolveResult
 from hakoiri.worker.tasks import do_task
-from hakoiri.worker.transport.connection import ALIVE_SECONDS, host_of, redis_errors
-from hakoiri.worker.transport.messages import Event, TaskRequest
-from hakoiri.worker.transport.names import event_key
-from hakoiri.worker.transport.payload import unpack_arrays
+from hakoiri.worker.transport.connection import ALIVE_SECONDS, event_key, host_of, redis_errors
+from hakoiri.worker.transport.payload import Array, Arrays, Event, TaskRequest, packed, unpack_arrays, unpacked
+
+_chance = secrets.SystemRandom()
+#: Where the answers to ``subtrees`` and ``expand`` have the time that they took.
+_SUBTREE_SECONDS, _EXPAND_SECONDS = 4, 2
+
+
+class Auditor:
+    """Makes a `share` of all chunks again; what it finds is noted in `work_log`."""
+
+    def __init__(self, share: float, work_log: WorkLog) -> None:
+        self._share, self._work_log = share, work_log
+
+    def picks(self) -> bool:
+        """Return whether to compute the next chunk again, at random."""
+        return _chance.random() < self._share
+
+    def agrees(self, task: str, theirs: Sequence[Array], ours: Sequence[Array]) -> bool:
+        """Return whether two attempts at one chunk have the same answer; count the audit."""
+        self._work_log.audited += 1
+        return same_answer(task, theirs, ours)
+
+    def note_answer(self, worker: str) -> None:
+        """A worker's answer counts."""
+        if self._share:
+            self._work_log.answered.add(worker)
+
+    def leave_out(self, worker: str) -> None:
+        """Note that a worker was wrong; `UntrustedError` where answers of it count already."""
+        self._work_log.untrusted.append(worker)
+        if worker in self._work_log.answered:
+            self._work_log.answered.remove(worker)
+            raise UntrustedError(f"worker {worker} gave wrong answers, and the run has used some of its answers")
+
+
+def same_answer(task: str, theirs: Arrays, ours: Arrays) -> bool:
+    """Return whether two answers to a request of a task are equal, but for the time that they took."""
+    try:
+        theirs, ours = (_UNTIMED.get(task, list)(answer) for answer in (theirs, ours))
+    except (PayloadError, IndexError, TypeError, ValueError):
+        return False
+    return same_arrays(theirs, ours)
+
+
+def same_arrays(these: Arrays, those: Arrays) -> bool:
+    """Return whether two answers have equal arrays: types, shapes and elements."""
+    pairs = zip(these, those, strict=False)
+    return len(these) == len(those) and all(a.dtype == b.dtype and np.array_equal(a, b) for a, b in pairs)
+
+
+def _untimed_tally(answer: Arrays) -> Arrays:
+    tally = answer[0].copy()
+    tally[_SUBTREE_SECONDS] = 0
+    return [tally, *answer[1:]]
+
+
+_UNTIMED: dict[str, Callable[[Arrays], Sequence[np.ndarray]]] = {
+    "expand": lambda answer: [answer[0][:_EXPAND_SECONDS], *answer[1:]],
+    "subtrees": _untimed_tally,
+    "solve": lambda answer: packed(replace(unpacked(answer, SolveResult), seconds=0.0)),
+}
+
 
 _WAIT_SECONDS = 0.25
 

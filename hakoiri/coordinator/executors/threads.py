@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 from hakoiri.coordinator.session.session import Control
 from hakoiri.coordinator.session.work_log import WorkLog
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.worker.exchange.pool import ThreadPool
-from hakoiri.worker.plain import Array, Arrays
+from hakoiri.worker.pool import ThreadPool
 from hakoiri.worker.tasks import TASKS
+from hakoiri.worker.transport.payload import Array, Arrays
 
 
 class ThreadExecutor(ThreadPool):

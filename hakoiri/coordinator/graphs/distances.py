@@ -2,7 +2,7 @@
 
 ``SYMMETRY``  A search by layers from each kind of configuration (`coordinator.graphs.symmetry`), if there are at most
               64 kinds. In a census only if not all diametral pairs can be listed: the graph gives them all.
-``EACH``      A search from every vertex, many small components in one task (`worker.graphs.closed`): up to 2,000.
+``EACH``      A search from every vertex, many small components in one task (`worker.graphs.searches`): up to 2,000.
 ``GRAPH``     The graph in memory, and searches until all that is wanted is known (`coordinator.graphs.eccentricities`).
               The 25,955 configurations of Hakoiri-musume's start take some 130 searches instead of 25,955.
 ``RUN``       The same as a run of its own, which is kept and resumed (`coordinator.graphs.bounding`): from 60,000 on,
@@ -25,21 +25,19 @@ from hakoiri.coordinator.graphs.building import build_graph, run_keys
 from hakoiri.coordinator.graphs.eccentricities import LEAST_BYTES, EccentricitySolver, bytes_of_pair
 from hakoiri.coordinator.graphs.symmetry import Kinds, by_symmetry, kinds_among
 from hakoiri.coordinator.runs.kinds import kind_of
-from hakoiri.coordinator.session.resources import Budget
+from hakoiri.coordinator.session.resources import Budget, Tuning
 from hakoiri.coordinator.session.session import ComputeContext, Control
-from hakoiri.coordinator.session.tuning import Tuning
+from hakoiri.errors import Hint
+from hakoiri.keys.layout import Keys, key_at
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import Hint
-from hakoiri.puzzles.keys.layout import Keys, key_at
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import ComponentRecord, Progress
 from hakoiri.storage.names import COMPONENTS, number_key
-from hakoiri.storage.results.census import Diameter, Labels, read_component, read_pairs
+from hakoiri.storage.results import Diameter, Labels, read_component, read_pairs
+from hakoiri.worker.census.slabs import Slabs
 from hakoiri.worker.graphs.bounds import Aim
-from hakoiri.worker.graphs.closed import Figures
-from hakoiri.worker.graphs.searches import Offsets, Vertices
-from hakoiri.worker.plain import Arrays
-from hakoiri.worker.spaces.slabs import Slabs
+from hakoiri.worker.graphs.searches import Figures, Offsets, Vertices
+from hakoiri.worker.transport.payload import Arrays
 
 #: A requested component with at least this many configurations is measured by a run of its own.
 RUN_FROM = 60_000

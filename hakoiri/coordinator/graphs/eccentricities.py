@@ -10,15 +10,14 @@ from numpy.typing import NDArray
 from hakoiri.coordinator.errors import ContradictionError
 from hakoiri.coordinator.graphs.symmetry import MOST_PAIRS, first_alike, images_of
 from hakoiri.coordinator.session.session import ComputeContext
-from hakoiri.puzzles.keys.layout import Keys, Layout, key_at
-from hakoiri.puzzles.keys.order import distinct
+from hakoiri.keys.layout import Keys, Layout, key_at
+from hakoiri.keys.order import distinct
 from hakoiri.storage.ledger.manifest import ComponentRecord, Progress
-from hakoiri.storage.results.census import Diameter
+from hakoiri.storage.results import Diameter
 from hakoiri.worker.graphs.bounds import Aim, Bounds, an_end, least_alike
-from hakoiri.worker.graphs.components import renumbered
 from hakoiri.worker.graphs.lanes import LANES, WORD, Searched, SearchResults, narrowed
-from hakoiri.worker.graphs.searches import Distances, Graph, Vertices, by_sides, search_order
-from hakoiri.worker.plain import Array
+from hakoiri.worker.graphs.searches import Distances, Graph, Vertices, by_sides, renumbered, search_order
+from hakoiri.worker.transport.payload import Array
 
 #: Bytes of a vertex besides keys and graph: bounds, orders, and temporary copies.
 _BYTES = 80

@@ -17,13 +17,12 @@ from hakoiri.coordinator.graphs.building import build_graph
 from hakoiri.coordinator.graphs.distances import batches
 from hakoiri.coordinator.graphs.eccentricities import interval_progress
 from hakoiri.coordinator.session.session import ComputeContext, Control
-from hakoiri.puzzles.keys.layout import Key, Keys, key_at
+from hakoiri.keys.layout import Key, Keys, key_at
 from hakoiri.storage.ledger.manifest import Progress
-from hakoiri.storage.results.census import Diameter
-from hakoiri.worker.graphs.components import inner_graph, part_of
-from hakoiri.worker.graphs.searches import Graph, Offsets, Vertices
+from hakoiri.storage.results import Diameter
+from hakoiri.worker.graphs.searches import Graph, Offsets, Vertices, inner_graph, part_of
 from hakoiri.worker.graphs.strong import Diameters, bounded_diameter, condensation, strong_labels
-from hakoiri.worker.plain import Arrays
+from hakoiri.worker.transport.payload import Arrays
 
 #: Bytes of a vertex in the depth-first search; then of labels, order and places.
 _VERTEX_BYTES = 40

@@ -16,17 +16,15 @@ from hakoiri.coordinator.errors import ContradictionError
 from hakoiri.coordinator.layers.search import scratch_search
 from hakoiri.coordinator.runs.kinds import kind_of
 from hakoiri.coordinator.session.session import ComputeContext
-from hakoiri.puzzles.conformance.checks import describe_key
+from hakoiri.keys.layout import Key, Keys, ints, key_at
+from hakoiri.keys.order import equal_rows, lower_bounds
+from hakoiri.keys.splitmix import random_words
+from hakoiri.puzzles.conformance.pool import describe_key
 from hakoiri.puzzles.contract import Orbits, Puzzle
-from hakoiri.puzzles.keys.layout import Key, Keys, ints, key_at
-from hakoiri.puzzles.keys.order import equal_rows, lower_bounds
-from hakoiri.puzzles.keys.splitmix import random_words
-from hakoiri.storage.layers.readers import StoredLayer
-from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.layers.store import RunStore, StoredLayer
 from hakoiri.storage.ledger.manifest import ComponentRecord, Progress
-from hakoiri.storage.results.census import Diameter
-from hakoiri.worker.graphs.claims import keeps_edges
-from hakoiri.worker.graphs.searches import Graph, Vertices, distances_from
+from hakoiri.storage.results import Diameter
+from hakoiri.worker.graphs.searches import Graph, Vertices, distances_from, keeps_edges
 from hakoiri.worker.layers.kernels import merge
 
 #: The most pairs listed if there may be millions.

@@ -1,23 +1,151 @@
-"""Exact shortest paths: along stored layers from the start, or by a separate layered search between any two."""
+"""Exact shortest paths: along stored layers, between two ends, all at once, and best plays of scored puzzles.
 
-from collections.abc import Iterable, Iterator
+Each configuration of a level leads to one of the next, and all ways from the first level to the last are shortest
+paths. They are counted level by level in Python integers, and listed by walking along the levels. With `one`, a level
+is only the least configuration that the level before it leads to.
+
+A move that scores s and lowers the reserve by d costs M (d - s) + 1. M is larger than the number of moves of any
+shortest play, so no cost is negative. All paths to a configuration lower the reserve by the same amount, so the
+cheapest one has the highest score, and then the fewest moves. One search by Dijkstra settles all configurations, cycles
+included. The best one has the highest score, then the fewest moves, then the least key.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
 
+from hakoiri.coordinator.errors import ContradictionError, UnanswerableError
 from hakoiri.coordinator.executors.threads import ThreadExecutor
-from hakoiri.coordinator.layers.between import levels_back, levels_on, moves_back
-from hakoiri.coordinator.layers.search import LayeredSearch, scratch_search
+from hakoiri.coordinator.layers.search import LayeredSearch, StoredFigures, scratch_search
+from hakoiri.coordinator.session.job import Play
+from hakoiri.coordinator.session.resources import Budget
 from hakoiri.coordinator.session.session import ComputeContext
-from hakoiri.puzzles.capabilities import Reversible
-from hakoiri.puzzles.contract import Puzzle
+from hakoiri.errors import DamagedError, Hint, PuzzleError
+from hakoiri.keys.layout import Key, Keys, ints, key_at
+from hakoiri.keys.order import lower_bounds, members, order_of, sort_keys
+from hakoiri.puzzles.capabilities import Quotient, Reversible, Scored, Scores
+from hakoiri.puzzles.contract import Expansion, Puzzle
 from hakoiri.puzzles.goals import Backwards
-from hakoiri.puzzles.keys.layout import Key, Keys
-from hakoiri.storage.layers.readers import Layer
-from hakoiri.storage.layers.store import RunStore
-from hakoiri.worker.layers.kernels import merge
+from hakoiri.storage.layers.store import Layer, RunStore, StoredLayer
+from hakoiri.storage.ledger.manifest import Depth
+from hakoiri.worker.graphs.searches import Costs, Graph, cheapest_paths
+from hakoiri.worker.layers.kernels import merge, split
+from hakoiri.worker.transport.payload import Array
+
+#: Configurations of a level expanded at a time.
+_AT_ONCE = 1 << 16
+
+
+def moves_back(puzzle: Puzzle) -> Callable[[Keys], Expansion] | None:
+    """Return the function for the predecessors of a batch, if any; in an undirected puzzle they are the successors."""
+    if puzzle.undirected:
+        return puzzle.expand
+    return puzzle.unmove if isinstance(puzzle, Reversible) else None
+
+
+def levels_back(context: ComputeContext, store: RunStore, ends: Keys, depth: Depth, one: bool = False) -> list[Keys]:
+    """Return the levels from layer 0 of a search by layers to given configurations of its layer `depth`."""
+    return _levels(context, moves_back(context.puzzle), store, ends, depth, one)[::-1]
+
+
+def levels_on(context: ComputeContext, store: RunStore, begin: Keys, depth: Depth, one: bool = False) -> list[Keys]:
+    """Return the levels from given configurations of layer `depth` to layer 0, if moves lead towards layer 0."""
+    return _levels(context, context.puzzle.expand, store, begin, depth, one)
+
+
+def _levels(
+    context: ComputeContext, way: Callable[[Keys], Expansion] | None, store: RunStore, begin: Keys, depth: Depth,
+    one: bool,
+) -> list[Keys]:  # fmt: skip
+    """Return the levels from layer `depth` down to 0, within the memory; ``way=None`` searches for predecessors."""
+    levels, held = [begin], begin.nbytes
+    for nearer in range(depth - 1, -1, -1):
+        if way is None:
+            parts = _leading(context, store, nearer, levels[-1])
+        else:
+            moves = (merge([way(keys).successors], []) for keys in split(levels[-1], _AT_ONCE))
+            parts = [keys[store.contains(nearer, keys)] for keys in moves]
+        level = merge([context.puzzle.keys([]), *parts], [])
+        if not len(level):
+            run = store.directory.name
+            raise DamagedError(
+                f"run {run}: no move leads from layer {nearer} to the layer beside it", Hint("verify", run)
+            )
+        if not one:
+            held += level.nbytes
+            context.budget.require("a list of the configurations on all shortest paths", held + level.nbytes)
+        levels.append(level[:1] if one else level)
+    return levels
+
+
+def _leading(context: ComputeContext, store: RunStore, depth: Depth, level: Keys) -> list[Keys]:
+    """Return the keys of layer `depth` that lead to `level`, in parts; expands the whole layer."""
+    layer = StoredLayer(store, depth, store.layer_record(depth).size)
+    chunks = layer.chunks(0, context.shares.chunk_size(layer.size, context.puzzle.most_successors))
+    found = context.map_chunks("leading", ([keys] for keys in chunks), layer.size, [context.puzzle.keys([]), level])
+    return [keys for _, (keys, _) in found]
+
+
+@dataclass(frozen=True)
+class AllPaths:
+    """All shortest paths along `levels` from `start`, on real boards if `puzzle` merges mirror images."""
+
+    puzzle: Puzzle
+    levels: list[Keys]
+    start: Key
+
+    def __len__(self) -> int:
+        """Return the number of moves of each path."""
+        return len(self.levels) - 1
+
+    def count(self) -> int:
+        """Return the exact number of paths."""
+        keys, counts = self.puzzle.keys([self.start]), np.array([1], dtype=object)
+        for level in self.levels[1:]:
+            moves = [self._moves(some, level) for some in split(keys, _AT_ONCE)]
+            successors = np.concatenate([found for found, _ in moves])
+            parts = zip(split(counts, _AT_ONCE), moves, strict=True)
+            owned = np.concatenate([part[owners] for part, (_, owners) in parts])
+            keys = merge([successors], [])
+            counts = np.zeros(len(keys), dtype=object)
+            np.add.at(counts, lower_bounds(keys, successors), owned)
+        return int(counts.sum())
+
+    def __iter__(self) -> Iterator[list[Key]]:
+        """Yield each path, in the order of their keys."""
+        path: list[Key] = []
+        open_ends = [[self.start]]
+        while open_ends:
+            if not open_ends[-1]:
+                open_ends.pop()
+                path = path[: len(open_ends) - 1]
+                continue
+            path = [*path[: len(open_ends) - 1], open_ends[-1].pop()]
+            if len(path) == len(self.levels):
+                yield path
+            else:
+                found, _ = self._moves(self.puzzle.keys([path[-1]]), self.levels[len(path)])
+                open_ends.append(ints(sort_keys(found.copy()))[::-1])
+
+    def _moves(self, keys: Keys, level: Keys) -> tuple[Keys, Array]:
+        """Return the distinct moves from `keys` to a level: the successors, and the index of each one's source."""
+        base = self.puzzle.base if isinstance(self.puzzle, Quotient) else self.puzzle
+        successors, counts = base.expand(keys)
+        owners = np.repeat(np.arange(len(keys)), counts)
+        known = base.canonical(successors) if isinstance(self.puzzle, Quotient) else successors
+        inside = members(level, known)
+        return _distinct(successors[inside], owners[inside])
+
+
+def _distinct(successors: Keys, owners: Array) -> tuple[Keys, Array]:
+    """Return the moves without duplicates, because a path is identified by its configurations."""
+    keys = merge([successors], [])
+    _, first = np.unique(owners * len(keys) + lower_bounds(keys, successors), return_index=True)
+    return successors[first], owners[first]
+
 
 #: Keys of a layer compared at a time.
 _KEYS_AT_ONCE = 1 << 18
@@ -26,7 +154,7 @@ _KEYS_AT_ONCE = 1 << 18
 def search_levels(
     context: ComputeContext, run: RunStore, source: Key, target: Key | None, one: bool = False
 ) -> list[Keys] | None:
-    """Return the levels of all shortest paths, or of `one` (`coordinator.layers.between`); ``None`` if none exists.
+    """Return the levels of all shortest paths, or of `one` (`coordinator.layers.paths`); ``None`` if none exists.
 
     If `target` is ``None``, the paths lead to the nearest goals. The search is from both ends if possible; its layers
     are on disk, beside `run`.
@@ -115,3 +243,70 @@ def _common(one: Layer, other: Layer) -> Iterator[Keys]:
         common = merge([keys], [large.exclude_from(keys)])
         if len(common):
             yield common
+
+
+#: Bytes per move, with its copies and the search's heap.
+_BYTES_OF_MOVE = 100
+_BLOCK = 1 << 16
+#: The bound of a cost, with room for the sum over a play.
+_MOST_COST = 1 << 62
+
+
+def best_play(store: RunStore, puzzle: Puzzle, budget: Budget) -> Play:
+    """Return the best play of a finished run of a scored puzzle, replayed by the reference rules.
+
+    Raises `OverBudgetError` if the graph does not fit the memory, `UnanswerableError` for an unfinished run, and
+    `PuzzleError` if a move scores more than it lowers the reserve.
+    """
+    if not isinstance(puzzle, Scored):
+        raise UnanswerableError(f"{puzzle.name} has no scored moves, so it has no best play")
+    reached, name, limit = StoredFigures.of(store.state), store.directory.name, next(iter(store.manifest.plan), "")
+    if not reached.exhausted:
+        hint = Hint("run without", limit) if store.state.status == "complete" else Hint("resume", name)
+        raise UnanswerableError(f"run {name} is not complete, so its best play is unknown", hint)
+    needed = reached.configurations * (_BYTES_OF_MOVE * puzzle.most_successors + 4 * store.layout.bytes)
+    budget.require(f"the best play among {reached.configurations:,} configurations", needed)
+    keys = np.concatenate([store.layer(depth) for depth in range(store.state.depth + 1)])
+    play = _best(puzzle, keys[order_of(keys)])
+    if (score := puzzle.replay(play.sequence)) != play.score:
+        raise ContradictionError(f"the best play scores {play.score:,}, but {score:,} by the reference rules")
+    return play
+
+
+def _best(puzzle: Scored, keys: Keys) -> Play:
+    much, reserves = len(keys) + 1, puzzle.reserves(keys)
+    start = int(lower_bounds(keys, puzzle.keys([puzzle.start]))[0])
+    if much * int(reserves[start]) >= _MOST_COST:
+        raise UnanswerableError(f"the scores of {puzzle.name} are too large for an exact best play")
+    found, before = cheapest_paths(*_graph(puzzle, keys, reserves, much), start)
+    scores, moves = reserves[start] - reserves - found // much, found % much
+    best = int(np.lexsort((moves, -scores))[0])
+    places = [best]
+    while places[-1] != start:
+        places.append(int(before[places[-1]]))
+    path = [key_at(keys, place) for place in reversed(places)]
+    return Play(int(scores[best]), len(path) - 1, puzzle.write_play(path), True, path)
+
+
+def _graph(puzzle: Scored, keys: Keys, reserves: Scores, much: int) -> tuple[Graph, Costs]:
+    """Return the moves between configurations, and the cost of each."""
+    counts, targets, costs = [np.zeros(1, dtype=np.int64)], [], []
+    for begin in range(0, len(keys), _BLOCK):
+        found = puzzle.scored(keys[begin : begin + _BLOCK])
+        sources = np.repeat(np.arange(begin, begin + len(found.counts)), found.counts)
+        places = lower_bounds(keys, found.successors)
+        taken = reserves[sources] - reserves[places]
+        if (wrong := np.flatnonzero(taken < np.maximum(found.scores, 0))).size:
+            _refuse(puzzle, *(key_at(keys, int(ends[wrong[0]])) for ends in (sources, places)))
+        counts.append(found.counts.astype(np.int64))
+        targets.append(places.astype(np.int32))
+        costs.append(much * (taken - found.scores) + 1)
+    return Graph(np.cumsum(np.concatenate(counts)), np.concatenate(targets)), np.concatenate(costs)
+
+
+def _refuse(puzzle: Scored, before: Key, after: Key) -> None:
+    raise PuzzleError(
+        f"{puzzle.name}: from {puzzle.render(before)} to {puzzle.render(after)} the reserve falls by "
+        f"{puzzle.reserve(before) - puzzle.reserve(after)}, and the move scores {puzzle.score(before, after)}; a move "
+        "lowers the reserve by at least its score, and never raises it"
+    )

@@ -2,7 +2,7 @@
 
 By the triangle inequality a move of an undirected puzzle leads from U(N) to U(N-1), U(N) or U(N+1), so nothing older
 matters (Goto, Kawai, Sasaki, "Hakoiri-musume and L6", section 3). A move of a directed puzzle may lead to any older
-layer; these are kept in sorted segments (`worker.exchange.closed_set`). The result does not depend on how a layer is
+layer; these are kept in sorted segments (`worker.layers.closed_set`). The result does not depend on how a layer is
 cut up.
 """
 
@@ -15,22 +15,20 @@ from typing import Any, ClassVar, Protocol, Self, cast
 
 import numpy as np
 
-from hakoiri.coordinator.session.farming import Cost
+from hakoiri.coordinator.errors import ContradictionError
+from hakoiri.coordinator.layers.step import LayerStep, Pace
+from hakoiri.coordinator.session.inspection import inspected_expansion
+from hakoiri.coordinator.session.resources import Cost
 from hakoiri.coordinator.session.session import ComputeContext, Session
 from hakoiri.coordinator.session.work_log import Maker
-from hakoiri.coordinator.steps.inspection import inspected_expansion
-from hakoiri.coordinator.steps.pace import Pace
-from hakoiri.coordinator.steps.step import LayerStep
-from hakoiri.puzzles.keys.layout import Key, Keys
-from hakoiri.storage.layers.readers import HeldLayer, Layer, StoredLayer, all_keys
-from hakoiri.storage.layers.scratch import scratch_store
+from hakoiri.keys.layout import Key, Keys
+from hakoiri.storage.layers.blocks import chain
 from hakoiri.storage.layers.spill import Spill
-from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.layers.store import HeldLayer, Layer, RunStore, StoredLayer, all_keys, scratch_store
 from hakoiri.storage.ledger.manifest import Depth, Figures, LayerRecord, Progress
 from hakoiri.storage.names import HOSTS_KEY, META
-from hakoiri.worker.exchange.closed_set import ClosedSet
-from hakoiri.worker.layers.flow import flow_of
-from hakoiri.worker.layers.kernels import merge
+from hakoiri.worker.layers.closed_set import ClosedSet
+from hakoiri.worker.layers.kernels import flow_of, merge, total_flow
 
 #: A layer that takes this long to expand is large enough to note at once that it is not sent to workers.
 _NOTED_SECONDS = 0.1
@@ -134,11 +132,11 @@ class LayeredSearch:
         self._seconds, self._cost = 0.0, Cost()
         #: The size of the largest layer that was expanded here; whether workers have expanded any, or that is noted.
         self._widest, self._is_noted = 0, False
-        #: The sum over the moves of the layer expanded last (`worker.layers.flow`); ``None`` if it is not summed.
+        #: The sum over the moves of the layer expanded last (`worker.layers.kernels`); ``None`` if it is not summed.
         self.last_flow: int | None = None
         #: The maker of the layer in progress.
         self._maker: Maker = "small"
-        #: Hosts that make the layers from some depth on (`coordinator.steps.hosted.HostedStep`).
+        #: Hosts that make the layers from some depth on (`coordinator.hosts.layers.HostedStep`).
         self._hosting: Any = self._hosting_begun()
         self.current, self._older = self._window()
 
@@ -240,7 +238,7 @@ class LayeredSearch:
         """Return the hosts that already keep this run, or ``None``."""
         if self.store.read(META, HOSTS_KEY) is None:
             return None
-        from hakoiri.coordinator.steps.hosted import HostedStep
+        from hakoiri.coordinator.hosts.layers import HostedStep
 
         return HostedStep.begun(self._session, self._within)
 
@@ -257,7 +255,7 @@ class LayeredSearch:
             if self.store.has_partial:
                 # Threads have begun this layer and finish it.
                 return None
-            from hakoiri.coordinator.steps.hosted import HostedStep
+            from hakoiri.coordinator.hosts.layers import HostedStep
 
             each = (StoredLayer(self.store, n, self.store.layer_record(n).size) for n in range(depth - 2, -1, -1))
             known = [current, *(self._older.layers() if self.puzzle.undirected else each)]
@@ -327,3 +325,59 @@ def scratch_search(context: ComputeContext, run: RunStore, start: Key) -> Iterat
     """
     with scratch_store(run) as store:
         yield LayeredSearch(Session(store, replace(context, hosts=None)), start)
+
+
+@dataclass(frozen=True)
+class ExplorePlan:
+    """Stop at the first layer with a goal, or at depth `layers`; else search until nothing is left."""
+
+    until_goal: bool = False
+    layers: int | None = None
+
+
+def search_to_end(session: Session, search: LayeredSearch, plan: ExplorePlan) -> None:
+    """Search as far as `plan` says, from the last committed layer on; commits along the way.
+
+    Raises `StopRun` after committing every finished layer; storage, worker and budget errors likewise leave the last
+    commit in place.
+    """
+    search.last = plan.layers
+    try:
+        while search.current.size and not (plan.until_goal and search.found.goal_depth is not None):
+            if plan.layers is not None and search.state.depth >= plan.layers:
+                break
+            search.step()
+    finally:
+        search.state = session.commit_staged(search.state)
+        search.end()
+    search.require_older()
+    _require_total(search)
+    records = session.store.layer_records()
+    _require_balance(search, [record.flow for record in records])
+    digest = chain(record.digest for record in records)
+    session.commit(replace(search.state, status="complete", figures=search.outcome().as_dict(), digest=digest))
+
+
+def _require_total(search: LayeredSearch) -> None:
+    """Raise `ContradictionError` if the size of the whole space differs from the puzzle's `total`."""
+    total, found = search.total, search.outcome()
+    if total is not None and found.exhausted and found.configurations != total:
+        raise ContradictionError(
+            f"this run found {found.configurations:,} configurations, expected {total:,} from any start of "
+            f"{search.puzzle.name}; a worker or a host was wrong, or the puzzle is"
+        )
+
+
+def _require_balance(search: LayeredSearch, flows: list[int | None]) -> None:
+    """Raise `ContradictionError` if moves of a whole undirected space are missing.
+
+    `flows` has for each layer the sum over the moves of the layer before; ``None`` if it was not summed.
+    """
+    if search.current.size or not search.puzzle.undirected:
+        return
+    flows = [*flows, search.last_flow]
+    if None not in flows and total_flow(filter(None, flows)):
+        raise ContradictionError(
+            f"some moves of this run are not reversed by another; a worker or a host omitted some, or "
+            f"{search.puzzle.name} is not undirected"
+        )

@@ -1,4 +1,4 @@
-"""`verify` of an exploration: its layers derived again, by the theory and not by the search.
+"""`verify` of an exploration: its layers derived again by the theory, not by the search; and repair.
 
 By the triangle inequality a successor of a configuration in U(N) lies in U(N-1), U(N) or U(N+1) and nowhere else, and
 each configuration of U(N) has a neighbour in U(N-1). In a directed puzzle a successor lies in one of the layers up to
@@ -12,25 +12,161 @@ Layers that hosts keep are read from there and derived here: no host proves its 
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 
 import numpy as np
 
-from hakoiri.coordinator.layers.passed import PassedLayers, common
-from hakoiri.coordinator.layers.search import SearchFigures
+from hakoiri.coordinator.layers.search import SearchFigures, small_step
 from hakoiri.coordinator.session.check import Check, Moves
 from hakoiri.coordinator.session.session import Session
+from hakoiri.errors import DamagedError
+from hakoiri.keys.layout import Key, Keys, ints, key_at
+from hakoiri.keys.order import members
 from hakoiri.puzzles.capabilities import Reversible
-from hakoiri.puzzles.conformance.checks import disagreement_among
-from hakoiri.puzzles.contract import Expansion
-from hakoiri.puzzles.keys.layout import Key, Keys, ints, key_at
-from hakoiri.puzzles.keys.order import members
-from hakoiri.storage.layers.digest import chain
-from hakoiri.storage.layers.readers import Layer, StoredLayer
-from hakoiri.storage.layers.scratch import scratch_store
+from hakoiri.puzzles.conformance.pool import disagreement_among
+from hakoiri.puzzles.contract import Expansion, Puzzle
+from hakoiri.storage.layers.audit import check_layer
+from hakoiri.storage.layers.blocks import chain, code_keys
+from hakoiri.storage.layers.spill import Spill
+from hakoiri.storage.layers.store import HeldLayer, Layer, RunStore, StoredLayer, scratch_store
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord
-from hakoiri.worker.layers.flow import flow_of
-from hakoiri.worker.layers.kernels import merge
-from hakoiri.worker.plain import Array
+from hakoiri.storage.names import BLOCKS, CLOSED, CLOSED_KEY, LAYERS, META, PARTIAL_KEY, number_key
+from hakoiri.worker.layers.closed_set import ClosedSet
+from hakoiri.worker.layers.kernels import flow_of, merge
+from hakoiri.worker.transport.payload import Array
+
+
+def repair_layers(session: Session) -> None:
+    """Repair every damaged layer of an exploration.
+
+    Raises `DamagedError` if the digest of a recomputed layer differs from its record: then something else is wrong.
+    """
+    store, observer = session.store, session.observer
+    _forget_partial(session)
+    _forget_segments(store)
+    damaged = {depth: faults for depth in range(store.state.depth + 1) if (faults := list(check_layer(store, depth)))}
+    if not damaged:
+        observer.note("no layer is damaged; nothing to repair")
+    for depth, faults in damaged.items():
+        observer.note(f"{faults[0]}; computing layer {depth} again")
+        _replace_layer(store, depth, _derive(session, depth), session.puzzle)
+    # A recomputed layer may be cut into other blocks.
+    stored = sum(record.stored_bytes for record in store.layer_records())
+    store.commit(replace(store.state, stored_bytes=stored))
+
+
+def _forget_partial(session: Session) -> None:
+    """Erase a partial layer, so that it is begun again."""
+    store = session.store
+    if store.names(META, PARTIAL_KEY):
+        session.observer.note(f"restarting layer {store.state.depth + 1}")
+        store.erase(META, PARTIAL_KEY)
+        store.erase(BLOCKS, number_key(store.state.depth + 1))
+        store.commit(store.state)
+    Spill(store.directory, store.layout, store.state.depth + 1).clear()
+
+
+def _forget_segments(store: RunStore) -> None:
+    """Erase the segments of older keys of a directed search; they follow from its layers."""
+    if store.names(META, CLOSED_KEY):
+        store.erase(META, CLOSED_KEY)
+        store.erase(CLOSED)
+        store.commit(store.state)
+
+
+def forget_layers(session: Session, first: Depth, figures: type[SearchFigures] = SearchFigures) -> None:
+    """Erase all layers from `first` on. Durable on return."""
+    store = session.store
+    _forget_partial(session)
+    _forget_segments(store)
+    if first <= store.state.depth:
+        for depth in range(first, store.state.depth + 1):
+            store.erase(LAYERS, number_key(depth))
+            store.erase(BLOCKS, number_key(depth))
+        found, stored = figures(), 0
+        for record in map(store.layer_record, range(first)):
+            found, stored = found.with_layer(record), stored + record.stored_bytes
+        session.commit(replace(store.state, depth=first - 1, stored_bytes=stored, figures=found.as_dict()))
+
+
+def _derive(session: Session, depth: Depth) -> Keys:
+    store, puzzle = session.store, session.puzzle
+    if depth == 0:
+        return puzzle.keys([puzzle.start])
+    current = store.layer(depth - 1)
+    # Layers older than the previous one matter only if moves cannot be taken back.
+    first = max(0, depth - 2) if puzzle.undirected else 0
+    older = [StoredLayer(store, each, store.layer_record(each).size) for each in range(first, depth - 1)]
+    keys, *_ = small_step(session, current, [HeldLayer([current]), *older], depth)
+    return keys
+
+
+def _replace_layer(store: RunStore, depth: Depth, keys: Keys, puzzle: Puzzle) -> None:
+    try:
+        expected = store.layer_record(depth).digest
+    except DamagedError:
+        expected = None
+    record = store.put_layer(depth, keys, int(np.count_nonzero(puzzle.is_goal(keys))))
+    if expected not in (None, record.digest):
+        store.discard_staged()
+        raise DamagedError(
+            f"run {store.directory.name}: recomputed layer {depth} has the digest {record.digest}, expected "
+            f"{expected} as in its record; start a new run"
+        )
+    store.erase(BLOCKS, number_key(depth))
+    store.commit(store.state)
+
+
+class _GatheredKeys:
+    """Keys in sorted batches: up to `share` bytes in memory, the others in a scratch store."""
+
+    def __init__(self, store: RunStore, share: int) -> None:
+        self.store, self._share = store, share
+        self._held, self._stored = store.layout.empty(0), list[StoredLayer]()
+
+    def add(self, keys: Keys) -> None:
+        self._held = merge([self._held, keys], [])
+        if self._held.nbytes > self._share:
+            number = len(self._stored)
+            self.store.stage_blocks(number, code_keys(number, self._held))
+            self.store.commit(self.store.state)
+            self._stored.append(StoredLayer(self.store, number, len(self._held)))
+            self._held = self.store.layout.empty(0)
+
+    def exclude_from(self, keys: Keys) -> Keys:
+        keys = keys[~members(self._held, keys)]
+        for layer in self._stored:
+            keys = layer.exclude_from(keys)
+        return keys
+
+    def clear(self) -> None:
+        if self._stored:
+            self.store.erase(BLOCKS)
+            self.store.commit(self.store.state)
+        self._held, self._stored = self.store.layout.empty(0), []
+
+
+class PassedLayers:
+    """The checked layers of a directed run.
+
+    `older` are all before the present one; `reached` are keys of the next one that have a predecessor in it.
+    """
+
+    def __init__(self, session: Session) -> None:
+        scratch = session.store
+        shares, once = session.context.shares, session.context.tuning.merged_at_once
+        self.older = ClosedSet(scratch, 0, shares, once, lambda: scratch.commit(scratch.state))
+        self.reached = _GatheredKeys(scratch, session.context.shares.layer_bytes)
+
+    def add(self, depth: Depth, layer: Layer) -> None:
+        self.reached.clear()
+        self.older.add(depth, layer)
+
+
+def common(keys: Keys, layer: Layer) -> Keys:
+    """Return those of some increasing keys that are in a layer."""
+    return keys[~members(layer.exclude_from(keys), keys)]
+
 
 #: Configurations looked at per layer, without `full`.
 SAMPLE_PER_LAYER = 64

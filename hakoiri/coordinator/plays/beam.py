@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 
 from hakoiri.coordinator.plays.plan import PRICE
 from hakoiri.coordinator.session.session import ComputeContext
-from hakoiri.puzzles.scored import Arena, Scored
+from hakoiri.puzzles.capabilities import Arena, Scored
 from hakoiri.worker.arguments import Sizes, wrong_array
-from hakoiri.worker.plain import Arrays
-from hakoiri.worker.plays.met import SeenBoards, Words
-from hakoiri.worker.plays.moving import Moved
+from hakoiri.worker.plays.moving import Moved, SeenBoards, Words
 from hakoiri.worker.tasks import do_task
+from hakoiri.worker.transport.payload import Arrays
 
 Array = NDArray[Any]
 

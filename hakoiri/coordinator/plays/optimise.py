@@ -2,10 +2,12 @@
 
 The table ``best`` has a row for each round, ``round`` one for each finished round: a beam, or some games. The beam in
 progress is among the run's arrays.
+
+Optimisations: good plays of a scored board that is too large to be exhausted.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
@@ -16,16 +18,21 @@ import numpy as np
 from hakoiri.coordinator.errors import StopRun
 from hakoiri.coordinator.plays import plan as plans
 from hakoiri.coordinator.plays.beam import Beam, most_width
-from hakoiri.coordinator.session.rows import RowsJob
-from hakoiri.puzzles.errors import counted
-from hakoiri.puzzles.scored import Scored
-from hakoiri.storage.errors import DamagedError
+from hakoiri.coordinator.plays.plan import BEAM, PRICE, SECONDS, OptimisePlan, optimised
+from hakoiri.coordinator.session.check import Check
+from hakoiri.coordinator.session.job import Play, Request, RowsJob, Table, last_rows, limited
+from hakoiri.coordinator.session.resources import Budget
+from hakoiri.coordinator.session.session import Session
+from hakoiri.errors import DamagedError, PuzzleError, TaskError, counted
+from hakoiri.puzzles.capabilities import Scored
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Figures, Progress
-from hakoiri.storage.results.rows import ResultRows, read_arrays, stage_arrays
-from hakoiri.worker.errors import TaskError
-from hakoiri.worker.plain import Array, Arrays
+from hakoiri.storage.results import ResultRows, read_arrays, stage_arrays
 from hakoiri.worker.plays.moving import PlayedGame, best_answered, games_request
+from hakoiri.worker.transport.payload import Array, Arrays
+from hakoiri.worker.warm import load_moving_kernels
 
 BEST, ROUND = "best", "round"
 #: Improvements come by the hundred; the last one is committed at this interval, and when a round or session ends.
@@ -264,3 +271,81 @@ class Optimisation(RowsJob):
         headline = f"best {self._best.score:,} in {counted(self._best.moves, 'moves')}; {what}"
         seconds = (left, left) if 0 <= left < float("inf") else None
         self.session.tell(Progress(self._tried, None, "moves tried", headline, seconds))
+
+
+#: The columns of a table of rounds.
+_COLUMNS = ("width", "score", "layers", "tried", "seconds")
+
+
+class Optimise(Optimisation):
+    """A search for the best play, limited by total seconds or rounds."""
+
+    from_start = True
+    kernels = (load_moving_kernels,)
+    row_noun = "rounds and a best play"
+
+    @classmethod
+    def parse_request(  # type: ignore[override]
+        cls, spec: PuzzleSpec, *, strategy: str = BEAM, seed: int = 1, width: int | None = None,
+        seconds: float = SECONDS, rounds: int | None = None, price: float = PRICE, rising: bool = False,
+    ) -> Request:  # fmt: skip
+        spec, plan = optimised(spec, strategy, seed, width, price, rising)
+        return Request(spec, plan, limited(seconds, "rounds", rounds))
+
+    @classmethod
+    def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
+        puzzle = spec.build()
+        if not isinstance(puzzle, Scored):
+            raise PuzzleError(f"{puzzle.name} has no scored moves")
+        OptimisePlan(**plan).check(puzzle)
+        return puzzle
+
+    def is_done(self) -> bool:
+        """Return whether it has all its rounds; always false with a time limit."""
+        return self.most is not None and OptimiseFigures.of(self.store.state).rounds >= self.most
+
+    def repair(self, session: Session) -> None:
+        try:
+            read_arrays(self.store)
+        except DamagedError as error:
+            session.observer.note(f"{error}; the beam restarts")
+            stage_arrays(self.store, {})
+        super().repair(session)
+
+    def verify(self, check: Check) -> None:
+        best = best_of(self.store)
+        check.report.count("rounds", len(rounds_of(self.store)))
+        check.report.count("moves", best.moves)
+        score = self.puzzle.replay(best.sequence, self.plan.board)
+        if score != best.score:
+            check.report.fault(f"the score of the best play is {best.score:,}, but {score:,} by the reference rules")
+        said = OptimiseFigures.of(self.store.state)
+        if (said.score, said.moves) != (best.score, best.moves):
+            check.report.fault(
+                f"the best play has score {best.score:,}, but {said.score:,} in {said.moves:,} moves in the state"
+            )
+        # An older run may have a weaker bound.
+        if said.bound is not None and said.bound < (bound := self.puzzle.bound(self.plan.board)):
+            check.report.fault(f"the bound of all scores is {bound:,}, but {said.bound:,} in the state")
+        read_arrays(self.store)
+
+    def best_play(self, budget: Budget) -> Play:
+        best = best_of(self.store)
+        return Play(best.score, best.moves, best.sequence, False, [])
+
+    def tables(self) -> list[Table]:
+        rounds = rounds_of(self.store)
+        rows = [
+            {"round": number + 1} | {name: getattr(rounds[number], name) for name in _COLUMNS}
+            for number in sorted(rounds)
+        ]
+        return last_rows("rounds", rows)
+
+    def summary(self, budget: Budget) -> dict[str, Any]:
+        play, bound = self.best_play(budget), OptimiseFigures.of(self.store.state).bound
+        return play.row() | {"gap": None if bound is None else bound - play.score}
+
+    def facts(self, summary: Mapping[str, Any]) -> dict[str, Any]:
+        own = {name: summary[name] for name in ("strategy", "seed", "score", "moves", "sequence")}
+        proved = {"no play scores more than": summary["bound"], "gap": summary["gap"]}
+        return own | proved | {"moves tried": summary["moves_tried"], "rounds": summary["rounds"]}

@@ -1,30 +1,39 @@
-"""A session of a run: drives it from its last commit, and leaves a state that says how the session ended."""
+"""A session of a run: drives it from its last commit, and leaves a state that says how the session ended.
 
+Drives a run in a process of its own, which is all that a puzzle, or whatever ended the last one, can end.
+"""
+
+import json
+import os
+import signal
+import subprocess
 import sys
+import time
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+from hakoiri.compiling import prepare
 from hakoiri.coordinator.errors import ContradictionError, RunError, StopRun, UntrustedError
-from hakoiri.coordinator.executors.opening import open_context
 from hakoiri.coordinator.runs.create import open_job
+from hakoiri.coordinator.runs.opening import open_context
 from hakoiri.coordinator.session.job import Job
 from hakoiri.coordinator.session.resources import LEAST_MEMORY, Resources
-from hakoiri.coordinator.session.session import Control, Observer, Session
+from hakoiri.coordinator.session.session import Control, Observer, Session, SilentObserver
+from hakoiri.errors import GoneError, HakoiriError, Hint, PuzzleError, RunHeldError, StorageError, TaskError, visible
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import Hint, PuzzleError
-from hakoiri.puzzles.jit import prepare
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.storage.engine.disk import refuse_network_file_system
-from hakoiri.storage.engine.inside import remove_inside
-from hakoiri.storage.errors import StorageError
+from hakoiri.puzzles.user.files import FILES, configured_files, load_file, loaded_files
+from hakoiri.storage.engine.environment import refuse_network_file_system
+from hakoiri.storage.engine.files import remove_inside
 from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.ledger.manifest import ENDED, Progress, State, Status
 from hakoiri.storage.names import QUEUED_FILE
-from hakoiri.worker.errors import TaskError
-from hakoiri.worker.machine import available_memory
+from hakoiri.worker.machine import available_memory, end_with
 from hakoiri.worker.warm import compiling
 
 
@@ -145,3 +154,85 @@ def _leave(store: RunStore, status: Status, error: Exception) -> None:
     with suppress(StorageError):
         reason, hints = str(error) or type(error).__name__, getattr(error, "hints", ())
         store.commit(store.state.become(status, reason, hints))
+
+
+_LOOK_SECONDS = 0.5
+#: How long the process may take to commit when it is to stop; a call into C cannot be interrupted.
+_GRACE_SECONDS = 30.0
+#: Environment variable with the URL of Redis, which may hold a password and so is not an argument.
+_REDIS = "HAKOIRI_REDIS"
+#: Exit code: the run is driven by another process, or is deleted.
+_HELD = 75
+
+
+class DiedError(TaskError):
+    """The process of a run ended by itself before its work was done."""
+
+
+def drive_apart(directory: Path, resources: Resources, control: Control) -> State:
+    """Drive a queued run in a child process until it ends, is cancelled or `control` is interrupted.
+
+    Returns its last state. The process is killed if it does not stop within 30 seconds. Raises `DiedError` if the
+    process ended amid the work, `TaskError` if it was killed, and `RunHeldError` if another process drives the run.
+    """
+    files = ":".join(map(str, dict.fromkeys([*configured_files(), *loaded_files()])))
+    own = {FILES: files, "HAKOIRI_SUPERVISOR": str(os.getpid()), _REDIS: resources.redis or ""}
+    settings = json.dumps({name: getattr(resources, name) for name in ("workers", "memory")})
+    command = [sys.executable, "-P", "-m", __name__, str(directory), settings]
+    with subprocess.Popen(command, env=os.environ | own, stdin=subprocess.DEVNULL, start_new_session=True) as child:
+        stop_by = 0.0
+        while child.poll() is None:
+            if not stop_by and (control.interrupted or _is_cancelled(directory)):
+                child.send_signal(signal.SIGTERM)
+                stop_by = time.monotonic() + _GRACE_SECONDS
+            elif stop_by and time.monotonic() > stop_by:
+                child.kill()
+            with suppress(subprocess.TimeoutExpired):
+                child.wait(_LOOK_SECONDS)
+    if child.returncode == _HELD:
+        raise RunHeldError(f"run {directory.name} is held by another process", Hint("cancel", directory.name))
+    with Ledger(directory) as ledger:
+        state = ledger.state
+    died = child.returncode < 0 and not stop_by and state.status not in ENDED
+    if state.status == "running" or died:
+        how = f"by {signal.Signals(-child.returncode).name}" if child.returncode < 0 else f"with {child.returncode}"
+        text = f"the process of the run ended {how} before its work was done"
+        raise TaskError(text) if stop_by else DiedError(text)
+    return state
+
+
+def _is_cancelled(directory: Path) -> bool:
+    """Return whether a cancel is requested; the child polls only between chunks, and one may never end."""
+    with suppress(FileNotFoundError, StorageError), Ledger(directory) as ledger:
+        return ledger.cancel_requested()
+    return False
+
+
+class _Log(SilentObserver):
+    def note(self, text: str, *hints: Hint) -> None:
+        print(visible(text), file=sys.stderr, flush=True)
+
+
+def main(directory: str, settings: str) -> None:
+    """Drive a queued run for the process that started this one."""
+    end_with(int(os.environ["HAKOIRI_SUPERVISOR"]))
+    control = Control()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda received, _: control.interrupt(f"stopped by {signal.Signals(received).name}"))
+    fields: dict[str, Any] = json.loads(settings)
+    try:
+        for path in configured_files():
+            load_file(path)
+        drive(Path(directory), Resources(redis=os.environ[_REDIS] or None, **fields), control, _Log(), awaited=True)
+    except (RunHeldError, GoneError):
+        sys.exit(_HELD)
+    except (HakoiriError, MemoryError) as error:
+        with Ledger(Path(directory)) as ledger:
+            told = ledger.state.reason
+        if str(error) not in told:
+            _Log().note(f"run {Path(directory).name}: {error}")
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

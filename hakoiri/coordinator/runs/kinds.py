@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 #: The kind of run in a manifest -> module and class. Imported on demand: lists of runs need neither numpy nor numba.
 KINDS: dict[str, tuple[str, str]] = {
     "explore": ("hakoiri.coordinator.layers.job", "Explore"),
-    "census": ("hakoiri.coordinator.graphs.job", "CensusJob"),
+    "census": ("hakoiri.coordinator.census.job", "CensusJob"),
     "tree": ("hakoiri.coordinator.trees.job", "Subtrees"),
-    "study": ("hakoiri.coordinator.deals.study", "StudyDeals"),
+    "study": ("hakoiri.coordinator.studies.deals", "StudyDeals"),
     "hardest": ("hakoiri.coordinator.goals.job", "HardestJob"),
     "eccentricities": ("hakoiri.coordinator.graphs.bounding", "EccentricityJob"),
-    "sizes": ("hakoiri.coordinator.families.sizes", "StudySizes"),
-    "boards": ("hakoiri.coordinator.families.boards", "StudyBoards"),
-    "starts": ("hakoiri.coordinator.families.starts", "StudyStarts"),
-    "generate": ("hakoiri.coordinator.families.generate", "GenerateBoards"),
-    "hunt": ("hakoiri.coordinator.deals.hunt", "HuntDeals"),
-    "optimise": ("hakoiri.coordinator.plays.job", "Optimise"),
+    "sizes": ("hakoiri.coordinator.studies.sizes", "StudySizes"),
+    "boards": ("hakoiri.coordinator.studies.boards", "StudyBoards"),
+    "starts": ("hakoiri.coordinator.studies.starts", "StudyStarts"),
+    "generate": ("hakoiri.coordinator.studies.generate", "GenerateBoards"),
+    "hunt": ("hakoiri.coordinator.studies.hunt", "HuntDeals"),
+    "optimise": ("hakoiri.coordinator.plays.optimise", "Optimise"),
 }
 
 

@@ -8,21 +8,17 @@ from typing import NamedTuple
 
 import redis
 
-from hakoiri.coordinator.runs.apart import DiedError, drive_apart
 from hakoiri.coordinator.runs.create import pinned_spec
-from hakoiri.coordinator.runs.drive import drive
+from hakoiri.coordinator.runs.drive import DiedError, drive, drive_apart
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, Observer
-from hakoiri.puzzles.errors import Hint, counted
-from hakoiri.storage.engine.inside import remove_inside
-from hakoiri.storage.errors import GoneError, RunHeldError, StorageError, TakenOverError
+from hakoiri.errors import GoneError, Hint, RunHeldError, StorageError, TakenOverError, WorkerError, counted
+from hakoiri.storage.engine.files import remove_inside
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.lock import RunLock, holder_of, remove_abandoned, serving, was_left
 from hakoiri.storage.ledger.manifest import ENDED
 from hakoiri.storage.names import QUEUED_FILE, by_age, run_directories
-from hakoiri.worker.errors import WorkerError
-from hakoiri.worker.transport.connection import redis_errors
-from hakoiri.worker.transport.names import WAKE
+from hakoiri.worker.transport.connection import WAKE, redis_errors
 
 #: The interval at which the data directory is polled with a connection that wakes us, and without one.
 _LOOK_SECONDS = 1.0

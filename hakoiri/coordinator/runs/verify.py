@@ -8,21 +8,21 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hakoiri.coordinator.executors.opening import open_context, open_keepers, open_store, redis_of_hosts
 from hakoiri.coordinator.layers.verify import SAMPLE_PER_LAYER
 from hakoiri.coordinator.runs.create import open_job
+from hakoiri.coordinator.runs.opening import open_context, open_keepers, open_store, redis_of_hosts
 from hakoiri.coordinator.session.check import Report
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import ComputeContext, Control, Observer
+from hakoiri.errors import DamagedError, ElsewhereError
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.storage.errors import DamagedError, ElsewhereError
 from hakoiri.storage.layers.audit import Audited, LayersAudit, Sample, duplicate_fault
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth, Progress
 from hakoiri.worker.layers.kernels import merge
 
 if TYPE_CHECKING:
-    from hakoiri.coordinator.executors.keepers import Keepers
+    from hakoiri.coordinator.hosts.keepers import Keepers
 
 #: The most bytes of keys of layers at home that are sent to hosts, which check that their own layers have none of them.
 _MOST_SENT = 1 << 26
@@ -116,7 +116,7 @@ def _check_at_hosts(
 ) -> dict[Depth, Audited]:  # fmt: skip
     """Have hosts check the layers that they keep, beside those at `home`; return what they say of their layers."""
     # Here, because rq takes a tenth of a second to import.
-    from hakoiri.coordinator.layers.verify_kept import check_kept
+    from hakoiri.coordinator.hosts.keepers import check_kept
 
     others = [store.layout.empty(0)]
     if full:

@@ -12,16 +12,16 @@ from typing import Literal, TypeVar
 import numpy as np
 
 from hakoiri.coordinator.session.session import ComputeContext, Session
-from hakoiri.puzzles.conformance.checks import disagreement
-from hakoiri.puzzles.errors import Hint
-from hakoiri.puzzles.keys.layout import Key, Keys, ints
-from hakoiri.puzzles.keys.order import sort_keys
+from hakoiri.errors import Hint
+from hakoiri.keys.layout import Key, Keys, ints
+from hakoiri.keys.order import sort_keys
+from hakoiri.puzzles.conformance.pool import disagreement
 from hakoiri.storage.layers.audit import Audited
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth, Progress, State
 from hakoiri.worker.layers.kernels import split
-from hakoiri.worker.plain import Array
 from hakoiri.worker.tasks import do_task
+from hakoiri.worker.transport.payload import Array
 
 _MOST_FAULTS = 100
 #: Seeds of samples are below this: short enough to be typed.

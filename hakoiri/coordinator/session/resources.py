@@ -1,16 +1,104 @@
-"""The resources of a run: memory, threads, workers, hosts. They never change the result."""
+"""The resources of a run: memory, threads, workers, hosts, and the engine's sizes and times. None changes the result.
 
-from collections.abc import Mapping
+A chunk is sent if the work on it takes longer than sending it: coding its keys, a job in Redis, and coding, sending and
+taking in its successors. So rules in plain Python are sent from small layers on, and compiled rules hardly ever.
+Measured: docs/explanation/scaling.md.
+"""
+
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from hakoiri.coordinator.errors import OverBudgetError
-from hakoiri.coordinator.session.tuning import DEFAULT, Tuning
+from hakoiri.errors import Hint, PuzzleError, require_seconds, require_within
+from hakoiri.keys.layout import Keys
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import Hint, PuzzleError, require_seconds, require_within
-from hakoiri.storage.ledger.records import typed
-from hakoiri.worker.exchange.shares import Shares, shares_within
+from hakoiri.storage.ledger.manifest import typed
+from hakoiri.worker.layers.partition import LEAST_BYTES, MERGED_AT_ONCE, Shares, shares_within
 from hakoiri.worker.machine import available_memory
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """Times are in seconds, memory in bytes."""
+
+    #: The least memory of a layer step, however small the budget: with less it would be cut into too many pieces.
+    least_bytes: int = LEAST_BYTES
+    #: The expansion of a layer is made durable, and its finished ranges are committed, at least this often.
+    checkpoint: float = 12.0
+    range_commit: float = 2.0
+    #: Keys merged at a time when segments of older keys are merged on disk.
+    merged_at_once: int = MERGED_AT_ONCE
+    #: Prefixes of a tree are enough when there are as many as this, or when half of the levels are made,
+    enough_prefixes: int = 4_096
+    #: and if no more numbers than this are placed below each (some tenths of a second), judged by a few of them.
+    most_below: int = 10_000_000
+    #: Finished chunks of a tree wait at most this long for a commit.
+    chunk_commit: float = 0.5
+    #: Components of this many configurations and more are bounded one by one; smaller ones are searched from every
+    #: vertex, in batches whose searches touch about `batch_work` vertices: some 20 ms of work.
+    searched_alone_from: int = 2_000
+    batch_work: int = 1_000_000
+    #: Strong components of this many configurations and more are searched by the coordinator, which can stop midway.
+    searched_here_from: int = 50_000
+    #: Most configurations of a whole space that a thread looks at before it takes others.
+    most_range: int = 1 << 24
+    #: A chunk whose worker has not answered for this long goes to another worker as well, then after twice as long.
+    deadline: float = 60.0
+    #: Data neither fetched nor renewed expires from Redis after this, so a dead coordinator leaves nothing for long.
+    keep: int = 900
+    #: Redis may be unreachable for this long before the run is interrupted.
+    patience: float = 120.0
+    #: A run with copies continues without a host that has been away for this long.
+    away: float = 60.0
+    #: A chunk lost this often seems to kill workers, and would kill this process too.
+    most_losses: int = 25
+
+
+DEFAULT = Tuning()
+
+
+#: Seconds of processor time that sending takes in all processes: per chunk, and per successor and byte of its key.
+CHUNK_SECONDS, BYTE_SECONDS = 0.008, 2.5e-9
+#: Chunks are sent if that takes less than this part of the time of the work: a cost is timed on a sample.
+MARGIN = 0.5
+#: The least seconds of work on a chunk, and where all chunks are sent, however little work they are.
+LEAST_SECONDS, LEAST_SENT_SECONDS = 0.05, 0.004
+#: A cost is timed on this many keys, and on all of a sample if these take no more seconds than this.
+_TIMED, _TIMED_SECONDS = 256, 0.002
+
+
+class Cost(NamedTuple):
+    """The seconds of work on a configuration, and the number of keys that it leads to, duplicates counted."""
+
+    seconds: float = 0.0
+    successors: float = 0.0
+
+    @classmethod
+    def of(cls, work: Callable[[Keys], Keys], sample: Keys) -> "Cost":
+        """Return the cost of `work`, which returns what some keys lead to; `sample` has at least one key."""
+        few = np.ascontiguousarray(sample[:: -(-len(sample) // _TIMED)])
+        cost = cls._timed(work, few)
+        return cost if cost.seconds * len(sample) > _TIMED_SECONDS else cls._timed(work, sample)
+
+    @classmethod
+    def _timed(cls, work: Callable[[Keys], Keys], keys: Keys) -> "Cost":
+        """Return the cost of the faster of two times: the first one may have to wait for memory."""
+        costs = list[Cost]()
+        while len(costs) < 2 and sum(cost.seconds for cost in costs) * len(keys) < _TIMED_SECONDS:
+            began = time.perf_counter()
+            found = work(keys)
+            costs.append(cls((time.perf_counter() - began) / len(keys), len(found) / len(keys)))
+        return min(costs)
+
+    def times_as_long(self, size: int, chunks: int, key_bytes: int) -> float:
+        """Return how many times as long as the work on `size` configurations it takes to send them in `chunks`."""
+        sending = chunks * CHUNK_SECONDS + size * self.successors * key_bytes * BYTE_SECONDS
+        return sending / max(1e-9, size * self.seconds)
+
 
 _LASTING = ("memory", "chunk", "farm", "deadline", "audit", "hosts", "copies")
 #: The values of `Resources.farm` besides numbers.
@@ -79,8 +167,8 @@ class Resources:
     core; with Redis, the number of worker processes to start for this run, by default 0. `memory` is in bytes, by
     default half of the free memory of the machine and of the control groups of this process. `chunk` is in
     configurations (see `Budget`). `farm` says which chunks are sent to workers: ``auto``, those that take longer to
-    work on than to send (`coordinator.session.farming`); ``always``, all; ``never``, none; a number N, those of layers
-    of N or more configurations. After `deadline` seconds a chunk is sent to a second worker as well. `audit` is the
+    work on than to send (`Farming`); ``always``, all; ``never``, none; a number N, those of layers of N or more
+    configurations. After `deadline` seconds a chunk is sent to a second worker as well. `audit` is the
     share of the workers' chunks, 0 to 1, that this process computes again to compare. `hosts` is the number of hosts
     that keep the run, 0 for all live ones, -1 for none. By default all live hosts take over at the first large layer at
     which they have at least twice as many threads together as this process; until then threads make the layers.

@@ -1,6 +1,8 @@
-"""The session of a search: the puzzle, the executors that expand it, and the open run that it writes to."""
+"""The session of a search: the puzzle, the executors that expand it, and the open run that it writes."""
 
+import ctypes
 import math
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
@@ -9,24 +11,64 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self, TypeVar
 
 from hakoiri.coordinator.errors import StopRun
-from hakoiri.coordinator.session.farming import LEAST_SECONDS, LEAST_SENT_SECONDS, MARGIN, Cost
-from hakoiri.coordinator.session.interruptible import InterruptibleWork
-from hakoiri.coordinator.session.resources import ALWAYS, AUTO, Budget
-from hakoiri.coordinator.session.tuning import Tuning
+from hakoiri.coordinator.session.resources import (
+    ALWAYS,
+    AUTO,
+    LEAST_SECONDS,
+    LEAST_SENT_SECONDS,
+    MARGIN,
+    Budget,
+    Cost,
+    Tuning,
+)
 from hakoiri.coordinator.session.work_log import WorkLog
+from hakoiri.errors import Hint
+from hakoiri.keys.layout import Keys
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import Hint
-from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import LayerRecord, Progress, State
-from hakoiri.worker.exchange.pool import Threads
-from hakoiri.worker.exchange.shares import Shares
 from hakoiri.worker.layers.kernels import split
-from hakoiri.worker.plain import Array, Arrays
+from hakoiri.worker.layers.partition import Shares
+from hakoiri.worker.pool import Threads
 from hakoiri.worker.tasks import do_task
+from hakoiri.worker.transport.payload import Array, Arrays
+
+_Made = TypeVar("_Made")
+
+
+class Interrupted(BaseException):
+    """Raised in a thread while it computes. Not an ``Exception``, because a puzzle may catch those."""
+
+
+class InterruptibleWork:
+    """Work of any threads that another thread or a signal handler can interrupt."""
+
+    def __init__(self) -> None:
+        # Reentrant: a signal handler may run in a thread that holds the lock.
+        self._lock = threading.RLock()
+        self._at_work = set[int]()
+
+    def run(self, work: Callable[[], _Made]) -> _Made:
+        """Return the result of `work`, which must have no side effects; `Interrupted` may be raised in it."""
+        thread = threading.get_ident()
+        try:
+            with self._lock:
+                self._at_work.add(thread)
+            return work()
+        finally:
+            # IMPORTANT: under the lock, so that nothing is raised in this thread after it has left.
+            with self._lock:
+                self._at_work.discard(thread)
+
+    def break_off(self) -> None:
+        """Raise `Interrupted` in all working threads: at their next Python instruction, not within a system call."""
+        with self._lock:
+            for thread in self._at_work:
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Interrupted))
+            self._at_work.clear()
+
 
 _Item = TypeVar("_Item")
-_Made = TypeVar("_Made")
 
 #: Finished work waits at most this long for the next commit, except while the next piece is computed.
 _COMMIT_SECONDS = 0.1
@@ -186,7 +228,7 @@ class LocalExecutor(Executor, Threads, Protocol):
         self, name: str, work: Callable[[_Item], _Made], items: Iterator[_Item], land: Callable[[_Made], None],
         threads: int,
     ) -> list[Future[None]]:  # fmt: skip
-        """Have some threads take items until all are taken (`worker.exchange.pool.ThreadPool.draw`)."""
+        """Have some threads take items until all are taken (`worker.pool.ThreadPool.draw`)."""
 
 
 @dataclass(frozen=True)
@@ -204,7 +246,7 @@ class ComputeContext:
     shares: Shares
     control: Control
     observer: Observer
-    #: A `coordinator.executors.hosts.HostPool`, if hosts may keep the run.
+    #: A `coordinator.hosts.hosts.HostPool`, if hosts may keep the run.
     hosts: Any = None
     #: The URL of the Redis of workers and hosts.
     redis: str | None = None

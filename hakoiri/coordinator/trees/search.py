@@ -1,4 +1,12 @@
-"""The search of a tree: its first levels as layers, then the subtrees below them in chunks, committed as they come.
+"""The search of a tree: its first levels as layers, then the subtrees below them in chunks, committed as they are done.
+
+The prefixes are shuffled before they are cut into chunks, so the first k of N chunks are a simple random sample. With
+mean m and standard deviation s of their nodes, the other R = N - k chunks have about R m nodes. The error of that has
+the variance R s^2 N / k: R s^2 of the chunks themselves and (R s)^2 / k of the mean. Only chunks before the first
+missing one count, because those done beyond it were quick ones and would bias the estimate.
+
+The seconds are the nodes divided by the pace of this session, so the interval does not include the machine's future
+load.
 
     start -> layer 1 -> ... -> layer d, enough prefixes -> shuffled, cut into chunks -> counted (threads or workers)
           -> record of each chunk, with its solutions where the run keeps them -> sums, digest, layer d + 1
@@ -7,28 +15,102 @@ Neither the counts nor the digest depend on the division into chunks or on who c
 a second, so a kill costs only the chunks in progress.
 """
 
+import math
+import statistics
 import time
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from hakoiri.coordinator.errors import ContradictionError, StopRun
+from hakoiri.coordinator.session.inspection import inspected_expansion
 from hakoiri.coordinator.session.session import Executor, Session
-from hakoiri.coordinator.steps.inspection import inspected_expansion
-from hakoiri.coordinator.trees.estimate import seconds_left
-from hakoiri.coordinator.trees.figures import TreeFigures, chunk_roots, shuffled, tree_digest
+from hakoiri.keys.layout import Keys
+from hakoiri.keys.order import is_increasing, sort_keys
+from hakoiri.keys.splitmix import first_words
 from hakoiri.puzzles.capabilities import Placements
-from hakoiri.puzzles.keys.layout import Keys
-from hakoiri.puzzles.keys.order import is_increasing, sort_keys
-from hakoiri.storage.layers.blocks import code_keys
-from hakoiri.storage.layers.digest import sum_lanes
-from hakoiri.storage.ledger.manifest import Progress
+from hakoiri.storage import results
+from hakoiri.storage.layers.blocks import Lanes, chain, code_keys, digest_text, sum_lanes
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import Figures, Progress
 from hakoiri.storage.names import FOUND
-from hakoiri.storage.results import subtrees
-from hakoiri.worker.plain import Array, Arrays
+from hakoiri.storage.results import Cutting
 from hakoiri.worker.tasks import do_task
+from hakoiri.worker.transport.payload import Array, Arrays
+
+#: With fewer chunks there is no estimate: their spread is not known well enough for a normal distribution.
+LEAST_SAMPLE = 40
+_CONFIDENCE = 0.95
+_QUANTILE = statistics.NormalDist().inv_cdf((1 + _CONFIDENCE) / 2)
+SecondsLeft = tuple[float, float]
+
+
+def nodes_left(sample: Sequence[int], chunks: int) -> SecondsLeft | None:
+    """Return bounds of the nodes of the chunks beyond `sample`, with 95 % confidence; ``None`` if it is too small."""
+    known = len(sample)
+    rest = chunks - known
+    if known < LEAST_SAMPLE:
+        return None
+    expected = rest * statistics.fmean(sample)
+    error = _QUANTILE * statistics.stdev(sample) * math.sqrt(rest * chunks / known)
+    return max(0.0, expected - error), expected + error
+
+
+def seconds_left(sample: Sequence[int], chunks: int, beyond: int, nodes: int, seconds: float) -> SecondsLeft | None:
+    """Return the same in seconds, at a pace of `nodes` in `seconds`; `beyond` nodes after `sample` are done."""
+    bounds = nodes_left(sample, chunks)
+    if bounds is None or not nodes or not seconds:
+        return None
+    least, most = (max(0.0, bound - beyond) * seconds / nodes for bound in bounds)
+    return least, most
+
+
+@dataclass(frozen=True)
+class TreeFigures(Figures):
+    """The counts of a tree (`puzzles.capabilities.SubtreeCounts`), its chunks, and their processor seconds.
+
+    ``None`` is not known before the tree is cut.
+    """
+
+    solutions: int = 0
+    orbits: int | None = None
+    classes: int | None = None
+    nodes: int = 0
+    chunks: int | None = None
+    chunks_done: int = 0
+    processor_seconds: float = 0.0
+    exhausted: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields, with the solutions also as the configurations of other runs."""
+        return super().as_dict() | {"configurations": self.solutions}
+
+
+def shuffled(count: int) -> np.ndarray:
+    """Return the numbers below `count` in the order in which prefixes are taken: that of as many random numbers.
+
+    It is the same on every machine and in every session, and unrelated to the order of the keys.
+    """
+    return np.argsort(first_words(count), kind="stable")
+
+
+def chunk_roots(store: RunStore, cutting: Cutting) -> list[Keys]:
+    """Return the prefixes of each chunk."""
+    keys = store.layer(cutting.depth)[shuffled(cutting.prefixes)]
+    return [keys[begin : begin + cutting.chunk] for begin in range(0, cutting.prefixes, cutting.chunk)]
+
+
+def prefix_nodes(store: RunStore, puzzle: Placements, depth: int) -> int:
+    """Return the number of nodes in the layers of prefixes."""
+    return sum(store.layer_record(level).size * puzzle.numbers_placed(level) for level in range(1, depth + 1))
+
+
+def tree_digest(solutions: int, orbits: int, classes: int, lanes: Lanes) -> str:
+    """Return the digest of a finished run: of its counts and one solution of each orbit, for any strategy."""
+    return chain([str(solutions), str(orbits), str(classes), digest_text(lanes)])
+
 
 #: The number of prefixes sampled to decide whether there are enough, and the most prefixes (`Tuning`).
 _LOOKS_BELOW, _MOST_PREFIXES = 4, 400_000
@@ -56,16 +138,16 @@ class TreeSearch:
 
     def run(self) -> None:
         """Search until every chunk is counted. Commits along the way; raises as `explore` does."""
-        cutting = subtrees.read_cutting(self._store) or self._cut()
+        cutting = results.read_cutting(self._store) or self._cut()
         roots = chunk_roots(self._store, cutting)
-        self._records = subtrees.read_chunks(self._store)
+        self._records = results.read_chunks(self._store)
         try:
             self._count(roots)
         finally:
             self._state = self._session.commit_staged(self._state)
         self._finish(cutting)
 
-    def _cut(self) -> subtrees.Cutting:
+    def _cut(self) -> results.Cutting:
         """Make layers until there are enough prefixes; decide on the chunks, once for all sessions."""
         try:
             keys = self._grow()
@@ -74,8 +156,8 @@ class TreeSearch:
             # Layers without the cutting would be made again by the next session.
             self._store.discard_staged()
             raise
-        cutting = subtrees.Cutting(self._state.depth, len(keys), self._chunk_size(len(keys), pace))
-        subtrees.stage_cutting(self._store, cutting)
+        cutting = results.Cutting(self._state.depth, len(keys), self._chunk_size(len(keys), pace))
+        results.stage_cutting(self._store, cutting)
         self._commit(orbits=0, classes=0, chunks=cutting.chunks)
         return cutting
 
@@ -165,11 +247,11 @@ class TreeSearch:
         lane_0, lane_1 = result[1].tolist()
         kept = result[2]
         stored, index = self._store.stage_blocks(chunk, code_keys(chunk, kept), database=FOUND)
-        record = subtrees.ChunkRecord(
+        record = results.ChunkRecord(
             chunk, prefixes, solutions, orbits, classes, nodes, lane_0, lane_1, len(kept), index,
             microseconds, self._state.session,
         )  # fmt: skip
-        subtrees.stage_chunk(self._store, record)
+        results.stage_chunk(self._store, record)
         self._records[chunk] = record
         self._nodes_here += nodes
         self._state = replace(self._state, stored_bytes=self._state.stored_bytes + stored)
@@ -213,7 +295,7 @@ class TreeSearch:
         beyond = sum(record.nodes for record in self._records.values()) - sum(sample)
         return seconds_left(sample, self._found.chunks or 0, beyond, self._nodes_here, seconds)
 
-    def _finish(self, cutting: subtrees.Cutting) -> None:
+    def _finish(self, cutting: results.Cutting) -> None:
         records = [self._records[chunk] for chunk in range(cutting.chunks)]
         lanes = sum_lanes(record.lanes for record in records)
         found = self._found
@@ -226,7 +308,7 @@ class TreeSearch:
         self._tell()
         self._commit(exhausted=True)
 
-    def _keep(self, depth: int, records: list[subtrees.ChunkRecord]) -> None:
+    def _keep(self, depth: int, records: list[results.ChunkRecord]) -> None:
         """Stage the solutions of all chunks as one layer, which replaces those stored by chunk."""
         kept = sum(record.kept for record in records)
         needed = kept * self._puzzle.layout.bytes * _COPIES
@@ -234,7 +316,7 @@ class TreeSearch:
             self._session.context.budget.require(f"sorting {kept:,} solutions", needed)
         blocks: list[Keys] = []
         for record in records:
-            subtrees.require_found(self._store, record)
+            results.require_found(self._store, record)
             blocks.extend(self._store.blocks(record.chunk, database=FOUND))
         keys = sort_keys(np.concatenate(blocks))
         if len(keys) != kept or not is_increasing(keys):

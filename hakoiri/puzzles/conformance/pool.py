@@ -1,13 +1,122 @@
-"""A puzzle under test, with some of its configurations."""
+"""A puzzle under test with some of its configurations, and the checks of a result against a promise."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
 
-from hakoiri.puzzles.conformance.checks import describe_key
-from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import Hint, PuzzleError
-from hakoiri.puzzles.keys.layout import Key, Keys, key_at
-from hakoiri.puzzles.keys.splitmix import random_words
+import numpy as np
+
+from hakoiri.errors import Hint, PuzzleError
+from hakoiri.keys.layout import Key, Keys, ints, key_at
+from hakoiri.keys.splitmix import random_words
+from hakoiri.puzzles.contract import Expansion, Puzzle
+
+_MOST_DETAIL = 300
+
+
+def try_out(puzzle: Puzzle) -> None:
+    """Raise `PuzzleError` unless kernel and reference rules agree on the start: before a puzzle is used."""
+    if said := disagreement_among(puzzle, [puzzle.start]):
+        raise PuzzleError(said)
+
+
+def disagreement_among(puzzle: Puzzle, keys: Iterable[Key]) -> str:
+    """Return the first disagreement of kernel and reference rules at these keys; empty if they agree."""
+    for key in keys:
+        fast = puzzle.expand(puzzle.keys([key])).successors
+        if said := disagreement(puzzle, key, fast, puzzle.successors(key)):
+            return said
+    return ""
+
+
+def disagreement(puzzle: Puzzle, key: Key, fast: Keys, plain: Iterable[Key]) -> str:
+    """Return how kernel (`fast`) and reference rules (`plain`) differ in the successors of a key; empty if equal."""
+    ours, theirs = set(ints(fast)), set(plain)
+    if ours == theirs:
+        return ""
+    stray = min(ours ^ theirs)
+    more, less = ("expand", "successors") if stray in ours else ("successors", "expand")
+    return (
+        f"{puzzle.name}: {more} of {describe_key(puzzle, key)} returns {describe_key(puzzle, stray)}, {less} does not; "
+        "the two must agree"
+    )
+
+
+def check_expansion(puzzle: Puzzle, keys: Keys, expansion: Expansion) -> None:
+    """Raise `PuzzleError` unless an expansion has the shape and layout that its puzzle promises."""
+    if fault := _fault_in(puzzle, keys, expansion):
+        begin = f" ({describe_key(puzzle, key_at(keys, 0))} first)" if len(keys) else ""
+        raise PuzzleError(f"{puzzle.name}: expand of {len(keys)} configurations{begin} returned {fault}")
+    if len(keys) and int(expansion.counts.max()) > puzzle.most_successors:
+        worst = key_at(keys, int(expansion.counts.argmax()))
+        raise too_many(puzzle, worst, int(expansion.counts.max()))
+
+
+def _fault_in(puzzle: Puzzle, keys: Keys, expansion: Expansion) -> str:
+    """Return the fault in the shape or layout of an expansion, or an empty string."""
+    if not isinstance(expansion, tuple) or len(expansion) != 2:
+        return f"{kind_of(expansion)}, expected Expansion(successors, counts)"
+    successors, counts = expansion
+    if not puzzle.layout.holds(successors):
+        layout = puzzle.layout
+        wanted = f"{layout.dtype}" if layout.words == 1 else f"{layout.dtype} of shape (n, {layout.words})"
+        return f"successors as {kind_of(successors)}; layout {layout.name} is {wanted}"
+    if not isinstance(counts, np.ndarray) or counts.ndim != 1 or counts.dtype.kind not in "iu":
+        return f"counts as {kind_of(counts)}, expected uint16"
+    total = int(counts.sum(dtype=np.int64))
+    if len(counts) != len(keys) or total != len(successors):
+        return f"{len(successors)} successors and {len(counts)} counts whose sum is {total}"
+    return ""
+
+
+def describe_key(puzzle: Puzzle, key: Key) -> str:
+    """Return a configuration for an error message: its text, or its key if the puzzle fails to render it."""
+    try:
+        text = puzzle.render(key)
+    except Exception:
+        return f"{key:#x}"
+    if text == f"{key:#x}":
+        return text
+    return f"{text if text.isprintable() else repr(text)} ({key:#x})"
+
+
+def error_line(error: BaseException, file: str = "") -> str:
+    """Return an exception as one line: its line in `file`, if any, its type and the start of its message."""
+    line = _line_of(error, file)
+    words = " ".join((error.msg if isinstance(error, SyntaxError) else str(error)).split())
+    if len(words) > _MOST_DETAIL:
+        words = words[:_MOST_DETAIL] + "..."
+    where = f"line {line}, " if line else ""
+    return f"{where}{type(error).__name__}: {words}" if words else f"{where}{type(error).__name__}"
+
+
+def too_many(puzzle: Puzzle, key: Key, count: int) -> PuzzleError:
+    """The error for a configuration with more successors than the puzzle promises."""
+    return PuzzleError(
+        f"{puzzle.name}: {describe_key(puzzle, key)} has {count} successors, "
+        f"more than most_successors, {puzzle.most_successors}"
+    )
+
+
+def kind_of(value: Any) -> str:
+    """Return a value for an error message: type and shape of an array, else the beginning of its ``repr``."""
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype} of shape {value.shape}"
+    return f"{value!r} ({type(value).__name__})"[:100]
+
+
+def _line_of(error: BaseException, file: str) -> int | None:
+    """The line of `file` that an exception came from, the innermost one; ``None`` if it came from elsewhere."""
+    if isinstance(error, SyntaxError) and error.filename == file:
+        return error.lineno
+    found, frame = None, error.__traceback__
+    while isinstance(frame, TracebackType):
+        if frame.tb_frame.f_code.co_filename == file:
+            found = frame.tb_lineno
+        frame = frame.tb_next
+    return found
+
 
 #: The steps of each walk from the start.
 _WALKS = (5, 10, 20)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hakoiri.puzzles.jit import jit, popcount
+from hakoiri.compiling import jit, popcount
 from hakoiri.puzzles.nakuron.board import WALL, Board
 
 Words = NDArray[np.uint64]

@@ -3,7 +3,7 @@
 A text names the pancakes from the top one down by their sizes, 1 the smallest: ``3 1 2``, or ``3,1,2``. A burnt
 pancake with its burnt side up has a minus: ``3 -1 2``.
 
-The key of a plain stack is the number of its order (`puzzles.keys.permutations`). That of a burnt one is
+The key of a plain stack is the number of its order (`puzzles.permutation.orders`). That of a burnt one is
 ``number << n | sides``, where bit i of `sides` tells whether the pancake at place i, counted from the top, has its
 burnt side up. Both count the configurations without a gap, and the ordered stack is 0.
 """
@@ -16,15 +16,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hakoiri.compiling import jit
+from hakoiri.errors import ConfigurationError
+from hakoiri.keys.layout import Key, Keys
 from hakoiri.puzzles.capabilities import Sized
 from hakoiri.puzzles.contract import Expansion, Numbered
-from hakoiri.puzzles.errors import ConfigurationError
-from hakoiri.puzzles.jit import jit
-from hakoiri.puzzles.keys.layout import Key, Keys
-from hakoiri.puzzles.keys.permutations import all_orders, number_of, order_of, pack_places
 from hakoiri.puzzles.options import Number
-from hakoiri.puzzles.permutation.drawing import draw_stack
-from hakoiri.puzzles.pictures.shapes import Picture
+from hakoiri.puzzles.permutation.orders import all_orders, draw_stack, number_of, order_of, pack_places
+from hakoiri.puzzles.pictures import Picture
 
 #: The sizes from the top down, negative with the burnt side up.
 Stack = list[int]

@@ -25,15 +25,14 @@ from math import factorial
 import numpy as np
 from numpy.typing import NDArray
 
+from hakoiri.errors import ConfigurationError, Hint, PuzzleError
+from hakoiri.keys.layout import Key, Keys, Mask
 from hakoiri.puzzles.capabilities import Sized, SizedMember
 from hakoiri.puzzles.contract import Expansion, Matching, Numbered, Orbits
-from hakoiri.puzzles.errors import ConfigurationError, Hint, PuzzleError
-from hakoiri.puzzles.keys.layout import Key, Keys, Mask
-from hakoiri.puzzles.keys.permutations import digits_of, number_of, order_of
 from hakoiri.puzzles.options import Choice, Number
-from hakoiri.puzzles.permutation.drawing import draw_tiles
+from hakoiri.puzzles.permutation.orders import digits_of, draw_tiles, number_of, order_of
 from hakoiri.puzzles.permutation.tiles_kernels import expand_keys, expand_lines, find_boards, tables_of, write_images
-from hakoiri.puzzles.pictures.shapes import Picture
+from hakoiri.puzzles.pictures import Picture
 
 #: The tiles of a board in the order of their cells, 0 for the blank.
 Arrangement = list[int]

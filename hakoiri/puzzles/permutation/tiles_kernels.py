@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hakoiri.compiling import jit
+from hakoiri.keys.layout import Counts, Keys, Mask
 from hakoiri.puzzles.contract import OVERFLOW
-from hakoiri.puzzles.jit import jit
-from hakoiri.puzzles.keys.layout import Counts, Keys, Mask
 
 _Words = NDArray[np.uint64]
 _Numbers = NDArray[np.int64]

@@ -6,7 +6,7 @@ one configuration, and a move reverses any k neighbours, wherever on the ring th
 moves each. The toy itself reverses only the tokens in its turnstile; how far its ring is turned is not counted here.
 
 A text names the tokens around the ring: ``1 2 3 4``, or ``1,2,3,4``, beginning with any of them; it is written from
-token 1 on. The key is the number of the order of the other tokens after token 1 (`puzzles.keys.permutations`), so the
+token 1 on. The key is the number of the order of the other tokens after token 1 (`puzzles.permutation.orders`), so the
 ring in order is 0. Not every number need be reachable from it. If n is odd and k or k-1 a multiple of 4, all reversals
 and turns are even permutations. If n is even and k odd, tokens two apart on the ring stay an even number of places
 apart.
@@ -18,15 +18,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hakoiri.compiling import jit, popcount
+from hakoiri.errors import ConfigurationError, PuzzleError
+from hakoiri.keys.layout import Key, Keys
 from hakoiri.puzzles.capabilities import Sized
 from hakoiri.puzzles.contract import Expansion, Numbered
-from hakoiri.puzzles.errors import ConfigurationError, PuzzleError
-from hakoiri.puzzles.jit import jit, popcount
-from hakoiri.puzzles.keys.layout import Key, Keys
-from hakoiri.puzzles.keys.permutations import all_orders, number_of, order_of, pack_places
 from hakoiri.puzzles.options import Number
-from hakoiri.puzzles.permutation.drawing import draw_rings
-from hakoiri.puzzles.pictures.shapes import Picture
+from hakoiri.puzzles.permutation.orders import all_orders, draw_rings, number_of, order_of, pack_places
+from hakoiri.puzzles.pictures import Picture
 
 #: The tokens around the ring.
 Ring = list[int]

@@ -6,14 +6,12 @@ from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
+from hakoiri.errors import ConfigurationError
+from hakoiri.keys.layout import Key
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import ConfigurationError
-from hakoiri.puzzles.keys.layout import Key
-from hakoiri.puzzles.pictures.blocks import Lettered, Scene, block_pictures, board_text, followed
-from hakoiri.puzzles.pictures.colours import GOAL, of_kind
-from hakoiri.puzzles.pictures.shapes import Picture
+from hakoiri.puzzles.pictures import GOAL, Lettered, Picture, Scene, block_pictures, board_text, followed, of_kind
 from hakoiri.puzzles.sliding_blocks.boards import Cells, ParsedBoard, describe_steps
-from hakoiri.puzzles.sliding_blocks.sequences import number_of, sequence_of
+from hakoiri.puzzles.sliding_blocks.numbering import number_cells
 from hakoiri.puzzles.sliding_blocks.shapes import (
     COLUMN,
     DIRECTIONS,
@@ -25,10 +23,11 @@ from hakoiri.puzzles.sliding_blocks.shapes import (
     directions_along,
     extent_of,
     letters_kept,
+    number_of,
+    sequence_of,
     shape_name,
     shape_of,
 )
-from hakoiri.puzzles.sliding_blocks.tables import number_cells
 
 _BLANK: Shape = ((0, 0),)
 #: The value for no kind.

@@ -1,10 +1,12 @@
-"""The shapes of pieces, and axes to which pieces are bound, as the cars of Rush Hour are."""
+"""The shapes of pieces, the axes to which they are bound, and sequences of symbols by number."""
 
 from collections.abc import Collection, Iterable, Mapping
+from math import factorial
 from types import MappingProxyType
 from typing import NamedTuple
 
-from hakoiri.puzzles.errors import PuzzleError, did_you_mean
+from hakoiri.errors import PuzzleError, did_you_mean
+from hakoiri.keys.layout import Key
 from hakoiri.puzzles.sliding_blocks.boards import ParsedBoard
 
 #: The cells of a piece as (row, column), counted from the top left corner of its bounding box, in reading order.
@@ -97,3 +99,40 @@ def render_axes(axes: Axes) -> str:
     """Return the canonical text of axes, the inverse of `parse_axes`."""
     letters = (f"{letter}:{axis}" for letter, axis in sorted(axes.letters.items()))
     return BY_LENGTH if axes.by_length else ",".join(letters)
+
+
+#: The number of symbols of each kind in a sequence.
+Amounts = tuple[int, ...]
+
+
+def count_sequences(amounts: Amounts) -> int:
+    """Return the number of sequences of these symbols."""
+    ways = factorial(sum(amounts))
+    for amount in amounts:
+        ways //= factorial(amount)
+    return ways
+
+
+def number_of(sequence: list[int], amounts: Amounts) -> Key:
+    """The number of a sequence among all those of the same symbols."""
+    key, ways, left = 0, count_sequences(amounts), list(amounts)
+    for total, symbol in zip(range(len(sequence), 0, -1), sequence, strict=True):
+        # The share of sequences that begin with a symbol is its share of the symbols left.
+        key += ways * sum(left[:symbol]) // total
+        ways = ways * left[symbol] // total
+        left[symbol] -= 1
+    return key
+
+
+def sequence_of(key: Key, amounts: Amounts) -> list[int]:
+    """The inverse of `number_of`; `key` must be below the number of all sequences."""
+    sequence, ways, left = [], count_sequences(amounts), list(amounts)
+    for total in range(sum(amounts), 0, -1):
+        symbol = 0
+        while key >= (beginning := ways * left[symbol] // total):
+            key -= beginning
+            symbol += 1
+        sequence.append(symbol)
+        ways = beginning
+        left[symbol] -= 1
+    return sequence

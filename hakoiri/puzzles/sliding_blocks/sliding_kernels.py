@@ -3,11 +3,13 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from hakoiri.compiling import jit, lowest_bit
+from hakoiri.keys.layout import Counts, Keys, Mask
 from hakoiri.puzzles.contract import OVERFLOW
-from hakoiri.puzzles.jit import jit, lowest_bit
-from hakoiri.puzzles.keys.layout import Counts, Keys, Mask
 from hakoiri.puzzles.sliding_blocks.boards import MOST_CELLS
-from hakoiri.puzzles.sliding_blocks.sequence_kernels import (
+from hakoiri.puzzles.sliding_blocks.numbering import (
+    BoardTables,
+    Words,
     entry,
     first_state,
     first_symbol,
@@ -20,7 +22,6 @@ from hakoiri.puzzles.sliding_blocks.sequence_kernels import (
     recounted,
     walk_pieces,
 )
-from hakoiri.puzzles.sliding_blocks.tables import BoardTables, Words
 
 METRICS = ("unit", "straight", "finger")
 #: The value for a cell of a goal that may hold anything.

@@ -6,9 +6,9 @@
 import numpy as np
 
 from hakoiri.puzzles.sliding_blocks.boards import MOST_CELLS, Cell
+from hakoiri.puzzles.sliding_blocks.numbering import Words
 from hakoiri.puzzles.sliding_blocks.pieces import NO_KIND, PieceSet
 from hakoiri.puzzles.sliding_blocks.shapes import Shape
-from hakoiri.puzzles.sliding_blocks.tables import Words
 
 
 def reflections(pieces: PieceSet) -> list[Words]:

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hakoiri.puzzles.errors import ConfigurationError, Hint
-from hakoiri.puzzles.keys.fields import Field, Fields
-from hakoiri.puzzles.keys.layout import U256, Key, Layout, narrowest
-from hakoiri.puzzles.keys.splitmix import random_words
+from hakoiri.errors import ConfigurationError, Hint
+from hakoiri.keys.layout import U256, Field, Fields, Key, Layout, narrowest
+from hakoiri.keys.splitmix import random_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

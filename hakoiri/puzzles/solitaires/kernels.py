@@ -8,9 +8,9 @@ do the games differ: in Superpuzz any first card of a suit may go there, in Gap 
 import numpy as np
 from numpy.typing import NDArray
 
+from hakoiri.compiling import jit, lowest_bit, popcount
+from hakoiri.keys.layout import Counts
 from hakoiri.puzzles.contract import OVERFLOW
-from hakoiri.puzzles.jit import jit, lowest_bit, popcount
-from hakoiri.puzzles.keys.layout import Counts
 
 Places = NDArray[np.uint8]
 Cells = NDArray[np.int8]

@@ -1,24 +1,39 @@
-"""The base of Gap and Superpuzz: a field of cards as a key, its text, and the moves into blanks."""
+"""Gap and Superpuzz: a field of cards as a key, its text, and the moves into blanks.
+
+Source: Ishihata, "Tranpu no hitori asobi" (Joho Shori 45, 2004), on problem F of the Aizu contest of 2003. A deal has
+four rows of R cards, a suit 1-4 and a rank 1-9 T J Q K each: ``42 21 13 22 32 26 23/16 43 47 ...``. A position has one
+more column, that of the aces, and ``..`` for its gaps: ``11 42 .. 13 22 32 26 23/...``.
+
+Source: Shintani, "Verbosity of Movement by Depth-first Search on Superpuzz" (IPSJ). A card is a suit H D S C and a rank
+A 2-9 0 J Q K. With k columns the ranks are the first k, and those of rank k, the kings of a full deck, make the holes.
+A deal is written with them, ``D2 S2 H4 H3 D6 H5/C2 H2 ...``; a position has ``..`` for its holes.
+"""
 
 import re
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import pairwise, permutations
 from typing import ClassVar
 
 import numpy as np
 
-from hakoiri.puzzles.capabilities import Dealt, Move, Reversible, SearchOrder
+from hakoiri.errors import ConfigurationError, Hint, PuzzleError
+from hakoiri.keys.layout import Key, Keys, Mask
+from hakoiri.keys.order import equal_rows
+from hakoiri.puzzles.capabilities import Convention, Dealt, Move, Reversible, SearchOrder
 from hakoiri.puzzles.contract import OVERFLOW, Expansion
-from hakoiri.puzzles.errors import ConfigurationError, Hint, PuzzleError
-from hakoiri.puzzles.keys.layout import Key, Keys, Mask
-from hakoiri.puzzles.keys.order import equal_rows
-from hakoiri.puzzles.pictures.shapes import BED, CARD, GROUND, Circle, Label, Part, Picture, Rectangle
+from hakoiri.puzzles.options import Choice, Number
+from hakoiri.puzzles.pictures import BED, CARD, GROUND, Circle, Label, Part, Picture, Rectangle
 from hakoiri.puzzles.solitaires.cards import (
     BLANK,
+    LETTERED,
+    MOST_COLUMNS,
+    NUMBERED,
     SUITS,
     Card,
     Deck,
     check_shape,
+    grown,
     has_blanks,
     parse_cards,
     placing,
@@ -280,3 +295,144 @@ def _card(word: str, colour: str, x: float, y: float) -> Part:
     sign = _SIGNS.get(word[0])
     mark = Label(middle, 40, sign, 18, colour) if sign else Circle(middle, 41, 5, colour)
     return Part(word, (paper, Label(middle, 18, word, 19, colour), mark), x, y)
+
+
+class Gap(Solitaire):
+    """Each gap takes the card that follows its left neighbour, which leaves a gap in turn.
+
+    The aces of a deal go to the left end, suit by suit, and leave the four gaps; that is no move. Nothing follows a gap
+    or the highest rank. The goal is each suit in order in its row. No position can come back.
+    """
+
+    name = "gap"
+    summary = "Gap (contest problem, 2003): cards of four suits into gaps"
+    goal_summary = "each suit in order in its row"
+    options = {"ranks": Number(7, 3, MOST_COLUMNS)}
+    deck = NUMBERED
+    any_ace = False
+    size_option = "ranks"
+    walker = "cards"
+    orders = ("bfs", "dfs", "longest", "tree")
+    until = "exhausted"
+    hunted = grows = True
+
+    @property
+    def goals(self) -> list[Key]:
+        return [
+            self.placing.pack([suit * self.columns + rank for suit in range(SUITS) for rank in range(self.suit_size)])
+        ]
+
+    def places_of(self, deal: list[Card]) -> list[int]:
+        """An ace's place becomes a gap. Column 0 of the rules, that of the aces, is not part of the field."""
+        cell_of = {card: cell for cell, card in enumerate(deal)}
+        return [cell_of[suit * self.columns + rank] for suit in range(SUITS) for rank in range(1, self.columns)]
+
+    def grown(self, deal: str, word: int) -> str:
+        """Return a deal of one rank more: the new cards are in a new last column."""
+        return self.sized(self.size + 1).text_of_deal(grown(self.parse_deal(deal), word))
+
+    def describe_move(self, before: Key, after: Key) -> str:
+        """The card that moves, e.g. ``"36"``: only one gap can take it."""
+        return self.word(self.move_between(before, after)[0])
+
+    def _drawn_row(self, row: int, words: list[str]) -> list[str]:
+        return [self.deck.word(row * self.columns, self.columns), *super()._drawn_row(row, words)]
+
+    def _parse_position(self, rows: list[list[str]]) -> list[int]:
+        check_shape(rows, self.columns + 1, f"a position of {self.size_option}={self.columns}")
+        aces = [suit * self.columns for suit in range(SUITS)]
+        for row, ace in zip(rows, aces, strict=True):
+            if row[0] != self.deck.word(ace, self.columns):
+                raise ConfigurationError(
+                    f"row {rows.index(row) + 1} begins with {row[0]}; in a position (with {BLANK}) it must begin with "
+                    f"{self.deck.word(ace, self.columns)}"
+                )
+        wanted = range(SUITS * self.columns)
+        found = parse_cards(rows, self.deck, self.columns, wanted, SUITS)
+        width = self.columns + 1
+        cell_of = {card: index // width * self.columns + index % width - 1 for index, card in enumerate(found)}
+        return [cell_of[card] for card in wanted if card % self.columns]
+
+    def word(self, card: int) -> str:
+        suit, rank = divmod(card, self.suit_size)
+        return self.deck.word(suit * self.columns + rank + 1, self.columns)
+
+
+class Superpuzz(Solitaire):
+    """Each hole takes the card that follows its left neighbour; at the left end any ace, also from another left end.
+
+    The cards of the highest rank are taken out of a deal and leave the four holes. Nothing follows a hole or the
+    next to highest rank. The goal is each suit in order in a row: in any order of the suits (goals=24), or in the order
+    H D S C (goals=1).
+    """
+
+    name = "superpuzz"
+    summary = "Superpuzz: cards of four suits into the holes of the highest rank"
+    goal_summary = "each suit in order in a row"
+    options = {"columns": Number(6, 3, MOST_COLUMNS), "goals": Choice(("24", "1"))}
+    deck = LETTERED
+    any_ace = True
+    size_option = "columns"
+    until = "both"
+    goal_names = {"first": "24 goals, the suits in any order", "fixed": "one goal, the suits in the order H D S C"}
+    shortens = True
+    words_of_move = 2
+
+    @property
+    def convention(self) -> Convention:
+        return "fixed" if self.parameters["goals"] == "1" else "first"
+
+    @property
+    def goals(self) -> list[Key]:
+        rows_of_suits = list(permutations(range(SUITS)))
+        chosen = rows_of_suits if self.parameters["goals"] == "24" else rows_of_suits[:1]
+        return [
+            self.placing.pack(
+                [rows[suit] * self.columns + rank for suit in range(SUITS) for rank in range(self.suit_size)]
+            )
+            for rows in chosen
+        ]
+
+    def places_of(self, deal: list[Card]) -> list[int]:
+        """A card of the highest rank makes its place a hole."""
+        cell_of = {card: cell for cell, card in enumerate(deal)}
+        return [cell_of[suit * self.columns + rank] for suit in range(SUITS) for rank in range(self.suit_size)]
+
+    def describe_move(self, before: Key, after: Key) -> str:
+        """As the paper writes it, a card and a hole that change places, the later of the two first: ``"(D6, H4)"``.
+
+        A position does not know which hole is which: they are ``..`` here, and named by `describe_moves`.
+        """
+        return self._exchange(before, after, {})
+
+    def describe_moves(self, path: list[Key]) -> list[str]:
+        """The moves of a path; from the start of a deal its holes are named by the cards that were there."""
+        holes = self.named_holes() if path and path[0] == self.start else {}
+        moves = []
+        for before, after in pairwise(path):
+            moves.append(self._exchange(before, after, holes))
+            _, source, target = self.move_between(before, after)
+            if target in holes:
+                holes[source] = holes.pop(target)
+        return moves
+
+    def named_holes(self) -> dict[int, str]:
+        """The holes of a deal have the names of the cards that were there."""
+        words = [] if self.deal is None else [word for row in rows_of(self.deal) for word in row]
+        highest = self.deck.ranks[self.suit_size]
+        return {cell: word for cell, word in enumerate(words) if word[1] == highest}
+
+    def _exchange(self, before: Key, after: Key, holes: Mapping[int, str]) -> str:
+        card, source, target = self.move_between(before, after)
+        pair = {source: self.word(card), target: holes.get(target, BLANK)}
+        return f"({pair[max(pair)]}, {pair[min(pair)]})"
+
+    def _parse_position(self, rows: list[list[str]]) -> list[int]:
+        check_shape(rows, self.columns, f"a position of {self.size_option}={self.columns}")
+        wanted = [card for card in range(SUITS * self.columns) if card % self.columns < self.suit_size]
+        cell_of = {card: cell for cell, card in enumerate(parse_cards(rows, self.deck, self.columns, wanted, SUITS))}
+        return [cell_of[card] for card in wanted]
+
+    def word(self, card: int) -> str:
+        suit, rank = divmod(card, self.suit_size)
+        return self.deck.word(suit * self.columns + rank, self.columns)

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import count, pairwise
 
-from hakoiri.puzzles.pictures.colours import ink, scale
-from hakoiri.puzzles.pictures.shapes import EDGE, PAPER, Circle, Label, Part, Picture
-from hakoiri.puzzles.pictures.shapes import Line as Stroke
+from hakoiri.puzzles.pictures import EDGE, PAPER, Circle, Label, Part, Picture, ink, scale
+from hakoiri.puzzles.pictures import Line as Stroke
 
 #: The point from which each point takes its number: ``image[p] = numbers[permutation[p]]``.
 Permutation = tuple[int, ...]

@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from hakoiri.puzzles.jit import jit, lowest_bit
-from hakoiri.puzzles.keys.numbering import Placings
-from hakoiri.puzzles.stars.ideas import ADDS_UP, CHOOSE, END, EXCEEDS, FITS, FORCE
+from hakoiri.compiling import jit, lowest_bit
+from hakoiri.keys.layout import Placings
+from hakoiri.puzzles.stars.strategies import ADDS_UP, CHOOSE, END, EXCEEDS, FITS, FORCE
 
 _FIRST_ROOM = 64
 _ONE = np.uint64(1)
@@ -26,7 +26,7 @@ def walk_steps(
 ) -> tuple[Placings, NDArray[np.int64], int]:
     """(the placings of level `end` below `roots` of `level`, how many each root has, how many numbers were placed).
 
-    `steps` are those of `puzzles.stars.ideas.table_of`. `lines` are checked when the last number is placed, as the
+    `steps` are those of `puzzles.stars.strategies.table_of`. `lines` are checked when the last number is placed, as the
     paper's first program does; the number that makes one of them wrong counts as placed, but the placing is left out.
     A root is left as soon as more than `most` numbers are placed below it.
     """
@@ -175,7 +175,7 @@ def _choices(
 def walk_ring(
     roots: Placings, level: int, end: int, orders: NDArray[np.int64], most: int
 ) -> tuple[Placings, NDArray[np.int64], int]:
-    """Walk as `walk_steps` does, by the steps of `orders` (`puzzles.stars.orders.table`), one for each level."""
+    """Walk as `walk_steps` does, by the steps of `orders` (`puzzles.stars.strategies.table`), one for each level."""
     found = np.empty((_FIRST_ROOM, roots.shape[1]), dtype=np.uint8)
     counts = np.zeros(len(roots), dtype=np.int64)
     count = nodes = 0

@@ -6,17 +6,27 @@ from itertools import combinations
 
 import numpy as np
 
+from hakoiri.errors import ConfigurationError, PuzzleError
+from hakoiri.keys.layout import MOST_POINTS, Key, Keys, Mask, Numbering, Placings
 from hakoiri.puzzles.capabilities import Placements, SubtreeCounts
 from hakoiri.puzzles.contract import Expansion
-from hakoiri.puzzles.errors import ConfigurationError, PuzzleError
-from hakoiri.puzzles.keys.layout import Key, Keys, Mask
-from hakoiri.puzzles.keys.numbering import MOST_POINTS, Numbering, Placings
 from hakoiri.puzzles.options import Choice, Number
-from hakoiri.puzzles.pictures.shapes import Picture
+from hakoiri.puzzles.pictures import Picture
 from hakoiri.puzzles.stars.figure import draw, draw_star, star
-from hakoiri.puzzles.stars.ideas import CHOOSE, COMBINED, FORCE, Check, places, steps_of, table_of
 from hakoiri.puzzles.stars.kernels import least_images, walk_ring, walk_steps
-from hakoiri.puzzles.stars.orders import NONE, Step, ring_orders, table
+from hakoiri.puzzles.stars.strategies import (
+    CHOOSE,
+    COMBINED,
+    FORCE,
+    NONE,
+    Check,
+    Step,
+    places,
+    ring_orders,
+    steps_of,
+    table,
+    table_of,
+)
 
 GENERATE, PRUNE, FASTEST = "generate", "prune", "prune+symmetry"
 _NOTHING_THERE = "."

@@ -1,4 +1,4 @@
-"""Puzzles whose pieces change places and twist when a part is turned: the pocket cube and the Pyraminx.
+"""Puzzles whose pieces change places and twist when a part is turned: their structure, moves and algorithms.
 
 Such a puzzle is described by its stickers, numbered face by face: the places of its pieces, each with its stickers
 clockwise, and the turns, each as what it does to the stickers. Everything else follows.
@@ -9,23 +9,157 @@ A turn changes each of them independently of the other, so two small tables make
 
 A text has the colours of the stickers, a row for each face; a colour has the name of the face that it covers at the
 start. The rows may also stand without ``/``. Algorithms are read too, as they are made from the solved puzzle on:
-``R U R' F2`` (`puzzles.twisty.algorithms`).
+``R U R' F2`` (`puzzles.twisty.base`).
+
+A turn is clockwise; ``'`` is the other way round, and a number repeats a turn or a group: ``R U R' F2``, ``(R U)3``.
+``[R, U]`` is the commutator ``R U R' U'``, ``[R: U]`` the conjugate ``R U R'``. Blanks may be left out
+between brackets and turns with marks.
 """
 
+import re
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import reduce
+from itertools import chain, combinations, permutations
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hakoiri.compiling import jit
+from hakoiri.errors import ConfigurationError
+from hakoiri.keys.layout import Key, Keys, Mask
 from hakoiri.puzzles.contract import Expansion, Matching, Numbered
-from hakoiri.puzzles.errors import ConfigurationError
-from hakoiri.puzzles.jit import jit
-from hakoiri.puzzles.keys.layout import Key, Keys, Mask
-from hakoiri.puzzles.pictures.shapes import Picture
-from hakoiri.puzzles.twisty.algorithms import PRIMES, read_algorithm
-from hakoiri.puzzles.twisty.pieces import Pieces, Place, Turn
+from hakoiri.puzzles.pictures import Picture
+
+#: The stickers of a piece's place, clockwise.
+Place = tuple[int, ...]
+#: For each sticker the one whose colour it takes.
+Turn = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """The faces in the order of their rows, and the places by name, a noun first: ``"corner URF"``.
+
+    The pieces of `exchanged` places go from one to another; those of `pivots` twist where they are; those of `still`
+    places never move. `even`: only even permutations of the exchanged pieces can be reached.
+    """
+
+    faces: str
+    exchanged: Mapping[str, Place]
+    pivots: Mapping[str, Place] = field(default_factory=dict)
+    still: Mapping[str, Place] = field(default_factory=dict)
+    even: bool = False
+
+    @property
+    def moving(self) -> dict[str, Place]:
+        return {**self.exchanged, **self.pivots}
+
+    @property
+    def row(self) -> int:
+        return sum(map(len, chain(self.moving.values(), self.still.values()))) // len(self.faces)
+
+    @property
+    def dependent(self) -> int:
+        """The moving place whose twist follows from the others: those of all exchanged places add up to full turns."""
+        return len(self.exchanged) - 1
+
+    @property
+    def orders(self) -> list[tuple[int, ...]]:
+        """Return every possible order of the pieces in the exchanged places, in lexicographic order."""
+        found = permutations(range(len(self.exchanged)))
+        return [order for order in found if not self.even or _is_even(order)]
+
+
+def turned_then(first: Turn, second: Turn) -> Turn:
+    """The turn that is `first`, then `second`."""
+    return tuple(first[sticker] for sticker in second)
+
+
+def _is_even(order: tuple[int, ...]) -> bool:
+    return sum(one > other for one, other in combinations(order, 2)) % 2 == 0
+
+
+_TOKEN = re.compile(r"(?:([(\[,:])|([A-Za-z]w?|[)\]])([1-9][0-9]*)?('?))\s*")
+_MARKS = frozenset("()[],:")
+_MOST_DIGITS = 3
+#: Characters that are written for ``'``: primes, accents, quotation marks.
+PRIMES = str.maketrans(dict.fromkeys("\u2019\u2018\u2032\u00b4\u02b9\uff07`", "'"))
+_CLOSING = {"(": ")", "[": "]"}
+_GROUPS = "(R U)3, [R, U] or [R: U]"
+
+
+@dataclass
+class _Group:
+    """An open bracket, and the turns `done` in it: with a comma or colon as `mark`, those after it; others `before`."""
+
+    bracket: str
+    done: Turn
+    mark: str = ""
+    before: Turn = ()
+
+
+def read_algorithm(text: str, turns: Mapping[str, Turn], puzzle: str) -> Turn:
+    """Return what an algorithm does; `turns` are the clockwise ones of the `puzzle` by name.
+
+    `ConfigurationError` names the turn or bracket that is wrong.
+    """
+    unmoved = tuple(range(len(next(iter(turns.values())))))
+    groups, number, at, text = [_Group("", unmoved)], 0, 0, text.strip()
+    while at < len(text):
+        token = _TOKEN.match(text, at)
+        name = (token[1] or token[2]) if token else ""
+        number += name not in _MARKS
+        if not token or name not in {*turns, *_MARKS}:
+            word, known = token[0].strip() if token else text[at:].split()[0], ", ".join(turns)
+            raise ConfigurationError(
+                f"turn {number}, {word!r}, is not a turn of {puzzle}; expected {known}, each alone or with 2 or '"
+            )
+        if len(token[3] or "") > _MOST_DIGITS:
+            raise ConfigurationError(f"turn {number}, {token[0].strip()!r}, is repeated more than 999 times")
+        done = turns[name] if name in turns else _follow_bracket(name, groups, unmoved, number)
+        done = _repeated(done, int(token[3] or 1), unmoved)
+        groups[-1].done = turned_then(groups[-1].done, _undone(done) if token[4] else done)
+        at = token.end()
+    if len(groups) > 1:
+        raise ConfigurationError(f"{groups[-1].bracket!r} is not closed; expected groups such as {_GROUPS}")
+    return groups[0].done
+
+
+def _follow_bracket(mark: str, groups: list[_Group], unmoved: Turn, number: int) -> Turn:
+    """Open or close a group, or begin its second half; return what was done in a closed one."""
+    inner = groups[-1]
+    if mark in _CLOSING:
+        groups.append(_Group(mark, unmoved))
+    elif mark in ",:" and inner.bracket == "[" and not inner.mark:
+        groups[-1] = _Group("[", unmoved, mark, inner.done)
+    elif mark == _CLOSING.get(inner.bracket) and (mark == ")" or inner.mark):
+        groups.pop()
+        if mark == ")":
+            return inner.done
+        parts = [inner.before, inner.done, _undone(inner.before), _undone(inner.done)]
+        return reduce(turned_then, parts if inner.mark == "," else parts[:3])
+    else:
+        where = f"after turn {number}" if number else "before the first turn"
+        raise ConfigurationError(f"{mark!r} {where} does not fit; expected groups such as {_GROUPS}")
+    return unmoved
+
+
+def _undone(turn: Turn) -> Turn:
+    """Return the turn that takes `turn` back."""
+    return tuple(sorted(range(len(turn)), key=turn.__getitem__))
+
+
+def _repeated(turn: Turn, times: int, unmoved: Turn) -> Turn:
+    """Return a turn made several times, by squaring: groups of groups may repeat it millions of times."""
+    found = unmoved
+    while times:
+        found = turned_then(found, turn) if times % 2 else found
+        turn, times = turned_then(turn, turn), times // 2
+    return found
+
 
 _Table = NDArray[np.uint32]
 _Numbers = NDArray[np.int64]

@@ -13,12 +13,11 @@ from collections.abc import Mapping
 from functools import cache
 from itertools import accumulate
 
-from hakoiri.puzzles.errors import ConfigurationError
+from hakoiri.errors import ConfigurationError
 from hakoiri.puzzles.options import Choice
-from hakoiri.puzzles.pictures.shapes import Picture
-from hakoiri.puzzles.twisty.base import Twisty
+from hakoiri.puzzles.pictures import Picture
+from hakoiri.puzzles.twisty.base import Pieces, Place, Turn, Twisty, turned_then
 from hakoiri.puzzles.twisty.nets import draw_cube
-from hakoiri.puzzles.twisty.pieces import Pieces, Place, Turn, turned_then
 
 _Vector = tuple[int, int, int]
 

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 
-from hakoiri.puzzles.pictures.colours import ink
-from hakoiri.puzzles.pictures.shapes import BED, EDGE, Label, Part, Picture, Polygon, Rectangle, Span
+from hakoiri.puzzles.pictures import BED, EDGE, Label, Part, Picture, Polygon, Rectangle, Span, ink
 
 _Point = tuple[float, float]
 

@@ -12,10 +12,9 @@ turn the edge at L, the centre U, the edge at R, the centre L, the edge at D and
 from collections.abc import Mapping
 from itertools import combinations
 
-from hakoiri.puzzles.pictures.shapes import Picture
-from hakoiri.puzzles.twisty.base import Twisty
+from hakoiri.puzzles.pictures import Picture
+from hakoiri.puzzles.twisty.base import Pieces, Place, Turn, Twisty, turned_then
 from hakoiri.puzzles.twisty.nets import draw_pyraminx
-from hakoiri.puzzles.twisty.pieces import Pieces, Place, Turn, turned_then
 
 #: For each face its top, left and right corner, looking at it from outside.
 _FACES = {"F": ("U", "L", "R"), "L": ("U", "B", "L"), "R": ("U", "R", "B"), "D": ("B", "R", "L")}

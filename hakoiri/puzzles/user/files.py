@@ -1,4 +1,8 @@
-"""User puzzles: a user's file, executed only in a process whose own user asked for it, and found again by digest.
+"""User puzzles: a user's file, executed only in a process whose own user asked for it, and found again by its digest.
+
+``<user state folder>/puzzles.json`` holds a list of ``[SHA-256, path]``, the oldest first. The folder has mode 0700,
+the file 0600. It is replaced as a whole, by one process at a time; a list that others can write is not used. A run
+holds only the digest of its file; this list holds the path.
 
 On the command line such a puzzle is ``PATH/my_puzzle.py:Name``. Runs and messages in Redis contain data alone:
 ``my_puzzle.py:Name`` and the SHA-256 of the file. `known` looks these two up among the files that this process has
@@ -6,30 +10,123 @@ loaded and never loads any, so write access to Redis, or to a run, cannot have a
 
 - a command on which the user names the file, and a service what `FILES` and its user name: `load`, `load_file`;
 - a command that opens a run: `find_again`, and only a file with the run's digest that the user names, or has made runs
-  of (`puzzles.user.made`). The run does not say where it is.
+  of (`puzzles.user.files`). The run does not say where it is.
 
 A file is opened once; what was checked is what is executed.
+
+A program that must report such an end calls `prefer`. Then the first file of a user is not executed; `StartAgain` is
+raised instead, so that the caller starts the same program again in a process of its own.
 """
 
+import fcntl
 import hashlib
 import inspect
+import json
 import os
 import re
 import sys
+import tempfile
 from collections.abc import Iterable
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hakoiri.puzzles.errors import Hint, PuzzleError
-from hakoiri.puzzles.owned.reading import NotOwnedError, read_named, read_owned
-from hakoiri.puzzles.user import apart
-from hakoiri.puzzles.user.made import ONLY_NAMED, made_at
+import platformdirs
+
+from hakoiri.errors import Hint, PuzzleError
+from hakoiri.owned import NotOwnedError, read_named, read_owned, require_owned_directory
 
 if TYPE_CHECKING:
     from hakoiri.puzzles.contract import Puzzle
+
+#: If this environment variable is set, the list is not used: a service's children execute named files alone.
+ONLY_NAMED = "HAKOIRI_ONLY_NAMED_PUZZLES"
+_FILE = "puzzles.json"
+_MOST = 1_000
+#: The entries that this process has added, so that thousands of runs of one puzzle read the list once.
+_added: set[tuple[str, str]] = set()
+
+
+def made_at(digest: str) -> list[Path]:
+    """Return where the files with this digest were when this user made runs of them, the latest first."""
+    if os.environ.get(ONLY_NAMED):
+        return []
+    return [Path(path) for known, path in reversed(_read_list(state_folder())) if known == digest]
+
+
+def remember(digest: str, path: Path) -> None:
+    """Add a file; durable on return. Where the list cannot be written, the file has to be named each time."""
+    entry = (digest, str(path))
+    if entry in _added:
+        return
+    with suppress(OSError, UnicodeError):
+        _add(entry)
+    _added.add(entry)
+
+
+def _add(entry: tuple[str, str]) -> None:
+    folder = owned_state_folder()
+    place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        os.fchmod(place, 0o700)
+        fcntl.flock(place, fcntl.LOCK_EX)
+        entries = _read_list(folder)
+        if entries[-1:] == [entry]:
+            return
+        kept = [*(other for other in entries if other != entry), entry][-_MOST:]
+        # A temporary file has mode 0600.
+        with tempfile.NamedTemporaryFile("w", dir=folder, delete=False, encoding="utf-8") as file:
+            json.dump(kept, file, indent=0)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(file.name).replace(folder / _FILE)
+        os.fsync(place)
+    finally:
+        os.close(place)
+
+
+def _read_list(folder: Path) -> list[tuple[str, str]]:
+    try:
+        found = json.loads(read_owned(folder / _FILE))
+        return [(str(digest), str(path)) for digest, path in found]
+    except (OSError, ValueError, TypeError, RecursionError):
+        return []
+
+
+def owned_state_folder() -> Path:
+    """Return `state_folder`, made if it is missing; `NotOwnedError` if others can write to it."""
+    folder = state_folder()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    require_owned_directory(folder)
+    return folder
+
+
+def state_folder() -> Path:
+    """Return the folder for what Hakoiri keeps of this user's puzzles."""
+    return Path(platformdirs.user_state_dir("hakoiri"))
+
+
+class StartAgain(BaseException):
+    """A user's file was about to be executed in a process that must outlive it."""
+
+
+_preferred = False
+
+
+def prefer(wanted: bool) -> None:
+    """Set whether this process must outlive the code that it executes."""
+    global _preferred  # noqa: PLW0603
+    _preferred = wanted
+
+
+def require() -> None:
+    """Return if a user's file may be executed here; else raise `StartAgain`."""
+    if _preferred:
+        raise StartAgain
+
 
 #: The environment variable with the names of puzzle files, separated by ``:``. A service loads them when it starts;
 #: other processes search them for the file of a run.
@@ -206,12 +303,12 @@ def _read(path: Path, owned: bool = False) -> _Content:
 
 def _run(path: Path, content: _Content) -> _File:
     """Execute the bytes that were read: the file may have changed since."""
-    from hakoiri.puzzles.conformance.checks import error_line
+    from hakoiri.puzzles.conformance.pool import error_line
 
-    apart.require()
+    require()
     if path in _loading:
         raise _CalledError(f"{path.name} opens a run of itself {_UNDER_MAIN}")
-    # The name says where compiled kernels lie (`puzzles.jit`); it is the same for the same file on every machine.
+    # The name says where compiled kernels lie (`hakoiri.compiling`); it is the same for the same file on every machine.
     identity = hashlib.sha256(repr((path.name, content.digest)).encode())
     module = ModuleType(f"{_MODULE}{identity.hexdigest()[:16]}")
     module.__file__ = str(path)

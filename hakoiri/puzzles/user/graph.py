@@ -13,9 +13,9 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from hakoiri.errors import ConfigurationError, Hint, PuzzleError
+from hakoiri.keys.layout import U128, Key, Keys, Mask, as_line, ints
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import ConfigurationError, Hint, PuzzleError
-from hakoiri.puzzles.keys.layout import U128, Key, Keys, Mask, as_line, ints
 from hakoiri.puzzles.user.sources import definition, written
 
 #: The most states that are looked at before a run.

@@ -13,13 +13,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hakoiri.puzzles.capabilities import Dealt
-from hakoiri.puzzles.conformance.checks import check_expansion, describe_key, error_line, kind_of, too_many
+from hakoiri.errors import NO_FAULT, ConfigurationError, MisreadError, PuzzleError
+from hakoiri.keys.layout import Key, Keys, Layout, Mask, ints, key_at
+from hakoiri.puzzles.capabilities import Dealt, Scored
+from hakoiri.puzzles.conformance.pool import check_expansion, describe_key, error_line, kind_of, too_many
 from hakoiri.puzzles.contract import Expansion, Orbits, Puzzle
-from hakoiri.puzzles.errors import NO_FAULT, ConfigurationError, MisreadError, PuzzleError
-from hakoiri.puzzles.keys.layout import Key, Keys, Layout, Mask, ints, key_at
-from hakoiri.puzzles.pictures.shapes import Part, Picture, Shape
-from hakoiri.puzzles.scored import Scored
+from hakoiri.puzzles.pictures import Part, Picture, Shape
 
 _NEEDED = ("layout", "undirected", "most_successors")
 

@@ -1,4 +1,4 @@
-"""The LMDB environment of one run.
+"""The LMDB environment of one run, and the errors of LMDB and the system translated to Hakoiri's.
 
 There is one writer and one huge sparse map that is never resized. `sync` is on; `writemap` is off, because it kills by
 SIGBUS on a full disk. Only a writer opens LMDB's environment, which must not be open twice in one process, nor cross a
@@ -6,23 +6,112 @@ fork; readers read the data file alone. A writer beside readers in its own proce
 LMDB maps its lock file for writing in any case, so the file is filled before LMDB opens it.
 """
 
+import errno
 import os
+import shutil
+import tempfile
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from itertools import islice, takewhile
 from pathlib import Path
 from typing import TypeVar
 
 import lmdb
 
-from hakoiri.storage.engine.inside import descriptor, require_files
-from hakoiri.storage.engine.page_format import PageError
-from hakoiri.storage.engine.pages import DataFile, Snapshot
-from hakoiri.storage.engine.translation import taken_over, translated
-from hakoiri.storage.errors import AddressSpaceError, StorageError
-from hakoiri.storage.names import DATA_FILE, DATABASES, LOCK_FILE, MAP_BYTES
+from hakoiri.errors import (
+    AddressSpaceError,
+    DamagedError,
+    DiskFullError,
+    GoneError,
+    Hint,
+    NotWritableError,
+    StorageError,
+    TakenOverError,
+)
+from hakoiri.storage.engine.files import descriptor, require_files
+from hakoiri.storage.engine.pages import DataFile, PageError, Snapshot
+from hakoiri.storage.names import DATA_FILE, DATABASES, LOCK_FILE, MAP_BYTES, run_of
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+@contextmanager
+def translated(directory: Path) -> Iterator[None]:
+    """Translate LMDB's and the system's errors to Hakoiri's, which name the run and the next step."""
+    try:
+        yield
+    except StorageError:
+        raise
+    except (PageError, OSError, lmdb.Error) as error:
+        raise _translation(error, directory) from error
+
+
+def _translation(error: Exception, directory: Path) -> Exception:
+    run = run_of(directory)
+    code = error.errno if isinstance(error, OSError) else getattr(error, "code", None)
+    # LMDB's code for a failed or short write. Reads go through the memory map and never raise it.
+    failed = isinstance(error, lmdb.Error) and code == errno.EIO
+    if failed or isinstance(error, lmdb.MapFullError) or code in _NO_ROOM:
+        return disk_full(directory, perhaps_broken=failed)
+    if code in (errno.EROFS, errno.ENOTDIR, errno.EACCES, errno.EPERM):
+        return not_writable(directory.parent)
+    if code == errno.ENOENT:
+        return missing(directory)
+    if code == errno.ENOMEM:
+        return MemoryError(f"run {run}: {error}")
+    if isinstance(error, lmdb.Error) and code == errno.EAGAIN:
+        return StorageError(f"run {run} is being opened by another process; try again")
+    return StorageError(f"run {run}: {error}") if isinstance(error, OSError) else damaged(directory, str(error))
+
+
+def disk_full(directory: Path, perhaps_broken: bool = False) -> DiskFullError:
+    """Return the error for a write that found no room, or, with `perhaps_broken`, that failed for an unknown reason."""
+    state, advice = ("full or broken", " or look at the system's log") if perhaps_broken else ("full", "")
+    there = next(parent for parent in (directory, *directory.resolve().parents) if parent.exists())
+    free = shutil.disk_usage(there).free >> 20
+    return DiskFullError(
+        f"the disk under {directory.parent} is {state} ({free} MiB free); all committed layers are safe; "
+        f"free some space{advice}",
+        Hint("resume", directory.name),
+    )
+
+
+def not_writable(data: Path) -> NotWritableError:
+    """Return the error for a data directory that this user may not write to."""
+    return NotWritableError(f"the data directory {data} is not writable", Hint("change", "data"))
+
+
+def missing(directory: Path) -> StorageError:
+    """Return the error for a missing file of a run."""
+    if not directory.parent.is_dir():
+        return not_writable(directory.parent)
+    return damaged(directory, "a file of it is missing") if directory.exists() else gone(directory)
+
+
+def taken_over(directory: Path) -> TakenOverError:
+    """Return the error for a run that another process has driven since."""
+    return TakenOverError(
+        f"run {directory.name} was taken over by another process while this one was stopped; this "
+        "process no longer writes to it",
+        Hint("status", directory.name),
+    )
+
+
+def gone(directory: Path) -> GoneError:
+    """Return the error for a run that was deleted after it was found."""
+    return GoneError(f"run {directory.name} does not exist any more; it was deleted")
+
+
+def damaged(directory: Path, what: str) -> DamagedError:
+    """Return the error for a data file that LMDB cannot read."""
+    return DamagedError(
+        f"the data file of run {directory.name} is damaged ({what}); restore it from a copy, or delete "
+        "the run and make it again",
+        Hint("delete", directory.name),
+    )
+
 
 #: The size of LMDB's lock file for its usual 126 readers: 64 bytes each, and twice that for its header.
 _LOCK_BYTES = 128 * 64
@@ -280,3 +369,40 @@ def _fill_lock_file(directory: Path) -> None:
             raise
     finally:
         os.close(lock_file)
+
+
+#: Network file systems, on which LMDB's locks and memory map are unsafe.
+_NETWORK = {
+    "nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "lustre", "ceph", "glusterfs", "fuse.glusterfs", "afs",
+    "gpfs", "beegfs", "dvs", "wekafs",
+}  # fmt: skip
+#: Free bytes required beyond a commit, so that the state of an interrupted run can still be written.
+RESERVE_BYTES = 1 << 20
+
+
+def refuse_network_file_system(directory: Path) -> None:
+    """Raise `NotWritableError` if `directory` is on a network file system, where LMDB is unsafe."""
+    import psutil
+
+    resolved = directory.resolve()
+    mounts = {Path(part.mountpoint): part.fstype for part in psutil.disk_partitions(all=True)}
+    for parent in (resolved, *resolved.parents):
+        if parent in mounts:
+            if mounts[parent].lower() in _NETWORK:
+                text = f"{directory} lies on a network file system ({mounts[parent]}), where LMDB loses data"
+                raise NotWritableError(text, Hint("change", "data"))
+            return
+
+
+def require_free(directory: Path, needed: int) -> None:
+    """Raise `DiskFullError` unless `needed` bytes and the reserve are free on the run's disk."""
+    if shutil.disk_usage(directory).free < needed + RESERVE_BYTES:
+        raise disk_full(directory)
+
+
+def require_writable(data: Path) -> None:
+    """Make the data directory if it does not exist; raise `NotWritableError` if it cannot be written."""
+    with translated(data / "-"):
+        data.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=data):
+            pass

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hakoiri.puzzles.keys.layout import Key, Keys, Mask, key_at
-from hakoiri.puzzles.keys.order import equal_neighbours, is_increasing, slice_between, sort_keys
-from hakoiri.storage.errors import DamagedError
-from hakoiri.storage.layers.digest import NOTHING, Lanes, add_lanes, digest_text, lanes_of, mixed
+from hakoiri.errors import DamagedError
+from hakoiri.keys.layout import Key, Keys, Mask, key_at
+from hakoiri.keys.order import equal_neighbours, is_increasing, slice_between, sort_keys
+from hakoiri.storage.layers.blocks import NOTHING, Lanes, add_lanes, digest_text, lanes_of, mixed
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord
 

@@ -22,17 +22,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Final, Literal
 
-from hakoiri.puzzles.errors import Hint
-from hakoiri.puzzles.keys.layout import Layout
-from hakoiri.storage.engine.disk import require_free
-from hakoiri.storage.engine.files import flush
-from hakoiri.storage.engine.inside import make_folder, names_inside, open_inside, remove_folder, remove_inside
-from hakoiri.storage.engine.translation import translated
-from hakoiri.storage.errors import DamagedError
+from hakoiri.errors import DamagedError, Hint
+from hakoiri.keys.layout import Layout
+from hakoiri.storage.engine.environment import require_free, translated
+from hakoiri.storage.engine.files import flush, make_folder, names_inside, open_inside, remove_folder, remove_inside
 from hakoiri.storage.layers.blocks import Block, Coded, count_of, is_sound
 from hakoiri.storage.ledger.lock import require_held
-from hakoiri.storage.ledger.manifest import Depth
-from hakoiri.storage.ledger.records import seal, unseal
+from hakoiri.storage.ledger.manifest import Depth, seal, unseal
 from hakoiri.storage.names import SPILL_FOLDER
 
 _VERSION: Final = 2

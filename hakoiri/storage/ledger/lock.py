@@ -15,11 +15,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
-from hakoiri.puzzles.errors import Hint
-from hakoiri.storage.engine.files import remove_parts
-from hakoiri.storage.engine.inside import descriptor, open_inside
-from hakoiri.storage.engine.translation import gone, taken_over, translated
-from hakoiri.storage.errors import DamagedError, RunHeldError
+from hakoiri.errors import DamagedError, Hint, RunHeldError
+from hakoiri.storage.engine.environment import gone, taken_over, translated
+from hakoiri.storage.engine.files import descriptor, open_inside, remove_parts
 from hakoiri.storage.ledger.manifest import local_time
 from hakoiri.storage.names import HOLDER_FILE, SERVED_BY_THREADS_FILE, SERVED_FILE, deleted_directories, runs_being_made
 

@@ -1,22 +1,29 @@
-"""Routes for a run's results: layers, components, distances, paths, goal distances, solutions, plays, tables."""
+"""Routes for a run's results: layers, components, distances, paths, goal distances, solutions, plays, tables.
+
+Routes for runs as files for other programs, and for maps of components, which the page shows.
+
+Routes for long questions: their status, and stopping them; the verification of a run.
+"""
 
 from collections.abc import Mapping
+from http import HTTPStatus
 from itertools import islice
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from hakoiri.api import Run
 from hakoiri.coordinator.graphs.building import MOST_VERTICES
 from hakoiri.coordinator.graphs.distances import RUN_FROM
-from hakoiri.paths import FARTHEST, GOAL
-from hakoiri.puzzles.keys.layout import ints
+from hakoiri.export.graphs import ENDING
+from hakoiri.keys.layout import ints
 from hakoiri.rows import answers
-from hakoiri.rows.pictures import picture_row, play_row
-from hakoiri.rows.positions import SMALL
+from hakoiri.rows.positions import SMALL, picture_row, play_row
 from hakoiri.rows.puzzles import key_text
+from hakoiri.run.paths import FARTHEST, GOAL
 from hakoiri.web.asking import Asked, AskedRun, RunName, Runs, computed, pending
+from hakoiri.web.routes.runs import LOOK_SECONDS, Streams, event
 
 router = APIRouter(prefix="/api/runs/{run}", tags=["answers"])
 
@@ -199,3 +206,77 @@ def _is_large(run: Run) -> bool:
 def is_long(run: Run, searches: bool = True, most: int = RUN_FROM) -> bool:
     """Return whether a question that `searches` the whole run takes long: with more than `most` configurations."""
     return searches and run.store.state.figures.get("configurations", 0) > most
+
+
+_TYPES = {
+    "csv": "text/csv; charset=utf-8",
+    "npz": "application/zip",
+    "graphml": "application/graphml+xml",
+    "parquet": "application/vnd.apache.parquet",
+    "pdf": "application/pdf",
+}
+
+
+@computed(router, "/export.{ending}", "All configurations as a file, with their moves if the format has moves.")
+def export(asked: AskedRun, ending: Literal["csv", "npz", "graphml", "parquet", "pdf"]) -> Response:
+    """POST writes the file: 202, with an address to poll in `Location`. GET supports `Range`.
+
+    A .pdf has boards to print, with their solutions.
+    """
+    return asked.file(_TYPES[ending], "export", ending)
+
+
+@computed(router, "/map", "The map of a component: its state graph laid out.", response_class=Response)
+def map_of(
+    asked: AskedRun,
+    component: Annotated[int | None, Query(ge=0, le=MOST_VERTICES, description="By default that of the start.")] = None,
+    axes: Annotated[int, Query(alias="dim", ge=2, le=3)] = 3,
+) -> Response:
+    """POST computes the binary file (`hakoiri.export.graphs`): 202, with an address to poll in `Location`."""
+    with asked.opened() as run:
+        number = run.mapped_component(component)
+    return asked.file("application/octet-stream", "map", ENDING, component=number, dim=axes)
+
+
+questions = APIRouter(prefix="/api/runs/{run}", tags=["long questions"])
+
+_Number = Annotated[str, Path(max_length=32)]
+
+
+@questions.post("/verify", status_code=HTTPStatus.ACCEPTED, summary="Verify a run: derive its results again.")
+def verify(asked: AskedRun, full: bool = False) -> Response:
+    """A long question; `full` checks every configuration instead of a sample."""
+    return pending(asked.long("verify", full=full))
+
+
+@questions.get("/questions/{number}", summary="The status of a long question, and its answer.")
+def question(asked: AskedRun, number: _Number) -> dict[str, Any]:
+    """`status` is `running`, `answered` or `failed`."""
+    return asked.question(number).row()
+
+
+@questions.delete("/questions/{number}", summary="Stop a long question.")
+def stop(asked: AskedRun, number: _Number) -> dict[str, Any]:
+    """Proved bounds of a diameter are kept, and the same question continues from them."""
+    found = asked.question(number)
+    found.stop()
+    return found.row()
+
+
+@questions.get(
+    "/questions/{number}/events",
+    summary="The status of a long question as server-sent events.",
+    response_class=Response,
+)
+def events(request: Request, asked: AskedRun, number: _Number) -> StreamingResponse:
+    """Sends `progress` events, and `state` at the end."""
+    streams: Streams = request.app.state.streams
+    question, said = asked.question(number), dict[str, Any]()
+
+    def look() -> tuple[list[str], float | None]:
+        row = question.row()
+        running, told = row["status"] == "running", [] if row == said else [row]
+        said.update(row)
+        return [event("progress" if running else "state", one) for one in told], LOOK_SECONDS if running else None
+
+    return streams.answer(look)

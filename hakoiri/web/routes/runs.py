@@ -1,31 +1,145 @@
-"""Routes for runs: listing, creating, and their life."""
+"""Routes for runs: listing, creating, their life, and their events."""
 
+import asyncio
+import fcntl
+import json
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
+from hashlib import sha256
 from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Any
+from weakref import WeakSet
 
 from fastapi import APIRouter, Header, Query, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, validate_call
-from starlette.responses import Response
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.responses import Response, StreamingResponse
 
 from hakoiri.coordinator.graphs.bounding import KIND as ECCENTRICITIES
-from hakoiri.coordinator.runs.belonging import plan_for
 from hakoiri.coordinator.runs.catalogue import belonging_to, cancel_run, delete_run, queue_again
-from hakoiri.coordinator.runs.create import make_planned, plan_run
+from hakoiri.coordinator.runs.create import make_planned, plan_for, plan_run
 from hakoiri.coordinator.runs.kinds import kind_of, usual_kind
+from hakoiri.coordinator.runs.summary import layer_row
 from hakoiri.coordinator.session.job import Request as Asked
 from hakoiri.coordinator.session.resources import Resources
-from hakoiri.puzzles.errors import remarks
+from hakoiri.errors import GoneError, HakoiriError, remarks
 from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
 from hakoiri.rows.runs import status_row
-from hakoiri.storage.errors import GoneError
+from hakoiri.storage.engine.environment import translated
+from hakoiri.storage.engine.files import open_inside, write_file
 from hakoiri.storage.ledger.manifest import Manifest
-from hakoiri.storage.names import by_age
+from hakoiri.storage.names import DATA_FILE, REQUESTS_FOLDER, by_age
 from hakoiri.web.asking import RunName, Runs, named_puzzle
-from hakoiri.web.runs.keys import made_once
 from hakoiri.web.runs.opened import OpenRuns
+
+#: The most streams of all processes of a server together.
+_MOST_STREAMS = 256
+#: The interval of polling; after the second interval without an event a comment keeps the connection open.
+LOOK_SECONDS, _HEARTBEAT_SECONDS = 0.25, 10.0
+#: Returns the events since the last call, and the seconds until the next call; ``None`` ends the stream.
+Look = Callable[[], tuple[list[str], float | None]]
+
+
+class Streams:
+    """The open streams of one of `processes` processes."""
+
+    def __init__(self, processes: int) -> None:
+        self._most = max(1, _MOST_STREAMS // processes)
+        # Weak, so that a stream dropped before it begins is removed.
+        self._open: WeakSet[AsyncIterator[str]] = WeakSet()
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def answer(self, look: Look) -> StreamingResponse:
+        """Return a response that sends the events of `look`; raise `HTTPException` if too many streams are open."""
+        if len(self._open) >= self._most:
+            raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, "too many event streams are open; close some")
+        texts = _texts(look)
+        self._open.add(texts)
+        return StreamingResponse(self._told(texts), media_type="text/event-stream")
+
+    async def _told(self, texts: AsyncIterator[str]) -> AsyncIterator[str]:
+        try:
+            async for text in texts:
+                yield text
+        finally:
+            self._open.discard(texts)
+
+
+async def _texts(look: Look) -> AsyncIterator[str]:
+    """Yield the text of a stream; slow clients get fewer events, and miss nothing but progress."""
+    sent = time.monotonic()
+    yield "retry: 1000\n\n"
+    while True:
+        told, pause = await run_in_threadpool(look)
+        for text in told:
+            sent = time.monotonic()
+            yield text
+        if pause is None:
+            return
+        if time.monotonic() - sent > _HEARTBEAT_SECONDS:
+            sent = time.monotonic()
+            yield ": alive\n\n"
+        await asyncio.sleep(pause)
+
+
+def event(kind: str, row: Mapping[str, Any], number: str = "") -> str:
+    """Return the text of an event."""
+    return f"event: {kind}\n" + (f"id: {number}\n" if number else "") + f"data: {json.dumps(row)}\n\n"
+
+
+_LOCK = "lock"
+#: A key is forgotten after a week.
+_KEPT_SECONDS = 7 * 24 * 3600.0
+
+
+def made_once(
+    data: Path, key: str, request: Mapping[str, Any], plan: Callable[[], Manifest], make: Callable[[Manifest], Path]
+) -> Path:
+    """Return the run of an earlier request with this key, else a new one: `make` of the result of `plan`.
+
+    Its name is durable before it is made, so that a kill in between makes no second one. A key that was used for
+    another request is refused.
+    """
+    asked = sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
+    with _locked(data) as folder:
+        record = folder / sha256(key.encode()).hexdigest()
+        known = json.loads(record.read_text(encoding="utf-8")) if record.exists() else None
+        if known is not None and known["request"] != asked:
+            text = "this Idempotency-Key came with another request before; take a new one"
+            raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, text)
+        if known is not None and (known["made"] or (data / known["run"] / DATA_FILE).exists()):
+            return data / str(known["run"])
+        manifest = plan()
+        if known is not None:
+            manifest = replace(manifest, run=known["run"])
+        for made in (False, True):
+            if made:
+                make(manifest)
+            write_file(record, json.dumps({"request": asked, "run": manifest.run, "made": made}))
+        return data / manifest.run
+
+
+@contextmanager
+def _locked(data: Path) -> Iterator[Path]:
+    """Yield the folder of all keys, locked for this process and thread."""
+    folder = data / REQUESTS_FOLDER
+    with translated(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        with open_inside(data, f"{REQUESTS_FOLDER}/{_LOCK}", "a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            oldest = time.time() - _KEPT_SECONDS
+            for record in folder.iterdir():
+                if record.is_symlink() or (record.name != _LOCK and record.stat().st_mtime < oldest):
+                    record.unlink()
+            yield folder
+
 
 router = APIRouter(prefix="/api/runs", tags=["runs"])
 
@@ -190,3 +304,62 @@ def resume(opened: Runs, run: RunName) -> dict[str, Any]:
 def _row(opened: OpenRuns, name: str) -> dict[str, Any]:
     found = opened.status(opened.find(name))
     return status_row(found) | {"stored_bytes": found.state.stored_bytes}
+
+
+events_router = APIRouter(prefix="/api/runs/{run}", tags=["events"])
+
+#: The most layers sent between two polls of the run.
+_MOST_LAYERS = 500
+
+
+@events_router.get("/events", summary="Server-sent events: state, progress, layer.", response_class=Response)
+async def events(
+    request: Request, opened: Runs, run: RunName, last_event_id: Annotated[str | None, Header(max_length=200)] = None
+) -> StreamingResponse:
+    """The id of an event names the layers sent and the commit; `Last-Event-ID` continues after it."""
+    directory = await run_in_threadpool(opened.find, run)
+    streams: Streams = request.app.state.streams
+    return streams.answer(EventStream(opened, directory, last_event_id or "").look)
+
+
+class EventStream:
+    """The events of a run for one client, from where it left off."""
+
+    def __init__(self, opened: OpenRuns, directory: Path, last: str) -> None:
+        self._opened, self._directory = opened, directory
+        layers, _, rest = last.partition("-")
+        self._layers = int(layers) if layers.isdecimal() else 0
+        self._commit, _, self._status = rest.partition("-")
+
+    def look(self) -> tuple[list[str], float | None]:
+        try:
+            told = self._look()
+        except HakoiriError as error:
+            return [event("gone", {"detail": str(error)})], None
+        return told, 0 if len(told) >= _MOST_LAYERS else LOOK_SECONDS
+
+    def _look(self) -> list[str]:
+        found = self._opened.status(self._directory)
+        told = []
+        end = min(found.state.depth + 1, self._layers + _MOST_LAYERS)
+        if self._layers > end:
+            # The client's layers are of another run, or damaged layers were erased.
+            self._layers = 0
+        if self._layers < end:
+            with self._opened.books(self._directory) as books:
+                rows = [layer_row(books.layer_record(depth)) for depth in range(self._layers, end)]
+            for row in rows:
+                self._layers += 1
+                told.append(event("layer", row, self._id))
+        commit = f"{found.state.updated:.6f}"
+        if found.status != self._status:
+            self._status, self._commit = found.status, commit
+            told.append(event("state", status_row(found), self._id))
+        elif commit != self._commit:
+            self._commit = commit
+            told.append(event("progress", status_row(found), self._id))
+        return told
+
+    @property
+    def _id(self) -> str:
+        return f"{self._layers}-{self._commit}-{self._status}"

@@ -15,12 +15,12 @@ from typing import Any
 
 from hakoiri.api import Run
 from hakoiri.coordinator.errors import UnanswerableError
-from hakoiri.coordinator.executors.opening import open_store
 from hakoiri.coordinator.runs.catalogue import RunStatus, base_of, find_run, listed_status
+from hakoiri.coordinator.runs.opening import open_store
 from hakoiri.coordinator.session.resources import Resources
-from hakoiri.puzzles.errors import Hint, PuzzleError
+from hakoiri.errors import Hint, PuzzleError
 from hakoiri.puzzles.user.files import known
-from hakoiri.storage.engine.translation import gone
+from hakoiri.storage.engine.environment import gone
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import ENDED, Manifest, State
@@ -78,8 +78,8 @@ class OpenRuns:
     def asked(self, directory: Path) -> Iterator[tuple[Run, dict[str, Any]]]:
         """Yield a run for this thread alone, open and up to date, and the cache of its answers.
 
-        Raises as `hakoiri.api.open_run` does, and `UnanswerableError` if its puzzle is a file that the server was not
-        started with: no request may have it executed.
+        Raises as `hakoiri.api.open_run` does, and `UnanswerableError` if its puzzle is a file that the server was
+        not started with: no request may have it executed.
         """
         with self._mine(directory) as mine:
             now = _version(directory)

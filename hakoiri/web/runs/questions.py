@@ -26,15 +26,14 @@ from typing import IO, Any, Literal
 from hakoiri.coordinator.errors import RunError, UnknownRunError
 from hakoiri.coordinator.runs.catalogue import keepers_of
 from hakoiri.coordinator.session.resources import LEAST_MEMORY
-from hakoiri.puzzles.errors import Hint
-from hakoiri.storage.engine.inside import open_inside
-from hakoiri.storage.engine.translation import translated
-from hakoiri.storage.errors import DamagedError
+from hakoiri.errors import DamagedError, Hint
+from hakoiri.storage.engine.environment import translated
+from hakoiri.storage.engine.files import open_inside
 from hakoiri.storage.ledger.lock import holder_of, interrupt_holder, locked
 from hakoiri.storage.ledger.manifest import State
 from hakoiri.storage.names import HOLDER_FILE, answering_file, questions_folder
 from hakoiri.web.settings import Settings
-from hakoiri.worker.parent import end
+from hakoiri.worker.machine import end
 
 _ANSWER, _SAID = "answer", "said"
 #: Processes that answer at the same time, for all processes that serve a data directory. They share the memory.

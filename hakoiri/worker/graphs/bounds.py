@@ -16,10 +16,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hakoiri.puzzles.jit import jit
-from hakoiri.worker.graphs.components import least_connected, renumbered
+from hakoiri.compiling import jit
 from hakoiri.worker.graphs.lanes import LANES, WORD, Searched, SearchResults, look_from, pairs_at
-from hakoiri.worker.graphs.searches import Distances, Graph, Vertices, by_sides, distances_from
+from hakoiri.worker.graphs.searches import (
+    Distances,
+    Graph,
+    Vertices,
+    by_sides,
+    distances_from,
+    least_connected,
+    renumbered,
+)
 
 #: No bound yet; small enough that a distance can be added.
 UNBOUNDED = 1 << 30

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hakoiri.puzzles.jit import jit, lowest_bit
+from hakoiri.compiling import jit, lowest_bit
 from hakoiri.worker.graphs.searches import Distances, Graph, Vertices, search
 
 #: Searches at once; with 512, words no longer fit the cache, and each search takes as long.

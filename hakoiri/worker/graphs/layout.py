@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hakoiri.puzzles.jit import jit
+from hakoiri.compiling import jit
 from hakoiri.worker.graphs.searches import UNSEEN, Distances, Graph, Vertices, distances_from, search
 
 Places = NDArray[np.float32]

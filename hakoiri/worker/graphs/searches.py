@@ -1,16 +1,22 @@
-"""Graphs in memory: breadth-first searches, the eccentricities that they give, and cheapest paths.
+"""Graphs in memory: components, breadth-first searches, cheapest paths, and checks of claims about moves.
 
 A graph is in compressed sparse rows: the neighbours of vertex v are ``targets[offsets[v]:offsets[v + 1]]``; `offsets`
 is int64 of length n + 1, `targets` int32. It is undirected and, unless said otherwise, connected. Distances are int32.
 """
 
+from collections.abc import Sequence
 from heapq import heappop, heappush
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hakoiri.puzzles.jit import jit
+from hakoiri.compiling import jit
+from hakoiri.errors import TaskError
+from hakoiri.keys.layout import Keys
+from hakoiri.keys.order import KeyIndex, equal_rows, order_of
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.worker.layers.kernels import simple_edges, split
 
 Vertices = NDArray[np.int32]
 Distances = NDArray[np.int32]
@@ -193,3 +199,183 @@ def _cheapest(graph: Graph, costs: Costs, source: int, found: Costs, before: Ver
             if total < found[there]:
                 found[there], before[there] = total, here
                 heappush(heap, (total, there))
+
+
+@jit
+def root_of(parents: Vertices, vertex: int) -> int:
+    """Return the root of a vertex's tree; the path there is halved."""
+    while parents[vertex] != vertex:
+        parents[vertex] = parents[parents[vertex]]
+        vertex = parents[vertex]
+    return vertex
+
+
+@jit
+def _unite(graph: Graph, parents: Vertices) -> None:
+    """Leave in `parents` the least vertex of each vertex's component."""
+    for vertex in range(len(parents)):
+        for edge in range(graph.offsets[vertex], graph.offsets[vertex + 1]):
+            one = root_of(parents, vertex)
+            other = root_of(parents, graph.targets[edge])
+            if one < other:
+                parents[other] = one
+            elif other < one:
+                parents[one] = other
+    for vertex in range(len(parents)):
+        parents[vertex] = root_of(parents, vertex)
+
+
+@jit
+def _count_inner(graph: Graph, labels: Labels, order: Vertices, new_offsets: Offsets) -> None:
+    new_offsets[0] = 0
+    for number in range(len(order)):
+        vertex = order[number]
+        inner = 0
+        for edge in range(graph.offsets[vertex], graph.offsets[vertex + 1]):
+            inner += labels[graph.targets[edge]] == labels[vertex]
+        new_offsets[number + 1] = new_offsets[number] + inner
+
+
+@jit
+def _fill_inner(graph: Graph, labels: Labels, order: Vertices, place: Vertices, new_targets: Vertices) -> None:
+    total = 0
+    for number in range(len(order)):
+        vertex = order[number]
+        for edge in range(graph.offsets[vertex], graph.offsets[vertex + 1]):
+            target = graph.targets[edge]
+            if labels[target] == labels[vertex]:
+                new_targets[total] = place[target]
+                total += 1
+
+
+def least_connected(graph: Graph) -> Vertices:
+    """Return the least vertex of each vertex's component; the direction of edges is ignored."""
+    parents = np.arange(len(graph.offsets) - 1, dtype=np.int32)
+    _unite(graph, parents)
+    return parents
+
+
+def label_components(graph: Graph) -> Labels:
+    """Return the component of each vertex: 0 is the largest, ties go to the component with the least vertex."""
+    parents = least_connected(graph)
+    roots, sizes = np.unique(parents, return_counts=True)
+    rank = np.empty(len(roots), dtype=np.int32)
+    rank[np.lexsort((roots, -sizes))] = np.arange(len(roots), dtype=np.int32)
+    labels: Labels = rank[np.searchsorted(roots, parents)]
+    return labels
+
+
+def inner_graph(graph: Graph, labels: Labels, order: Vertices) -> Graph:
+    """Return the edges within components, between the vertices in `order` alone, numbered in that order.
+
+    `order` must hold whole components. Sorted targets stay sorted if it is increasing within each component.
+    """
+    place = np.full(len(labels), UNSEEN, dtype=np.int32)
+    place[order] = np.arange(len(order), dtype=np.int32)
+    offsets = np.empty(len(order) + 1, dtype=np.int64)
+    _count_inner(graph, labels, order, offsets)
+    targets = np.empty(offsets[-1], dtype=np.int32)
+    _fill_inner(graph, labels, order, place, targets)
+    return Graph(offsets, targets)
+
+
+def renumbered(graph: Graph, images: Sequence[Vertices], order: Vertices) -> tuple[Graph, list[Vertices]]:
+    """Return a graph and permutations of its vertices with vertex ``order[v]`` renumbered to v."""
+    place = np.empty(len(order), dtype=np.int32)
+    place[order] = np.arange(len(order), dtype=np.int32)
+    return inner_graph(graph, np.zeros(len(order), dtype=np.int32), order), [place[image[order]] for image in images]
+
+
+def part_of(graph: Graph, begin: int, end: int) -> Graph:
+    """Return the vertices ``begin..end-1`` as a graph; no edge may leave them."""
+    first, last = graph.offsets[begin], graph.offsets[end]
+    return Graph(graph.offsets[begin : end + 1] - first, graph.targets[first:last] - np.int32(begin))
+
+
+#: A row for each component: diameter, radius, and the sizes of centre and periphery.
+Figures = NDArray[np.int32]
+
+#: Configurations expanded together.
+_BLOCK = 1 << 17
+
+
+def closed_graph(puzzle: Puzzle, keys: Keys) -> Graph:
+    """Return the simple graph of the moves of increasing `keys`: vertex v is ``keys[v]``, targets are sorted.
+
+    Raises `TaskError` if a move leaves the set.
+    """
+    places, counts, targets = KeyIndex.of(keys), [np.empty(0, np.uint16)], [np.empty(0, np.int32)]
+    for block in split(keys, _BLOCK):
+        successors, degrees = simple_edges(block, *puzzle.expand(block))
+        found = np.minimum(places.lower_bounds(successors), len(keys) - 1)
+        if not equal_rows(keys[found], successors).all():
+            raise TaskError(f"{puzzle.name}: a move leaves a set of configurations that must be closed")
+        counts.append(degrees)
+        targets.append(found.astype(np.int32))
+    offsets = np.zeros(len(keys) + 1, dtype=np.int64)
+    np.cumsum(np.concatenate(counts), out=offsets[1:])
+    return Graph(offsets, np.concatenate(targets))
+
+
+def component_distances(puzzle: Puzzle, keys: Keys, firsts: Offsets) -> tuple[Figures, Vertices]:
+    """Return the figures of small components, and all diametral pairs in order, by a search from every configuration.
+
+    `keys` holds one component after another, each in increasing order; `firsts` are their beginnings.
+    """
+    order = order_of(keys)
+    labels = np.repeat(np.arange(len(firsts), dtype=np.int32), np.diff(np.append(firsts, len(keys))))
+    by_component = np.argsort(labels[order], kind="stable").astype(np.int32)
+    graph = inner_graph(closed_graph(puzzle, keys[order]), labels[order], by_component)
+    found = all_eccentricities(graph)
+    diameter, radius = (extreme.reduceat(found, firsts) for extreme in (np.maximum, np.minimum))
+    outermost = found == diameter[labels]
+    counts = [np.add.reduceat(which.astype(np.int32), firsts) for which in (found == radius[labels], outermost)]
+    pairs = farthest_pairs(graph, np.flatnonzero(outermost).astype(np.int32))
+    return np.stack([diameter, radius, *counts], axis=1), pairs[np.lexsort(pairs.T[::-1])]
+
+
+@jit
+def _one_way(graph: Graph) -> tuple[int, int]:
+    """The first edge (u, v) without an edge (v, u), or (-1, -1); the targets of each vertex are sorted."""
+    offsets, targets = graph
+    for vertex in range(len(offsets) - 1):
+        for edge in range(offsets[vertex], offsets[vertex + 1]):
+            target = targets[edge]
+            low, high = offsets[target], offsets[target + 1]
+            while low < high:
+                middle = (low + high) // 2
+                if targets[middle] < vertex:
+                    low = middle + 1
+                else:
+                    high = middle
+            if low == offsets[target + 1] or targets[low] != vertex:
+                return vertex, target
+    return -1, -1
+
+
+def one_way_edge(graph: Graph) -> tuple[int, int] | None:
+    """Return an edge without a counterpart, or ``None`` if the graph is undirected."""
+    vertex, target = _one_way(graph)
+    return None if vertex < 0 else (int(vertex), int(target))
+
+
+@jit
+def _keeps_edges(graph: Graph, image: Vertices) -> bool:
+    offsets, targets = graph
+    for vertex in range(len(image)):
+        begin, end = offsets[image[vertex]], offsets[image[vertex] + 1]
+        if end - begin != offsets[vertex + 1] - offsets[vertex]:
+            return False
+        for edge in range(offsets[vertex], offsets[vertex + 1]):
+            there, found = image[targets[edge]], False
+            for other in range(begin, end):
+                found |= targets[other] == there
+            if not found:
+                return False
+    return True
+
+
+def keeps_edges(graph: Graph, image: Vertices) -> bool:
+    """Return whether `image` is a permutation of the vertices that takes edges to edges; no edge may be doubled."""
+    once = bool((np.bincount(image, minlength=len(image)) == 1).all())
+    return once and bool(_keeps_edges(graph, image))

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hakoiri.puzzles.jit import jit
-from hakoiri.puzzles.keys.order import distinct
+from hakoiri.compiling import jit
+from hakoiri.keys.order import distinct
 from hakoiri.worker.graphs.searches import UNSEEN, Distances, Graph, Labels, Offsets, Vertices, search
 
 #: A row per component: its diameter, and the two vertices that attain it.

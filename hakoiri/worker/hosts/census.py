@@ -18,23 +18,19 @@ from typing import Any
 
 import numpy as np
 
+from hakoiri.errors import PayloadError
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.storage.layers.blocks import Coded
-from hakoiri.storage.layers.readers import StoredLayer
-from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.layers.store import RunStore, StoredLayer
 from hakoiri.storage.names import META, PARTIAL_KEY
-from hakoiri.storage.results.census import Labels
-from hakoiri.worker.errors import PayloadError
-from hakoiri.worker.exchange.pool import ThreadPool
-from hakoiri.worker.exchange.shares import Shares
-from hakoiri.worker.hosts.mail import PATIENCE_SECONDS, Mail
+from hakoiri.storage.results import Labels
+from hakoiri.worker.census.joining import Joining, JoinProgress, StrayMoveError, TreeUnion
+from hakoiri.worker.census.slabs import Listing, SlabRanges, grown_by_threads, listed
 from hakoiri.worker.hosts.requests import HostPassed, HostRequest
-from hakoiri.worker.hosts.wire import Inbox, Outbox
-from hakoiri.worker.plain import Array, packed
-from hakoiri.worker.spaces.joining import Joining, JoinProgress, StrayMoveError
-from hakoiri.worker.spaces.listing import Listing, listed
-from hakoiri.worker.spaces.ranges import SlabRanges, grown_by_threads
-from hakoiri.worker.spaces.tree_union import TreeUnion
+from hakoiri.worker.hosts.wire import PATIENCE_SECONDS, Inbox, Mail, Outbox
+from hakoiri.worker.layers.partition import Shares
+from hakoiri.worker.pool import ThreadPool
+from hakoiri.worker.transport.payload import Array, packed
 
 
 class HostCensus:

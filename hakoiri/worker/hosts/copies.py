@@ -16,23 +16,34 @@ from pathlib import Path
 
 import numpy as np
 
-from hakoiri.puzzles.keys.layout import ints
-from hakoiri.puzzles.keys.order import lower_bounds
+from hakoiri.errors import PayloadError
+from hakoiri.keys.layout import ints
+from hakoiri.keys.order import lower_bounds
+from hakoiri.storage.engine.environment import translated
 from hakoiri.storage.engine.files import flush
-from hakoiri.storage.engine.translation import translated
-from hakoiri.storage.layers.blocks import Block, Coded, code_keys, count_of, is_sound, join_blocks, join_coded
-from hakoiri.storage.layers.digest import NOTHING, add_lanes, digest_text, lanes_in, lanes_of
+from hakoiri.storage.layers.blocks import (
+    NOTHING,
+    Block,
+    Coded,
+    add_lanes,
+    code_keys,
+    count_of,
+    digest_text,
+    is_sound,
+    join_blocks,
+    join_coded,
+    lanes_in,
+    lanes_of,
+)
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.ledger.creating import begin_books
+from hakoiri.storage.ledger.ledger import begin_books
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord, Manifest, State
 from hakoiri.storage.names import BLOCKS, LAYERS, META, OWN_RANGES_KEY, block_key, number_key, split_block_key
-from hakoiri.worker.errors import PayloadError
-from hakoiri.worker.hosts.mail import PATIENCE_SECONDS, Mail
 from hakoiri.worker.hosts.requests import HostRequest, HostSent
-from hakoiri.worker.hosts.wire import Inbox, Outbox
+from hakoiri.worker.hosts.wire import PATIENCE_SECONDS, Inbox, Mail, Outbox
 from hakoiri.worker.layers.partition import Partition
-from hakoiri.worker.plain import Array
-from hakoiri.worker.transport.data_redis_pool import DataRedisPool
+from hakoiri.worker.transport.data_redis import DataRedisPool
+from hakoiri.worker.transport.payload import Array
 
 COPIES_FOLDER, _HALF = "copies", "making"
 #: Blocks read at a time.

@@ -12,25 +12,21 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
+from hakoiri.errors import Hint, RunHeldError, StorageError, TaskError
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import Hint
-from hakoiri.storage.engine.disk import refuse_network_file_system, require_writable
+from hakoiri.storage.engine.environment import refuse_network_file_system, require_writable
 from hakoiri.storage.engine.files import naming, write_file
-from hakoiri.storage.errors import RunHeldError, StorageError
 from hakoiri.storage.ledger.lock import RunLock
-from hakoiri.storage.ledger.manifest import Manifest
-from hakoiri.storage.ledger.records import MOST_UNTYPED, pack_record
-from hakoiri.worker.errors import TaskError
-from hakoiri.worker.exchange.pool import ThreadPool
-from hakoiri.worker.hosts import reading
+from hakoiri.storage.ledger.manifest import MOST_UNTYPED, Manifest, pack_record
+from hakoiri.worker.hosts import layers
 from hakoiri.worker.hosts.copies import begin_part
-from hakoiri.worker.hosts.mail import Mail
 from hakoiri.worker.hosts.part import RunPart
 from hakoiri.worker.hosts.requests import HOST_TASKS, HostRequest
-from hakoiri.worker.plain import Array, Arrays, packed, unpacked
-from hakoiri.worker.transport.connection import HostBeat
-from hakoiri.worker.transport.data_redis_pool import DataRedisPool
-from hakoiri.worker.transport.names import is_host_name
+from hakoiri.worker.hosts.wire import Mail
+from hakoiri.worker.pool import ThreadPool
+from hakoiri.worker.transport.connection import HostBeat, is_host_name
+from hakoiri.worker.transport.data_redis import DataRedisPool
+from hakoiri.worker.transport.payload import Array, Arrays, packed, unpacked
 
 #: The variables of a host's environment: its directory, and how many threads it has.
 STORE, THREADS = "HAKOIRI_STORE", "HAKOIRI_THREADS"
@@ -188,16 +184,16 @@ def _answer(
         "host-send": lambda: part.send(request, session),
         "host-receive": lambda: part.receive(request, session),
         "host-settle": lambda: part.settle(request),
-        "host-index": lambda: reading.index(part.stores, request),
-        "host-give": lambda: reading.give(part.stores, request, chunk[-1]),
-        "host-find": lambda: reading.find(part.stores, request, chunk[-1]),
+        "host-index": lambda: layers.index(part.stores, request),
+        "host-give": lambda: layers.give(part.stores, request, chunk[-1]),
+        "host-find": lambda: layers.find(part.stores, request, chunk[-1]),
         "host-check": lambda: part.check(request, session, chunk[1:]),
         "host-list": lambda: part.census(request).list_own(request),
         "host-join": lambda: part.census(request).join_own(request),
         "host-hand": lambda: part.census(request).hand_over(request, Mail(data_pool, request, session)),
         "host-edges": lambda: part.census(request).edges(request),
         "host-number": lambda: part.census(request).number(request, chunk[-1]),
-        "host-labels": lambda: reading.labels(part.store, request, chunk[-1]),
+        "host-labels": lambda: layers.labels(part.store, request, chunk[-1]),
     }
     return answers[task]()
 

@@ -10,31 +10,26 @@ from pathlib import Path
 
 import numpy as np
 
+from hakoiri.errors import DamagedError, PayloadError, TaskError
+from hakoiri.keys.layout import Key, Keys
+from hakoiri.keys.order import is_increasing, slice_between
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.keys.layout import Key, Keys
-from hakoiri.puzzles.keys.order import is_increasing, slice_between
-from hakoiri.storage.errors import DamagedError
-from hakoiri.storage.layers.blocks import code_keys
-from hakoiri.storage.layers.digest import lanes_of
+from hakoiri.storage.layers.blocks import code_keys, lanes_of
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.storage.names import BLOCKS, LABELS, LAYERS, META, NUMBERS_KEY, PARTIAL_KEY, number_key
-from hakoiri.worker.errors import PayloadError, TaskError
-from hakoiri.worker.exchange.partial import RoundMark
-from hakoiri.worker.exchange.pool import ThreadPool
-from hakoiri.worker.exchange.shares import LEAST_BYTES, shares_within
-from hakoiri.worker.hosts.base_run import BaseConfigurations
 from hakoiri.worker.hosts.census import HostCensus
 from hakoiri.worker.hosts.copies import COPIES_FOLDER, Copies, OwnRanges, Transfer
-from hakoiri.worker.hosts.layers import SAMPLED, PartLayers
-from hakoiri.worker.hosts.reading import PartCheck, require_depth
+from hakoiri.worker.hosts.layers import SAMPLED, BaseConfigurations, PartCheck, PartLayers, require_depth
 from hakoiri.worker.hosts.requests import HostExpanded, HostRequest
 from hakoiri.worker.hosts.step import HostStep, kept_mark
-from hakoiri.worker.layers.partition import partition_by
+from hakoiri.worker.layers.partition import LEAST_BYTES, partition_by, shares_within
+from hakoiri.worker.layers.step import RoundMark
 from hakoiri.worker.machine import available_memory
-from hakoiri.worker.plain import Array, Arrays, packed
-from hakoiri.worker.transport.data_redis_pool import DataRedisPool
+from hakoiri.worker.pool import ThreadPool
+from hakoiri.worker.transport.data_redis import DataRedisPool
+from hakoiri.worker.transport.payload import Array, Arrays, packed
 
 
 class RunPart:

@@ -8,13 +8,12 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from hakoiri.puzzles.errors import Hint
-from hakoiri.puzzles.keys.layout import LAYOUTS
-from hakoiri.storage.ledger.records import DIGEST, Count, Digest, Real
+from hakoiri.errors import Hint, PayloadError, TaskError
+from hakoiri.keys.layout import LAYOUTS
+from hakoiri.storage.ledger.manifest import DIGEST, Count, Digest, Real
 from hakoiri.storage.names import split_block_key
-from hakoiri.worker.errors import PayloadError, TaskError
 from hakoiri.worker.layers.partition import Partition, read_partition
-from hakoiri.worker.plain import Array, packed
+from hakoiri.worker.transport.payload import Array, packed
 
 #: What may be asked, by name: take layers; expand for a round, keep it, go back to one, merge; say where to cut ranges,
 #: send blocks to other hosts, receive theirs, put ranges where they belong; list and give blocks, find keys, check
@@ -173,7 +172,7 @@ class HostPassed:
 
     `done` of its configurations are, by `threads`, for `seconds` of this request. Once all are listed `size`, `digest`,
     `goals` and `stored` bytes are those of the part. `moves` and `balance` are sums over its moves so far
-    (`worker.graphs.forests.balance`). A `stray` move leads to no configuration. `sent` counts its messages to each
+    (`worker.census.forests.balance`). A `stray` move leads to no configuration. `sent` counts its messages to each
     host, of `bytes` in all; `received` the bytes of those of others, and `spilled` those of its files. `beginning` is
     that of its joining.
     """

@@ -18,23 +18,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hakoiri.puzzles.keys.layout import Keys
+from hakoiri.errors import PayloadError
+from hakoiri.keys.layout import Keys
 from hakoiri.storage.layers.blocks import Coded
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.ledger.commits import CommitThread
+from hakoiri.storage.ledger.ledger import CommitThread
 from hakoiri.storage.names import META, PARTIAL_KEY
-from hakoiri.worker.errors import PayloadError
-from hakoiri.worker.exchange.exchange import Exchange
-from hakoiri.worker.exchange.partial import PARTS, RoundMark
-from hakoiri.worker.exchange.step import HeldKeys
-from hakoiri.worker.hosts.base_run import BaseConfigurations
-from hakoiri.worker.hosts.mail import PATIENCE_SECONDS, Mail
+from hakoiri.worker.hosts.layers import BaseConfigurations
 from hakoiri.worker.hosts.requests import HostExpanded, HostMerged, HostRequest
-from hakoiri.worker.hosts.wire import Inbox, Outbox
-from hakoiri.worker.layers.flow import total_flow
+from hakoiri.worker.hosts.wire import PATIENCE_SECONDS, Inbox, Mail, Outbox
+from hakoiri.worker.layers.exchange import Exchange
+from hakoiri.worker.layers.kernels import total_flow
 from hakoiri.worker.layers.ranges import MergedRange, Put
-from hakoiri.worker.transport.data_redis_pool import DataRedisPool
+from hakoiri.worker.layers.step import PARTS, HeldKeys, RoundMark
+from hakoiri.worker.transport.data_redis import DataRedisPool
 
 if TYPE_CHECKING:
     from hakoiri.worker.hosts.layers import PartLayers

@@ -1,13 +1,27 @@
-"""Kernels on the keys of one chunk or range: sort, drop duplicates, subtract known keys."""
+"""Kernels on the keys of one chunk or range: sort, drop duplicates, subtract known keys.
+
+A sum over an undirected space that shows whether a configuration or a move was left out.
+
+Each configuration adds its successors, and subtracts itself once per move. If every move can be taken back, each
+configuration is a successor as often as it has moves, so that the sum is 0. A key left out of the records of hosts is
+still a successor. About one of 2**32 random errors goes unseen. The sum takes 0.3 to 0.8 ns a configuration
+if moves are paired, and 11 to 63 ns if equal moves must be counted once (2 cores of an AMD EPYC, tiles to topspin).
+
+Moves derived again by the reference rules.
+"""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hakoiri.puzzles.jit import jit, lowest_bit, popcount
-from hakoiri.puzzles.keys.layout import Counts, Key, Keys, Layout, layout_of
-from hakoiri.puzzles.keys.order import equal, insertion_sort, put, slice_between, sort_keys, subtract
-from hakoiri.storage.layers.bitmap import WORD_BITS, Words
+from hakoiri.compiling import jit, lowest_bit, popcount
+from hakoiri.keys.layout import Counts, Key, Keys, Layout, ints, layout_of
+from hakoiri.keys.order import equal, insertion_sort, put, slice_between, sort_keys, subtract
+from hakoiri.puzzles.conformance.pool import disagreement
+from hakoiri.puzzles.contract import Expansion, Puzzle
+from hakoiri.storage.layers.codec import WORD_BITS, Words
 
 #: A bitmap, and the key of its first bit.
 Window = tuple[Key, Words]
@@ -197,3 +211,75 @@ def simple_edges(sources: Keys, successors: Keys, counts: Counts) -> tuple[Keys,
 def split(keys: Keys, size: int) -> list[Keys]:
     """Return `keys` in consecutive chunks of `size`; the last may be smaller."""
     return [keys[begin : begin + size] for begin in range(0, len(keys), size)]
+
+
+#: 2**64 divided by the golden ratio: odd, with multiples spread evenly.
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
+
+@jit
+def _mixed(keys: Keys, index: int) -> np.uint64:
+    mixed = np.uint64(0)
+    if keys.ndim == 1:
+        mixed = np.uint64(keys[index]) * _ODD
+    else:
+        for word in range(keys.shape[1]):
+            mixed = (mixed + keys[index, word]) * _ODD
+    return mixed ^ (mixed >> np.uint64(32))
+
+
+@jit
+def _flow(keys: Keys, successors: Keys, counts: Counts) -> np.uint64:
+    total = np.uint64(0)
+    for index in range(len(successors)):
+        total += _mixed(successors, index)
+    for index in range(len(keys)):
+        total -= _mixed(keys, index) * np.uint64(counts[index])
+    return total
+
+
+def flow_of(puzzle: Puzzle, keys: Keys, expansion: Expansion) -> int:
+    """Return the flow of some configurations and their moves, modulo 2**64; 0 if moves cannot be taken back."""
+    if not puzzle.undirected:
+        return 0
+    successors, counts = expansion
+    if not puzzle.paired:
+        successors, counts = simple_edges(keys, successors.copy(), counts.copy())
+    return int(_flow(keys, successors, counts))
+
+
+def total_flow(flows: Iterable[int | None]) -> int | None:
+    """Return the flow of several parts of a space together; ``None`` if that of one is unknown."""
+    total = 0
+    for flow in flows:
+        if flow is None:
+            return None
+        total += flow
+    return total % (1 << 64)
+
+
+Array = NDArray[Any]
+
+
+def derive(puzzle: Puzzle, chunk: Sequence[Array], shared: Sequence[Array]) -> list[Array]:
+    """[keys] -> [the distinct successors of each in turn by the reference rules, how many each has, unlike places].
+
+    At unlike places the kernel, if there is one, gives others.
+    """
+    (keys,) = chunk
+    plain = [sorted(set(puzzle.successors(key))) for key in ints(keys)]
+    counts = np.array([len(successors) for successors in plain], dtype=np.int64)
+    successors = puzzle.layout.pack([key for found in plain for key in found])
+    unlike = _unlike(puzzle, keys, plain) if puzzle.has_kernel else []
+    return [successors, counts, np.array(unlike, dtype=np.int64)]
+
+
+def _unlike(puzzle: Puzzle, keys: Keys, plain: list[list[int]]) -> list[int]:
+    successors, counts = puzzle.expand(keys)
+    ends = np.cumsum(counts, dtype=np.int64)
+    parts = zip(ints(keys), plain, (ends - counts).tolist(), ends.tolist(), strict=True)
+    return [
+        place
+        for place, (key, found, begin, end) in enumerate(parts)
+        if disagreement(puzzle, key, successors[begin:end], found)
+    ]

@@ -20,10 +20,10 @@ from functools import partial
 from itertools import pairwise
 from typing import Literal, get_args
 
+from hakoiri.errors import TaskError
+from hakoiri.keys.layout import Key
 from hakoiri.puzzles.capabilities import Dealt, Move
-from hakoiri.puzzles.keys.layout import Key
 from hakoiri.puzzles.solitaires.solitaire import Solitaire, moved
-from hakoiri.worker.errors import TaskError
 from hakoiri.worker.solitaires.solving import as_solitaire, first_positions
 
 #: The greatest distance in the element component of i aces and j holes, from the paper.

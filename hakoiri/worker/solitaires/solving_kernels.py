@@ -8,7 +8,7 @@ so a move changes it by two words. Equal hashes are compared card by card: nothi
 import numpy as np
 from numpy.typing import NDArray
 
-from hakoiri.puzzles.jit import jit, lowest_bit
+from hakoiri.compiling import jit, lowest_bit
 from hakoiri.puzzles.solitaires.kernels import MOST_MOVES, SUITS, Cells, Places, lay_out, list_moves, list_moves_into
 
 #: Hashes by card and cell.

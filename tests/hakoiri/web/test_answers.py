@@ -13,8 +13,8 @@ import pytest
 
 from hakoiri.api import open_run
 from hakoiri.coordinator.graphs import distances
-from hakoiri.export.maps import write_map
-from hakoiri.puzzles.keys.layout import ints
+from hakoiri.export.graphs import write_map
+from hakoiri.keys.layout import ints
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.rows.positions import position_row, table_of
 from hakoiri.storage.ledger.lock import RunLock

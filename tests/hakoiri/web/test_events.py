@@ -10,7 +10,7 @@ from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.ledger.manifest import Progress
-from hakoiri.web.routes.events import EventStream
+from hakoiri.web.routes.runs import EventStream
 from hakoiri.web.runs.opened import OpenRuns
 from tests.hakoiri.web.conftest import Served
 

@@ -11,7 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from hakoiri.api import open_run
-from hakoiri.coordinator.goals.distances import KIND as HARDEST
+from hakoiri.coordinator.goals.job import KIND as HARDEST
 from hakoiri.coordinator.graphs.bounding import KIND as ECCENTRICITIES
 from hakoiri.coordinator.runs.kinds import KINDS
 from hakoiri.coordinator.runs.service import serve

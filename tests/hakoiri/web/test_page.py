@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hakoiri.puzzles.pictures.colours import luminance
+from hakoiri.puzzles.pictures import luminance
 from tests.support.commands import ROOT
 
 STATIC = ROOT / "hakoiri" / "web" / "static"

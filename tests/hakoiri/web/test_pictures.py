@@ -5,7 +5,7 @@ from urllib.parse import quote
 import pytest
 
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.rows.pictures import moves_row
+from hakoiri.rows.positions import moves_row
 from tests.hakoiri.web.conftest import Served
 from tests.hakoiri.web.test_answers import asked
 

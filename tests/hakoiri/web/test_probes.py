@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hakoiri.web.routes import probes
+from hakoiri.web.routes import puzzles
 from hakoiri.web.settings import Settings
 from tests.hakoiri.web.conftest import Served
 from tests.support.web import TOKEN, client_of
@@ -79,8 +79,8 @@ def test_a_bad_wish_is_refused(served: Served, wanted: dict[str, object], said: 
 def test_a_second_probe_waits_and_is_refused_while_the_first_goes_on(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(probes, "_PATIENCE_SECONDS", 0.01)
-    monkeypatch.setattr(probes, "_PROBING", taken := threading.Lock())
+    monkeypatch.setattr(puzzles, "_PATIENCE_SECONDS", 0.01)
+    monkeypatch.setattr(puzzles, "_PROBING", taken := threading.Lock())
     with taken:
         response = served.client.post("/api/probe", json=BOARD)
     assert response.status_code == 503

@@ -13,10 +13,11 @@ import pytest
 from starlette.exceptions import HTTPException
 from starlette.testclient import TestClient
 
-from hakoiri.web import guard, passes
+from hakoiri.web import guard
+from hakoiri.web import guard as passes
 from hakoiri.web.app import make_app
+from hakoiri.web.routes.runs import Streams
 from hakoiri.web.runs.opened import OpenRuns
-from hakoiri.web.runs.streams import Streams
 from hakoiri.web.settings import Settings
 from tests.hakoiri.web.conftest import Served
 from tests.support.commands import PATIENCE_SECONDS

@@ -6,11 +6,11 @@ from typing import SupportsIndex
 
 import numpy as np
 
+from hakoiri.errors import ConfigurationError
+from hakoiri.keys.layout import Key, Keys, Mask, ints
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import ConfigurationError
-from hakoiri.puzzles.keys.layout import Key, Keys, Mask, ints
 from hakoiri.puzzles.options import Number, Option
-from hakoiri.puzzles.pictures.shapes import Picture
+from hakoiri.puzzles.pictures import Picture
 from tests.support.conformance.dial import Dial, breaks
 
 # What is said of the puzzle

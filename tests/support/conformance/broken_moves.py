@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from hakoiri.errors import ConfigurationError, PuzzleError
+from hakoiri.keys.layout import Key, Keys, ints
 from hakoiri.puzzles.contract import Expansion, Puzzle
-from hakoiri.puzzles.errors import ConfigurationError, PuzzleError
-from hakoiri.puzzles.keys.layout import Key, Keys, ints
 from hakoiri.puzzles.quotient import MergedMirrors
 from tests.support.conformance.dial import Dial, breaks
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from hakoiri.keys.layout import Key, Keys, Mask, ints
 from hakoiri.puzzles.contract import Orbits, Puzzle
-from hakoiri.puzzles.keys.layout import Key, Keys, Mask, ints
 from tests.support.conformance.dial import Dial, breaks
 
 

@@ -5,9 +5,9 @@ from types import MappingProxyType
 
 import numpy as np
 
+from hakoiri.errors import ConfigurationError
+from hakoiri.keys.layout import LAYOUTS, U128, Key, Keys, Mask, ints
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import ConfigurationError
-from hakoiri.puzzles.keys.layout import LAYOUTS, U128, Key, Keys, Mask, ints
 from hakoiri.puzzles.options import Choice, Number, Option
 
 _MARKS = 200

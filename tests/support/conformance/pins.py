@@ -6,8 +6,8 @@ Whoever changes keys, texts, moves or goals increases the version of the puzzle,
 import hashlib
 from itertools import chain
 
+from hakoiri.keys.layout import ints
 from hakoiri.puzzles.conformance.pool import Pool
-from hakoiri.puzzles.keys.layout import ints
 
 VERSIONS = {
     "burnt-pancakes": 1,

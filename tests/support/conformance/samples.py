@@ -8,7 +8,7 @@ from typing import NamedTuple
 from hakoiri.puzzles.conformance.pool import Case
 from hakoiri.puzzles.nakuron.board import random_board
 from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
-from hakoiri.puzzles.stars.ideas import COMBINED
+from hakoiri.puzzles.stars.strategies import COMBINED
 
 _EXAMPLES = Path(__file__).parents[3] / "examples"
 

@@ -10,11 +10,10 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from hakoiri.api import Run, explore
-from hakoiri.puzzles.errors import HakoiriError
-from hakoiri.puzzles.keys.layout import ints
+from hakoiri.errors import HakoiriError
+from hakoiri.keys.layout import ints
 from hakoiri.render.player import save_player
-from hakoiri.rows.pictures import moves_row
-from hakoiri.rows.positions import position_row, table_of
+from hakoiri.rows.positions import moves_row, position_row, table_of
 from tests.hakoiri.web.browser.conftest import NARROW
 from tests.support.commands import PATIENCE_SECONDS, ROOT
 from tests.support.plain_search import reference_distances

@@ -9,7 +9,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
-from hakoiri.puzzles.pictures.colours import luminance
+from hakoiri.puzzles.pictures import luminance
 from tests.hakoiri.web.browser.conftest import NARROW, WIDE, Site, watched
 
 pytestmark = [pytest.mark.ci_slow, pytest.mark.browser]

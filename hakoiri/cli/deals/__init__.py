@@ -1,1 +1,0 @@
-"""Commands for deals and scored boards: solve, study, hunt, optimise."""

@@ -1,0 +1,1 @@
+"""Commands for single deals and for studies of many."""

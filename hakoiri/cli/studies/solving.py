@@ -1,0 +1,386 @@
+"""The commands ``solve`` and ``deal``: solves single deals of a solitaire in memory, and prints random deals.
+
+The command ``replay``: checks, scores and shows a given solution or play, and shortens a solution.
+"""
+
+from itertools import chain, groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from hakoiri.cli.options import (
+    JsonOption,
+    PuzzleOptions,
+    argument,
+    command_line,
+    flag,
+    option,
+    own_spec,
+    puzzle_argument,
+    seed_option,
+    spec_of,
+)
+from hakoiri.errors import PuzzleError, counted
+from hakoiri.keys.seeds import MOST_SEED
+from hakoiri.reading import read_board, read_text
+from hakoiri.render.streams import print_line
+from hakoiri.render.tables import facts, print_json, stderr, stdout, table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from hakoiri.keys.layout import Key
+    from hakoiri.puzzles.capabilities import Dealt, Move
+    from hakoiri.puzzles.pictures import Picture
+    from hakoiri.puzzles.solitaires.solitaire import Solitaire
+    from hakoiri.worker.solitaires.shortening import Shortened
+    from hakoiri.worker.studies.deals import Goal, SolveResult
+
+_BYTES = 250
+#: The field with the estimated number of positions that a search without memory generates.
+_TREE = "tree"
+#: The most deals that a message names.
+_MOST_NAMED = 10
+ShortenOption = Annotated[bool, flag("--shorten", "Remove redundant moves from solutions of superpuzz, and list them.")]
+ReachOption = Annotated[
+    int,
+    option("--reach", "N",
+           "With --shorten: look for shortcuts among the first N positions that each position leads to.", min=0),
+]  # fmt: skip
+GameArgument = Annotated[str, puzzle_argument("gap, superpuzz, or FILE.py:NAME for your own with deals.")]
+
+
+@command_line("solve gap deals.txt")
+def solve(
+    puzzle: GameArgument,
+    deals: Annotated[str, argument("DEAL|FILE", "Rows joined by '/', or a file of deals; - reads them from stdin.")],
+    options: PuzzleOptions = None,
+    strategy: Annotated[
+        str | None,
+        option("--strategy", "bfs|dfs|longest|tree",
+               "Search breadth first or depth first, and report figures. For gap also: longest finds a longest "
+               "solution, tree remembers no positions.",
+               usual="bfs"),
+    ] = None,
+    shorten: ShortenOption = False,
+    reach: ReachOption = 0,
+    show: Annotated[bool, flag("--show", "Print the moves of each solution.")] = False,
+    cap: Annotated[
+        int | None, option("--cap", "N", "Give up a deal after N positions.", min=1, usual="what memory holds")
+    ] = None,
+    json: JsonOption = False,
+) -> None:  # fmt: skip
+    """Print the fewest moves per deal, or -1 if unsolvable.
+
+    Deals are solved in memory. If --cap ends a search, its line is ? and the exit code is 1. With --strategy,
+    --shorten, --show or --json, figures of each search are printed instead. Solutions of superpuzz found depth first
+    are not the shortest.
+    """
+    from hakoiri.compiling import prepare
+    from hakoiri.coordinator.studies.table import deals_of, dealt
+    from hakoiri.errors import PuzzleError
+    from hakoiri.worker.studies.deals import SolveResult, request
+    from hakoiri.worker.tasks import do_task
+    from hakoiri.worker.transport.payload import unpacked
+    from hakoiri.worker.warm import compiling, load_solving_kernels
+
+    game = dealt(own_spec(puzzle, options))
+    if shorten and not game.shortens:
+        raise PuzzleError(f"--shorten is for superpuzz; no position of {game.name} repeats")
+    if strategy not in (None, *game.orders):
+        raise PuzzleError(f"--strategy {strategy} is not one of {'|'.join(game.orders)}")
+    most, plain = cap or _most_positions(), not (strategy or shorten or show or json)
+    parsed = list(deals_of(game, read_text(deals)))
+    prepare(lambda: load_solving_kernels(game), lambda count: None if count else stderr().print(compiling(game)))
+    rows: list[dict[str, Any]] = []
+    for deal in parsed:
+        start = game.parse(deal)
+        asked = request(game, start, strategy or "bfs", "fixed" if game.convention == "fixed" else "goal", most)
+        found = unpacked(do_task("solve", game, asked, []), SolveResult)
+        row = _row(game, deal, found)
+        rows.append(row | ({} if plain else _solution_row(game, deal, start, found, shorten, reach)))
+        if plain:
+            print_line(_answer(row))
+    if json:
+        print_json(
+            {"puzzle": game.name, "parameters": game.option_texts(), "strategy": strategy or "bfs", "deals": rows}
+        )
+    elif not plain:
+        _print_rows(rows, show, shorten)
+        stdout().print(Text(f"goal: {game.goal_text()}"), soft_wrap=True)
+    if open_deals := [number for number, row in enumerate(rows, 1) if row["solvable"] is None]:
+        _tell_unsettled(open_deals, len(rows), most)
+        raise typer.Exit(1)
+
+
+@command_line("deal superpuzz -o columns=5 --seed 7 --count 3")
+def deal(
+    puzzle: GameArgument,
+    options: PuzzleOptions = None,
+    seed: Annotated[int, seed_option("the random deals")] = 1,
+    first: Annotated[int, option("--first", "N", "Number of the first deal.", min=0, max=MOST_SEED)] = 0,
+    count: Annotated[int, option("--count", "N", "Number of deals.", min=1, max=MOST_SEED)] = 1,
+    json: JsonOption = False,
+) -> None:
+    """Print random deals, the same on every machine.
+
+    The format is that of the contest: the number of deals, then four lines per deal.
+    """
+    from hakoiri.coordinator.studies.table import dealt
+
+    game = dealt(own_spec(puzzle, options))
+    texts = (game.random_deal(seed, number) for number in range(first, first + count))
+    if json:
+        head = {"puzzle": game.name, "parameters": game.option_texts(), "seed": seed, "first": first}
+        print_json(head | {"deals": list(texts)})
+        return
+    print_line(str(count))
+    for text in texts:
+        print_line("\n" + (text.replace("/", "\n") if game.rows_of_deal > 1 else text))
+
+
+def _most_positions() -> int:
+    """Return the number of positions that a search can hold in three quarters of the free memory."""
+    from hakoiri.worker.machine import available_memory
+
+    return available_memory() * 3 // 4 // _BYTES
+
+
+def _wanted(game: "Dealt", found: "SolveResult") -> "Goal | None":
+    return found.fixed if game.convention == "fixed" else found.goal
+
+
+def _row(game: "Dealt", text: str, found: "SolveResult") -> dict[str, Any]:
+    goal = _wanted(game, found)
+    settled = found.exhausted or goal is not None
+    return {
+        "deal": text,
+        "moves": None if goal is None else len(goal.moves),
+        "solvable": (goal is not None) if settled else None,
+        "positions": found.positions,
+        "positions_until_goal": None if goal is None else goal.positions,
+        "depth": found.depth,
+        "exhausted": found.exhausted,
+        "seconds": round(found.seconds, 6),
+        **({} if found.tree is None else {_TREE: found.tree, "tree_error": found.tree_error}),
+    }
+
+
+def _solution_row(
+    game: "Dealt", text: str, start: "Key", found: "SolveResult", shorten: bool, reach: int
+) -> dict[str, Any]:  # fmt: skip
+    """Return the moves of a solution, and with `shorten` those of the shortened one."""
+    goal = _wanted(game, found)
+    row: dict[str, Any] = {"solution": None if goal is None else _words(game, text, start, goal.moves)}
+    return row | (shortened_row(game, text, start, goal.moves if goal else None, reach) if shorten else {})
+
+
+def shortened_row(
+    game: "Dealt", text: str, start: "Key", moves: "list[Move] | None", reach: int
+) -> dict[str, Any]:  # fmt: skip
+    """Return the shortened solution of the deal `text`, and the moves left out."""
+    from hakoiri.worker.solitaires.shortening import shorten
+
+    if moves is None:
+        return {"shortened": None, "left": {}, "shorter_solution": None, "redundant": []}
+    shorter = shorten(game, start, moves, reach)
+    return {
+        "shortened": len(shorter.moves),
+        "left": shorter.left,
+        "shorter_solution": _words(game, text, start, shorter.moves),
+        "redundant": _redundant_rows(game, text, start, shorter),
+    }
+
+
+def _redundant_rows(game: "Dealt", text: str, start: "Key", shorter: "Shortened") -> list[dict[str, Any]]:
+    """Return the moves left out, round by round, in the words of the solution that the round began with."""
+    rows = []
+    for number, each in enumerate(shorter.rounds, 1):
+        words = _words(game, text, start, each.moves)
+        for one in each.redundant:
+            replaced = [*each.moves[: one.begin], *one.instead]
+            rows.append(
+                {
+                    "round": number,
+                    "first_move": one.begin + 1,
+                    "last_move": one.end,
+                    "why": one.why,
+                    "component": None if one.component is None else list(one.component),
+                    "moves": words[one.begin : one.end],
+                    "instead": _words(game, text, start, replaced)[one.begin :],
+                }
+            )
+    return rows
+
+
+def _words(game: "Dealt", text: str, start: "Key", moves: "list[Move]") -> list[str]:
+    """Return the moves in the words of the game's paper; holes of a deal are named by the cards that were there."""
+    return type(game)(game.parameters, text).describe_moves(game.follow(start, moves))
+
+
+def _answer(row: dict[str, Any]) -> str:
+    """Return the answer in the contest's format; ``?`` for an undecided deal, which the format lacks."""
+    if row["moves"] is None:
+        return "?" if row["solvable"] is None else "-1"
+    return str(row["moves"])
+
+
+def _tell_unsettled(numbers: list[int], deals: int, most: int) -> None:
+    named = ", ".join(map(str, numbers[:_MOST_NAMED])) + (", ..." if len(numbers) > _MOST_NAMED else "")
+    stderr().print(
+        f"hakoiri: {len(numbers):,} of {counted(deals, 'deals')} undecided after {most:,} positions: number {named}; "
+        "raise --cap, or use 'hakoiri run', which works on disk"
+    )
+
+
+def _print_rows(rows: list[dict[str, Any]], show: bool, shorten: bool) -> None:
+    columns = ["deal", "moves", *(["shortened"] if shorten else []), "positions", "until the goal", "depth", "seconds"]
+    listed = table(*columns, numbers=tuple(columns))
+    for number, row in enumerate(rows, 1):
+        answer = "undecided" if row["solvable"] is None else _answer(row)
+        until = row["positions_until_goal"]
+        cells = [f"{number}", answer, *([f"{row['shortened'] or ''}"] if shorten else [])]
+        cells += [f"{row['positions']:,}", "" if until is None else f"{until:,}", f"{row['depth']:,}"]
+        listed.add_row(*cells, f"{row['seconds']:.4f}")
+    stdout().print(listed)
+    for number, row in enumerate(rows, 1):
+        if row.get(_TREE):
+            size = f"{row[_TREE]:.3g} positions ± {row['tree_error']:.2g}"
+            stdout().print(f"deal {number}: the search tree has about {size} (Knuth)")
+    for number, row in enumerate(rows, 1):
+        if (show or shorten) and row["solution"]:
+            stdout().print()
+            stdout().print(Text(f"deal {number}: {row['deal']}", "bold"), soft_wrap=True)
+            stdout().print(Text(" ".join(row["solution"])), soft_wrap=True)
+            if shorten:
+                print_shortened(row)
+
+
+def print_shortened(row: dict[str, Any]) -> None:
+    """Print the moves left out of a solution, round by round, and the shortened solution."""
+    console = stdout()
+    for round_number, redundant in groupby(row["redundant"], key=lambda each: each["round"]):
+        console.print(Text(f"redundant, round {round_number}:"))
+        for each in redundant:
+            component = f" in element component {tuple(each['component'])}" if each["component"] else ""
+            where = f"  moves {each['first_move']} to {each['last_move']}, {each['why']}{component}: "
+            became = " ".join(each["instead"]) or "nothing"
+            console.print(Text(f"{where}{' '.join(each['moves'])} becomes {became}"), soft_wrap=True)
+    after = {f"after {step}": moves for step, moves in row["left"].items()}
+    console.print(facts({"before": len(row["solution"])} | after | {"after": row["shortened"]}))
+    console.print(Text(" ".join(row["shorter_solution"])), soft_wrap=True)
+
+
+@command_line("replay nakuron board.txt 0123012 --steps")
+def replay(
+    puzzle: Annotated[str, puzzle_argument("Name of the puzzle: gap, nakuron or superpuzz.")],
+    start: Annotated[str, argument("DEAL|FILE", "Deal, or board of nakuron.")],
+    moves: Annotated[
+        str,
+        argument(
+            "MOVES|FILE",
+            "Moves: '(D6, H4) (S3, D6)' of superpuzz, cards of gap, sides of nakuron (0 up, 1 right, 2 down, 3 left; "
+            "-1 ends them).",
+        ),
+    ],
+    options: PuzzleOptions = None,
+    shorten: ShortenOption = False,
+    reach: ReachOption = 0,
+    steps: Annotated[bool, flag("--steps", "Show each move.")] = False,
+    film: Annotated[
+        Path | None, option("--film", "FILE", "Write a film: .gif, .svg, or .html to step through.")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Check and score a given solution or play.
+
+    Uses the reference rules, and names the first move that breaks them.
+    """
+    if film is not None:
+        from hakoiri.render.films import FILMS, check_ending
+
+        check_ending(film, FILMS)
+    from hakoiri.puzzles.capabilities import Scored
+    from hakoiri.puzzles.registry import puzzle_class
+    from hakoiri.puzzles.solitaires.solitaire import Solitaire
+
+    kind = puzzle_class(puzzle)
+    if issubclass(kind, Scored) and kind.large_boards and not (options or shorten):
+        _replay_play(read_board(start), read_text(moves), steps, film, json)
+        return
+    game = spec_of(puzzle, options, start).build()
+    if not isinstance(game, Solitaire):
+        raise PuzzleError(
+            f"{puzzle} has no solutions to replay with these options; puzzles that have: gap and superpuzz"
+        )
+    if shorten and not game.shortens:
+        raise PuzzleError(f"--shorten is for superpuzz; no position of {game.name} repeats")
+    _replay_solution(game, read_text(moves), shorten, reach, steps, film, json)
+
+
+def _replay_solution(
+    game: "Solitaire", text: str, shorten: bool, reach: int, steps: bool, film: Path | None, json: bool
+) -> None:
+    """Show a solution; with `shorten`, also the shortened one."""
+    moves = game.read_moves(text)
+    path = game.follow(game.start, moves)
+    words = game.describe_moves(path)
+    result: dict[str, Any] = {"moves": len(moves), "solved": bool(game.is_goal(game.keys(path[-1:]))[0])}
+    row: dict[str, Any] = {"solution": words}
+    if shorten:
+        row |= shortened_row(game, game.start_text(), game.start, moves, reach)
+        words = row["shorter_solution"]
+        path = game.follow(game.start, game.read_moves(" ".join(words)))
+    if film is not None:
+        _write_film(game.name, lambda: game.pictures(path), words, film)
+    texts = [game.render(key) for key in path]
+    if json:
+        listed = [{"move": n, "words": each, "configuration": texts[n]} for n, each in enumerate(words, 1)]
+        print_json(result | row | ({"steps": listed} if steps else {}))
+        return
+    if steps:
+        from hakoiri.render.images import print_side_by_side
+
+        titles = ["0 start", *(f"{number} {each}" for number, each in enumerate(words, 1))]
+        print_side_by_side(stdout(), texts, titles, game.pictures(path))
+    stdout().print(facts(result | {"solved": "yes" if result["solved"] else "no"}))
+    if shorten:
+        print_shortened(row)
+
+
+def _replay_play(start: str, sequence: str, steps: bool, film: Path | None, json: bool) -> None:
+    from hakoiri.puzzles.nakuron.board import SIDES, Board, parse_board, parse_sequence
+    from hakoiri.puzzles.nakuron.board import replay as replayed
+
+    board = parse_board(start)
+    sides = parse_sequence(sequence)
+    score, left, rows = 0, board.balls, []
+    for number, (side, tilted) in enumerate(zip(sides, replayed(board, sides), strict=True), 1):
+        score, left = score + tilted.score, left - len(tilted.dropped)
+        figures = {"dropped": len(tilted.dropped), "scored": tilted.score, "score": score, "left": left}
+        rows.append({"move": number, "side": SIDES[side]} | figures)
+    result = {"score": score, "moves": len(sides), "balls": board.balls, "left": left}
+    if film is not None:
+        from hakoiri.puzzles.nakuron.puzzle import draw_boards
+
+        boards = chain([board], (Board(tilted.rows, board.frame) for tilted in replayed(board, sides)))
+        _write_film("nakuron", lambda: draw_boards(boards), [SIDES[side] for side in sides], film)
+    if json:
+        print_json(result | ({"steps": rows} if steps else {}))
+        return
+    if steps:
+        columns = ("move", "side", "dropped", "scored", "score", "left")
+        listed = table(*columns, numbers=columns)
+        for row in rows:
+            listed.add_row(*(value if isinstance(value, str) else f"{value:,}" for value in row.values()))
+        stdout().print(listed)
+    stdout().print(facts(result))
+
+
+def _write_film(title: str, pictures: "Callable[[], Iterable[Picture]]", moves: list[str], target: Path) -> None:
+    from hakoiri.render.films import film_of, write_film
+
+    write_film(film_of(title, pictures, moves), target)
+    stderr().print(Text(f"written to {target}"))

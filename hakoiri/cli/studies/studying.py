@@ -1,0 +1,351 @@
+"""The commands ``study deals``, ``boards``, ``sizes``, ``starts`` and ``hunt``."""
+
+import re
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+from typer.core import TyperGroup
+
+from hakoiri.cli import options as shared
+from hakoiri.cli.completing import puzzles_beginning
+from hakoiri.cli.driving import Work, refuse_with_queue, start_run
+from hakoiri.cli.options import (
+    GoalOption,
+    PuzzleOptions,
+    QueueOption,
+    argument,
+    command_line,
+    flag,
+    option,
+    own_spec,
+    parse_count,
+    parse_sizes,
+    puzzle_argument,
+    seed_option,
+    spec_of,
+)
+from hakoiri.cli.studies.solving import GameArgument
+from hakoiri.errors import PuzzleError
+from hakoiri.keys.seeds import MOST_SEED
+from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
+from hakoiri.reading import parse_options, read_text
+from hakoiri.render.tables import stderr
+
+if TYPE_CHECKING:
+    from hakoiri.coordinator.session.job import Job
+    from hakoiri.coordinator.session.session import Control
+    from hakoiri.coordinator.studies.deals import StudyDeals
+    from hakoiri.coordinator.studies.hunt import HuntDeals
+
+#: The greatest size of any puzzle; each puzzle checks its own sizes.
+MOST_SIZE = 64
+
+
+@command_line('study boards --size 4x5 --pieces "2x2:1 2x1:* 1x2:* 1x1:*" --empty 2..', words=2)
+def boards(
+    size: Annotated[str, option("--size", "CxR", "Columns x rows: 4x5; or rows with walls: ...#/....")],
+    pieces: Annotated[
+        str,
+        option(
+            "--pieces", "PIECES", 'WIDTHxHEIGHT:COUNT or a drawing of each, * for any count: "2x2:1 2x1:* xx/x.:1..2".'
+        ),
+    ],
+    empty: Annotated[str, option("--empty", "N", "Number of empty cells: 2, 2.. or 2..4.")] = "2",
+    goal: Annotated[str, option("--goal", "PIECE@R,C", "Report the start farthest from this goal: 2x2@4,2.")] = "",
+    pairs: Annotated[bool, flag("--pairs", "Count all diametral pairs.")] = False,
+    hardest: Annotated[
+        int, option("--hardest", "K", "With --goal, draw the K hardest starts of all, up to symmetry.", min=0, max=100)
+    ] = 0,
+    options: PuzzleOptions = None,
+    csv: Annotated[Path | None, option("--csv", "FILE", "Write a row per component: .csv or .parquet.")] = None,
+    queue: QueueOption = False,
+    *,
+    work: Work,
+) -> None:
+    """Measure all boards made of given pieces.
+
+    Reports components and exact diameters for every mix of the pieces. If interrupted, run the same command again to
+    continue.
+    """
+    from hakoiri.coordinator.studies.boards import StudyBoards
+    from hakoiri.export.tables import check_ending
+
+    refuse_with_queue(queue, {"--csv": csv})
+    if csv is not None:
+        check_ending(csv)
+    spec = PuzzleSpec("sliding", parse_options(options or []))
+    asked = StudyBoards.parse_request(
+        spec, size=size, pieces=pieces, empty=empty, goal=goal, pairs=pairs, hardest=hardest
+    )
+
+    def finish(job: StudyBoards, _: "Control") -> dict[str, Any]:
+        return _write_rows(job, csv, "components")
+
+    start_run(asked, "boards", work, queue=queue, finish=finish)
+
+
+def _write_rows(job: "Job", table: Path | None, rows: str) -> dict[str, Any]:
+    from hakoiri.export.tables import write_rows
+
+    if table is not None:
+        count = write_rows(job.rows() or iter(()), table)
+        stderr().print(Text(f"{count:,} {rows} written to {table}"))
+    return {}
+
+
+@command_line("study starts boards.txt -o axis=rows-and-columns -o metric=straight", words=2)
+def starts(
+    file: Annotated[str, argument("FILE", "A start per line, perhaps after its name; - for stdin.")],
+    puzzle: Annotated[
+        str,
+        option("--puzzle", "PUZZLE", "Puzzle of the starts; FILE.py:NAME for your own.",
+               autocompletion=puzzles_beginning),
+    ] = "sliding",
+    options: PuzzleOptions = None,
+    goal: GoalOption = None,
+    cap: Annotated[
+        int, option("--cap", "POSITIONS", "Give up a start after this many: 500k, 10M.", parser=parse_count)
+    ] = "1M",  # type: ignore[assignment]
+    csv: Annotated[Path | None, option("--csv", "FILE", "Write a row per start: .csv or .parquet.")] = None,
+    queue: QueueOption = False,
+    *,
+    work: Work,
+) -> None:  # fmt: skip
+    """Search from every start of a file.
+
+    Reports the fewest moves to the goal, what the start reaches, and the moves of the hardest configuration there.
+    Lines such as "60 BOARD 2332" of collections of Rush Hour are read, too. Comments begin with a semicolon. If
+    interrupted, run the same command again to continue.
+    """
+    from hakoiri.coordinator.studies.starts import StudyStarts
+    from hakoiri.export.tables import check_ending
+
+    refuse_with_queue(queue, {"--csv": csv})
+    if csv is not None:
+        check_ending(csv)
+    asked = StudyStarts.parse_request(spec_of(puzzle, options, None, goal), starts=read_text(file), cap=cap)
+
+    def finish(job: StudyStarts, _: "Control") -> dict[str, Any]:
+        return _write_rows(job, csv, "starts")
+
+    start_run(asked, "starts", work, queue=queue, finish=finish)
+
+
+@command_line("study sizes tiles --sizes 4..8", words=2)
+def sizes(
+    puzzle: Annotated[
+        str,
+        puzzle_argument("tiles, topspin, pancakes, burnt-pancakes, hanoi, or FILE.py:NAME for your own with sizes."),
+    ],
+    sizes: Annotated[
+        str, option("--sizes", "SIZES", "Cells of tiles, discs of hanoi, n of others: 3..10, 6 or 4,6,8.")
+    ],
+    options: PuzzleOptions = None,
+    b_files: Annotated[Path | None, option("--b-files", "DIR", "Write tables as OEIS b-files.")] = None,
+    queue: QueueOption = False,
+    *,
+    work: Work,
+) -> None:
+    """Explore a puzzle size by size.
+
+    Reports layers, depth, diameter, radius and diametral pairs of each size. If interrupted, run the same command again
+    to continue. Other --sizes add to the study.
+    """
+    from hakoiri.coordinator.studies.sizes import StudySizes
+    from hakoiri.coordinator.studies.sizes import b_files as tables_of
+    from hakoiri.storage.engine.files import naming, write_file
+
+    spec = spec_of(puzzle, options, None)
+    refuse_with_queue(queue, {"--b-files": b_files})
+    asked = StudySizes.parse_request(spec, sizes=parse_sizes(sizes, 1, MOST_SIZE))
+
+    def finish(job: StudySizes, _: "Control") -> dict[str, Any]:
+        if b_files is None:
+            return {}
+        files = tables_of(job.asked())
+        with naming(b_files):
+            b_files.mkdir(parents=True, exist_ok=True)
+        for name, text in files.items():
+            write_file(b_files / name, text)
+        stderr().print(Text(f"{len(files)} tables written to {b_files}"))
+        return {"b_files": sorted(files)}
+
+    start_run(asked, "sizes", work, queue=queue, finish=finish)
+
+
+#: Options of the former command ``study PUZZLE``; ``--n`` belonged to studies of sizes.
+_OLD_SIZES = re.compile(r"--(columns|ranks|n)(?==|$)")
+
+
+class Studies(TyperGroup):
+    """The kinds of study; a puzzle in their place is refused with the intended command."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command and its arguments; raise `PuzzleError` for ``study PUZZLE``."""
+        name = args[0]
+        if not ctx.resilient_parsing and name not in self.commands and (name in PUZZLES or ".py:" in name):
+            kind = "sizes" if any(re.match("--n(=|$)", word) for word in args) else "deals"
+            command = shlex.join(
+                ["hakoiri", "study", kind, name, *(_OLD_SIZES.sub("--sizes", each) for each in args[1:])]
+            )
+            raise PuzzleError(f"'study {name}' is not a command; use: {command}")
+        return super().resolve_command(ctx, args)
+
+
+GROUPS = {
+    "study": typer.Typer(
+        cls=Studies,
+        help="Study many deals, all boards of some pieces, or many sizes.",
+        epilog="Example: hakoiri study deals gap --sizes 3..6 --deals 100",
+        no_args_is_help=True,
+    )
+}
+
+
+@command_line("study deals superpuzz --sizes 4..6 --deals 1000 --seed 1", words=2)
+def deals(
+    puzzle: GameArgument,
+    sizes: Annotated[str, option("--sizes", "SIZES", "Ranks of gap, columns of superpuzz: 4..8, 6 or 4,6,8.")],
+    deals: Annotated[int, option("--deals", "N", "Number of deals of each size.", min=1, max=MOST_SEED)] = 1000,
+    seed: Annotated[int, seed_option("the random deals")] = 1,
+    strategy: Annotated[str, option("--strategy", "bfs|dfs", "Search breadth first or depth first.")] = "bfs",
+    cap: Annotated[
+        int, option("--cap", "POSITIONS", "Give up a deal after this many positions: 500k, 10M.", parser=parse_count)
+    ] = "10M",  # type: ignore[assignment]
+    shorten: Annotated[
+        bool, flag("--shorten", "Shorten each solution and compare it with a shortest one (superpuzz, dfs).")
+    ] = False,
+    csv: Annotated[Path | None, option("--csv", "FILE", "Write a row per deal.")] = None,
+    plot: Annotated[Path | None, option("--plot", "FILE", "Draw the distributions: .png, .svg or .pdf.")] = None,
+    queue: QueueOption = False,
+    *,
+    work: Work,
+) -> None:
+    """Solve many random deals and report statistics.
+
+    If interrupted, run the same command again to continue. More --deals or other --sizes add to the study. All searches
+    share --memory: less memory means fewer threads.
+    """
+    from hakoiri.coordinator.studies.deals import StudyDeals
+    from hakoiri.coordinator.studies.table import dealt_class
+    from hakoiri.render.films import check_ending
+    from hakoiri.render.plots import PLOTS
+    from hakoiri.storage.engine.files import require_place
+
+    spec = own_spec(puzzle)
+    allowed = dealt_class(spec.name, spec.digest).sizes()
+    asked = StudyDeals.parse_request(
+        spec, sizes=parse_sizes(sizes, allowed.least, allowed.most),
+        deals=deals, seed=seed, strategy=strategy, cap=cap, shorten=shorten,  # type: ignore[arg-type]
+    )  # fmt: skip
+    refuse_with_queue(queue, {"--csv": csv, "--plot": plot})
+    # Checked before the work, so that hours of it do not end in a file that cannot be written.
+    if plot is not None:
+        check_ending(plot, PLOTS)
+    if csv is not None:
+        require_place(csv)
+
+    def finish(job: StudyDeals, _: "Control") -> dict[str, Any]:
+        return _write(job, csv, plot)
+
+    start_run(asked, "study", work, queue=queue, finish=finish)
+
+
+def _write(job: "StudyDeals", csv: Path | None, plot: Path | None) -> dict[str, Any]:
+    from hakoiri.coordinator.studies.deals import kept_deals
+
+    study = job.study
+    found = kept_deals(study, job.store)
+    if csv is not None:
+        from hakoiri.coordinator.studies.table import write_csv
+
+        puzzles = {size: study.puzzle.sized(size) for size in study.sizes}
+        texts = (
+            (deal, puzzles[size].random_deal(study.plan.seed, deal.number))
+            for size, deals in found.items()
+            for deal in deals
+        )
+        write_csv(texts, study.conventions, csv)
+        stderr().print(Text(f"written to {csv}"))
+    if plot is not None:
+        from hakoiri.render.plots import plot_study
+
+        plot_study(study, found, plot)
+        stderr().print(Text(f"written to {plot}"))
+    return {}
+
+
+@command_line("hunt gap -o ranks=7 --maximise positions --time 10m")
+def hunt(
+    puzzle: Annotated[
+        str, shared.puzzle_argument("gap, sliding, or FILE.py:NAME for your own with deals that can be varied.")
+    ],
+    options: shared.PuzzleOptions = None,
+    start: shared.FromOption = None,
+    goal: shared.GoalOption = None,
+    maximise: Annotated[str, option("--maximise", "positions|moves|depth", "Figure to maximise.")] = "positions",
+    time: Annotated[
+        float, option("--time", "TIME", "Time for this call: 10m, 90s or 1h.", parser=shared.parse_time)
+    ] = "10m",  # type: ignore[assignment]
+    seed: Annotated[int, shared.seed_option("the hunt")] = 1,
+    legs: Annotated[
+        int | None, option("--legs", "N", "Stop after N legs in total, not by time. Reproducible.", min=1)
+    ] = None,
+    cap: Annotated[
+        int, option("--cap", "POSITIONS", "Skip deals with more positions: 500k, 10M.", parser=shared.parse_count)
+    ] = "10M",  # type: ignore[assignment]
+    pool: Annotated[
+        int, option("--pool", "N", "Number of deals followed at once. Raise it for more workers.", min=1, max=256)
+    ] = 4,
+    certificate: Annotated[Path | None, option("--certificate", "FILE", "File for the certificate.")] = None,
+    queue: shared.QueueOption = False,
+    *,
+    work: Work,
+) -> None:
+    """Look for the hardest deal by changing deals step by step.
+
+    The hardest deal has the most positions, needs the most moves or goes deepest (--maximise). Run the same command
+    again to continue. For gap, --from is the first deal. For sliding, --from gives the pieces, and all boards that
+    moves connect count as one.
+    """
+    from hakoiri.coordinator.studies.hunt import HuntDeals
+    from hakoiri.storage.engine.files import require_place
+    from hakoiri.storage.names import certificate_file
+
+    spec = shared.spec_of(puzzle, options, start, goal)
+    asked = HuntDeals.parse_request(
+        spec, objective=maximise, seed=seed, cap=cap, pool=pool, seconds=time, legs=legs,  # type: ignore[arg-type]
+    )  # fmt: skip
+    refuse_with_queue(queue, {"--certificate": certificate})
+    if certificate is not None and spec.digest:
+        raise PuzzleError(f"{spec.name} is not a built-in puzzle, so it has no certificate; leave out --certificate")
+    if certificate is not None:
+        require_place(certificate)
+
+    def finish(job: HuntDeals, control: "Control") -> dict[str, Any]:
+        target = None if spec.digest else certificate or certificate_file(job.store.directory)
+        return _certify(job, target, work.memory, control)
+
+    start_run(asked, "hunt", work, queue=queue, finish=finish)
+
+
+def _certify(job: "HuntDeals", target: Path | None, memory: int | None, control: "Control") -> dict[str, Any]:
+    """Write the certificate of the best deal, if there is one; return its path."""
+    from hakoiri.coordinator.runs.certificate import certify, write_certificate
+    from hakoiri.coordinator.session.resources import Resources
+    from hakoiri.render.progress import shown_progress
+
+    best = job.best
+    if best is None:
+        stderr().print("no record found yet; give more --time, or a greater --cap")
+    if best is None or target is None:
+        return {"certificate": None}
+    with shown_progress(stderr()) as progress:
+        write_certificate(
+            certify(job.deal_spec(best), best.figures, Resources(memory=memory), control, progress), target
+        )
+    stderr().print(Text(f"verify it with: hakoiri verify {shlex.quote(str(target))}"), style="dim")
+    return {"certificate": str(target)}

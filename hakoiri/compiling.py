@@ -1,0 +1,251 @@
+"""The only access to numba: compiled kernels that release the GIL and are cached on disk.
+
+numba's own cache does not see an edit of a module that a kernel imports (numba#9483), and filled from several processes
+at once it can crash (numba#4807). Here each compiled kernel is a file of its own, with a name that identifies its code
+(`hakoiri.fingerprint`), its types and the processor. So no file is ever out of date, whichever version of the sources
+and however many processes use the directory. A file is the SHA-256 of the rest, and a pickle: whether the code needs
+little of numba, and the compiled function as numba pickles it.
+The files are in ``NUMBA_CACHE_DIR`` of the environment, or else in the user's cache folder.
+"""
+
+import fcntl
+import gc
+import hashlib
+import os
+import pickle
+import re
+import tempfile
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from types import FunctionType
+from typing import Any, TypeVar
+
+import platformdirs
+from llvmlite import ir
+
+_collects = gc.isenabled()
+# numba's import makes 100,000 permanent objects: garbage collections of them take a sixth of its time.
+gc.disable()
+import numba  # noqa: E402
+from llvmlite.binding import add_symbol  # noqa: E402
+from numba import extending, types  # noqa: E402
+from numba.core.caching import NullCache  # noqa: E402
+from numba.core.compiler import CompileResult  # noqa: E402
+from numba.core.runtime._nrt_python import c_helpers  # type: ignore[import-not-found]  # noqa: E402
+from numba.core.serialize import dumps  # noqa: E402
+
+from hakoiri.errors import KernelMissingError, PuzzleWarning  # noqa: E402
+from hakoiri.fingerprint import UnknownGlobalError, digest_of, fingerprint  # noqa: E402
+from hakoiri.owned import NotOwnedError, read_owned, require_owned_directory  # noqa: E402
+
+gc.freeze()
+if _collects:
+    gc.enable()
+# It differs between processes, and must not enter the digests of the code (`worker.program`).
+del _collects
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+#: Increased whenever the contents of a file change in form.
+_FORMAT = 3
+_DIGEST_BYTES = hashlib.sha256().digest_size
+_PLAIN_SYMBOL = re.compile(r"llvm\.|_?Py|NRT_|numba_(attempt|do_raise|gil|runtime|unpickle)")
+_LOCK_FILE = "compiling"
+_unliteral: Callable[[Any], Any] = types.unliteral
+
+
+class _ThisThread(threading.local):
+    """The state of compilation in a thread."""
+
+    only_loads = False
+    #: Kernels that are being compiled, each for the one before; how many have been; whom to tell.
+    depth = 0
+    compiled = 0
+    tell: Callable[[int], None] | None = None
+
+
+_this_thread = _ThisThread()
+
+
+@cache
+def cache_directory() -> Path:
+    """The directory of compiled kernels, created if it was not there.
+
+    Compiled kernels are code. Where it cannot be written (a read-only home), or by others, too, a new private temporary
+    folder, for this process and its children: slower to start.
+    """
+    wanted = Path(os.environ.get("NUMBA_CACHE_DIR") or Path(platformdirs.user_cache_dir("hakoiri")) / "kernels")
+    try:
+        wanted.mkdir(mode=0o700, parents=True, exist_ok=True)
+        require_owned_directory(wanted)
+        with tempfile.TemporaryFile(dir=wanted):
+            return wanted
+    except NotOwnedError as error:
+        warnings.warn(f"compiled kernels cannot be kept in {wanted}: {error.strerror}", PuzzleWarning, stacklevel=2)
+        os.environ["NUMBA_CACHE_DIR"] = tempfile.mkdtemp(prefix="hakoiri-kernels-")
+        return Path(os.environ["NUMBA_CACHE_DIR"])
+    except OSError:
+        os.environ["NUMBA_CACHE_DIR"] = tempfile.mkdtemp(prefix="hakoiri-kernels-")
+        return Path(os.environ["NUMBA_CACHE_DIR"])
+
+
+def intrinsic(function: Callable[[Any, Any], Any]) -> Any:
+    """A function of one argument that kernels have from LLVM's own instructions; see `puzzles.bits`."""
+    made: Any = extending.intrinsic(function)
+    return made
+
+
+def jit(function: _Function) -> _Function:
+    """Compile `function` by numba: nopython, no GIL while it runs, cached on disk, never parallel (chunks are)."""
+    # No wrapper for calls from C is needed.
+    options: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
+    compiled: Any = numba.njit(**options)(function)
+    compiled._cache = _Kept(compiled.py_func)
+    compiler, fold = compiled._compiler, compiled._compiler.fold_argument_types
+    # A literal 0 is an integer like any other: for numba it is a type, and one more version to compile.
+    compiler.fold_argument_types = lambda args, kws: fold(
+        [_unliteral(each) for each in args], {name: _unliteral(each) for name, each in kws.items()}
+    )
+    made: _Function = compiled
+    return made
+
+
+def prepare(load: Callable[[], None], tell: Callable[[int], None] = lambda compiled: None) -> None:
+    """Call `load`, which calls kernels, so that they are in this process; what is not on disk is compiled.
+
+    Only then `tell` is called, with the number of kernels compiled so far: before the first, then between them. It may
+    raise. No other process compiles meanwhile, so that of several that start together one does the work for all. `load`
+    may be called twice.
+    """
+    if is_compiled(load):
+        return
+    tell(0)
+    with _one_process():
+        _this_thread.depth, _this_thread.compiled, _this_thread.tell = 0, 0, tell
+        try:
+            load()
+        finally:
+            _this_thread.tell = None
+
+
+def is_compiled(load: Callable[[], None]) -> bool:
+    """Call `load`; return whether all kernels that it calls are on disk. Leaves it at the first that is not."""
+    _this_thread.only_loads = True
+    try:
+        load()
+    except KernelMissingError:
+        return False
+    finally:
+        _this_thread.only_loads = False
+    return True
+
+
+@contextmanager
+def _one_process() -> Iterator[None]:
+    with open(cache_directory() / _LOCK_FILE, "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+class _Kept(NullCache):
+    """The compiled versions of one function on disk, with the interface of a cache of numba's dispatcher."""
+
+    def __init__(self, function: FunctionType) -> None:
+        self._function = function
+
+    @property
+    def cache_path(self) -> str:
+        return str(cache_directory() / self._function.__module__)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        path = self._file(sig, target_context)
+        raw = b""
+        if path is not None:
+            with suppress(OSError):
+                raw = read_owned(path)
+        if hashlib.sha256(raw[_DIGEST_BYTES:]).digest() == raw[:_DIGEST_BYTES]:
+            # One kept by another version may name modules that are gone: it is compiled again.
+            with suppress(ImportError):
+                is_plain, parts = pickle.loads(raw[_DIGEST_BYTES:])  # noqa: S301  (our own)
+                # The imports for compiling take 0.3 s, because numba imports half of scipy.
+                _add_runtime() if is_plain else target_context.refresh()
+                return CompileResult._rebuild(target_context, *parts)  # type: ignore[no-untyped-call]
+        if _this_thread.only_loads:
+            raise KernelMissingError
+        # Between kernels only: what is raised while numba finds out types would be taken for an error of these.
+        if _this_thread.tell is not None and _this_thread.compiled and not _this_thread.depth:
+            _this_thread.tell(_this_thread.compiled)
+        _this_thread.depth += 1
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        _this_thread.depth -= 1
+        _this_thread.compiled += 1
+        path = self._file(sig, data.target_context)
+        if path is None or data.library.has_dynamic_globals:
+            return
+        *parts, environments = data._reduce()
+        # An environment holds the constants of an inlined function; one without any is never used, and imports much.
+        parts.append([each for each in environments if each.consts])
+        raw = dumps((_is_plain(data.library._final_module), parts))  # type: ignore[no-untyped-call]
+        # A kernel that cannot be written is compiled again the next time.
+        with suppress(OSError):
+            path.parent.mkdir(mode=0o700, exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+                file.write(hashlib.sha256(raw).digest() + raw)
+            Path(file.name).replace(path)
+
+    def _file(self, sig: Any, target_context: Any) -> Path | None:
+        """Return the file of the version for the types `sig`; ``None`` if the function's dependencies are unknown."""
+        signature = [_described(type_) for type_ in sig]
+        if " at 0x" in str(sig):
+            return None  # A function as an argument is named by its address.
+        # With NUMBA_BOUNDSCHECK=1 another is compiled, which checks every index.
+        checks = ["checks"] if numba.config.BOUNDSCHECK else []  # type: ignore[attr-defined]
+        target = *target_context.codegen().magic_tuple(), *checks
+        try:
+            digest = digest_of(_FORMAT, fingerprint(self._function), signature, target)
+        except UnknownGlobalError:
+            return None
+        return Path(self.cache_path) / f"{self._function.__qualname__}-{digest}"
+
+
+@cache
+def _add_runtime() -> None:
+    """Let compiled code find numba's runtime, as numba itself does before it compiles."""
+    for name, address in c_helpers.items():
+        add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
+
+
+def _is_plain(module: Any) -> bool:
+    """Return whether compiled code calls only Python and numba's runtime, which exist without the rest of numba."""
+    named = (each.name for each in (*module.functions, *module.global_variables) if each.is_declaration)
+    return all(_PLAIN_SYMBOL.match(name) for name in named)
+
+
+def _described(type_: Any) -> tuple[object, ...]:
+    """Return a type as plain values: the name of a named tuple does not determine its fields."""
+    return str(type_), getattr(type_, "fields", ()), *map(_described, getattr(type_, "types", ()))
+
+
+@intrinsic
+def popcount(typing_context: Any, word: Any) -> Any:
+    """Return the number of bits set in a uint64."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.uint64(types.uint64), build
+
+
+@intrinsic
+def lowest_bit(typing_context: Any, word: Any) -> Any:
+    """Return the index of the lowest set bit of a uint64; 64 if none is set."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.uint64(types.uint64), build

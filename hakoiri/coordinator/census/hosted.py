@@ -1,0 +1,253 @@
+"""A whole space that hosts keep: each lists and joins its ranges (`worker.hosts.census`); here they are united.
+
+The ranges of a host are neighbours, and have whole slabs of labels. So a host is one range to the others: what it has
+joined by itself has numbers from its first place on, and only edges between these come here.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from hakoiri.coordinator.census.joining import listed_in_order, report_wrong_moves, require_places
+from hakoiri.coordinator.errors import ContradictionError
+from hakoiri.coordinator.hosts.hosts import HostGoneError, HostPool
+from hakoiri.coordinator.hosts.keepers import Keepers, KeptBlocks
+from hakoiri.coordinator.hosts.moving import RangeMover
+from hakoiri.coordinator.hosts.range_map import RangeMap
+from hakoiri.coordinator.session.session import Session
+from hakoiri.errors import PayloadError
+from hakoiri.keys.layout import Key, key_at
+from hakoiri.storage.layers.blocks import digest_text, lanes_in, sum_lanes
+from hakoiri.storage.ledger.manifest import LayerRecord, Progress
+from hakoiri.storage.names import HOSTS_KEY, META, NUMBERS_KEY
+from hakoiri.storage.results import SLAB, read_numbers, stage_numbers
+from hakoiri.worker.census.forests import TreeEdges
+from hakoiri.worker.census.joining import LOW, TreeNumbers, TreeUnion
+from hakoiri.worker.census.slabs import even_slabs, ranks_of, slabs_of_range
+from hakoiri.worker.hosts.requests import HostPassed
+from hakoiri.worker.layers.partition import LEAST_BYTES, Partition, shares_within
+from hakoiri.worker.transport.payload import Array, unpacked
+
+#: The figures of a host in the work log that add up.
+_COUNTED = ("configurations", "stored", "spilled", "sent", "received", "waited")
+#: Ranges at most: a host takes some time for each.
+_MOST_RANGES = 1 << 12
+
+
+class _LeavingError(Exception):
+    """A living host is to leave, so the pass under way begins anew without it."""
+
+
+class HostedSpace:
+    """The space of `size` configurations that `keepers` keep, for the open store of `session`."""
+
+    def __init__(self, session: Session, keepers: Keepers, size: int) -> None:
+        self._session, self._store, self._keepers, self.size = session, session.store, keepers, size
+        self._slabs, self._rounds = even_slabs(size, len(keepers.range_map.owners)), 0
+        self._moving = RangeMover(session.store, keepers, session.observer.note)
+        #: The seconds of each host in the passes of this session, and its threads.
+        self._seconds, self._threads = defaultdict[str, float](float), dict[str, int]()
+
+    @classmethod
+    def begun(cls, session: Session, size: int) -> "HostedSpace":
+        """Return the space of a run that hosts keep already."""
+        return cls(session, Keepers.asked_in(session), size)
+
+    @classmethod
+    def begin(cls, session: Session) -> "HostedSpace | None":
+        """Count the configurations, and deal their ranges out, staged; return ``None`` if they are too few for that.
+
+        A host that is lost meanwhile has nothing yet: those that live then are chosen anew.
+        """
+        pool: HostPool = session.context.hosts
+        firsts, size = list[Key](), 0
+        for keys in listed_in_order(session, 0, 0):
+            firsts += [key_at(keys, place) for place in range(-size % SLAB, len(keys), SLAB)]
+            size += len(keys)
+            require_places(size)
+        if not session.context.budget.distributes(size):
+            return None
+        asked = list[str]()
+        keepers = pool.insist("dealing out", lambda: _dealt_out(session, pool, firsts, size, asked))
+        session.store.stage_record(META, HOSTS_KEY, asdict(keepers.range_map))
+        kept_by = ", ".join(keepers.range_map.hosts)
+        alone = pool.copies > 1 and len(keepers.range_map.hosts) == 1
+        session.observer.note(f"the space is kept by {kept_by}{', too small for copies' if alone else ''}")
+        return cls(session, keepers, size)
+
+    def follow(self, work: Callable[[], None]) -> None:
+        """Do `work`, once more from the last commit on whenever hosts take over from one that is away or leaves."""
+        if self._keepers.pool.copies > 1:
+            self._moving.begin_copies()
+        try:
+            while not self._done(work):
+                self._session.control.check()
+        finally:
+            # They stop what they have begun.
+            self._keepers.tell("host-back", 1)
+
+    def _done(self, work: Callable[[], None]) -> bool:
+        """Do `work`, unless hosts take over from one that is away or leaves; return whether it is done."""
+        try:
+            self._settle()
+            work()
+        except HostGoneError as gone:
+            self._store.discard_staged()
+            self._moving.take_over(gone.host)
+            return False
+        except _LeavingError:
+            self._store.discard_staged()
+            return False
+        return True
+
+    def _settle(self) -> None:
+        """Have ranges, and copies, where they belong, none at hosts that are to leave, and read them there."""
+        self._moving.settle()
+        self._moving.renew_copies()
+        self._moving.let_leave()
+        # What was read before may have been that of other hosts.
+        kept = KeptBlocks(self._keepers, self._store.layout, waits=True)
+        self._store.elsewhere = lambda: kept
+
+    def list_all(self) -> LayerRecord:
+        """Have hosts list the space, and copy it to each other; return its record, which is to be committed then."""
+        headline = "listing configurations"
+        told = self._keepers.pool.insist(headline, partial(self._pass, "host-list", headline), lambda: self._rounds)
+        lanes = sum_lanes(lanes_in(answer.digest) for answer in told.values())
+        goals, stored = (sum(getattr(answer, name) for answer in told.values()) for name in ("goals", "stored"))
+        if (size := sum(answer.size for answer in told.values())) != self.size:
+            raise ContradictionError(f"the space has {self.size:,} configurations, but {size:,} at its hosts")
+        self._moving.copy_layer(0)
+        for host, answer in told.items():
+            self._count(host, configurations=answer.size, stored=answer.stored)
+        self._session.work_log.add_layer("hosts", size)
+        session = self._store.state.session
+        return LayerRecord(0, size, digest_text(lanes), goals, stored, 0, session, hosted=True)
+
+    def label(self) -> tuple[int, int]:
+        """Have hosts label the configurations; return the numbers of moves and components as `HomeJoining` does.
+
+        The caller commits that the numbers of roots are not needed any more.
+        """
+        told, components = self._keepers.pool.insist("labelling", self._labelled, lambda: self._rounds)
+        seconds = {host: self._seconds[host] for host in told}
+        self._session.work_log.add_expansion(0, seconds)
+        for host, answer in told.items():
+            self._count(host, spilled=answer.spilled, waited=max(seconds.values()) - seconds[host])
+        self._store.erase(META, NUMBERS_KEY)
+        return sum(answer.moves for answer in told.values()), components
+
+    def _labelled(self) -> tuple[dict[str, HostPassed], int]:
+        """Have hosts join the configurations and label them; return their answers, and the number of components."""
+        told = self._pass("host-join", "joining configurations")
+        if any(answer.stray for answer in told.values()):
+            report_wrong_moves(self._session)
+        if self._session.puzzle.undirected and sum(answer.balance for answer in told.values()) % (1 << 64):
+            report_wrong_moves(self._session)
+        begun = {host: answer.beginning for host, answer in told.items()}
+        # IMPORTANT: components are numbered for the roots of these joinings: a restored host has others.
+        if self._store.read_if_any(dict[str, str], META, NUMBERS_KEY, "record of joinings") != begun:
+            self._unite(begun)
+        hosts = self._keepers.range_map.hosts
+        numbers = {host: read_numbers(self._store, place) for place, host in enumerate(hosts)}
+        self._pass("host-number", "numbering components", lambda host: [numbers[host]])
+        return told, max(int(each.max()) for each in numbers.values()) + 1
+
+    def _pass(
+        self, task: str, headline: str, arrays: Callable[[str], Sequence[Array]] = lambda host: ()
+    ) -> dict[str, HostPassed]:  # fmt: skip
+        """Return the last answer of each host to a pass that all of them continue until they have finished."""
+        told, hosts = dict[str, HostPassed](), self._keepers.range_map.hosts
+        while left := [host for host in hosts if host not in told or not told[host].finished]:
+            fields = {host: self._fields() for host in left}
+            for host, answer in self._keepers.ask(task, 0, fields, arrays).items():
+                told[host] = unpacked(answer, HostPassed)
+                self._seconds[host] += told[host].seconds
+                self._threads[host] = told[host].threads
+            # A request that finds everything done is no progress.
+            self._rounds += any(told[host].seconds for host in left)
+            done, disk = (sum(getattr(each, name) for each in told.values()) for name in ("done", "stored"))
+            self._session.tell(Progress(min(done, self.size), self.size, headline=headline, disk=disk))
+            self._session.control.check()
+            if len(hosts) > 1 and self._keepers.pool.draining() & {*hosts}:
+                raise _LeavingError
+        return told
+
+    def _fields(self) -> dict[str, Any]:
+        return {"slabs": self._slabs, "round_seconds": self._session.context.tuning.checkpoint}
+
+    def _unite(self, begun: dict[str, str]) -> None:
+        """Have hosts exchange the moves between them; commit the component of each root of each joining in `begun`."""
+        keepers, fields = self._keepers, self._fields() | {"attempt": self._keepers.next_attempt()}
+        hosts = keepers.range_map.hosts
+        answers = keepers.ask("host-hand", 0, dict.fromkeys(hosts, fields))
+        handed = {host: unpacked(arrays, HostPassed) for host, arrays in answers.items()}
+        if any(len(each.sent) != len(hosts) for each in handed.values()):
+            raise PayloadError("the answer of a host is not readable: it names unknown hosts")
+        awaited = {host: {"expected": [handed[other].sent[n] for other in hosts]} for n, host in enumerate(hosts)}
+        answers = keepers.ask("host-edges", 0, {host: fields | more for host, more in awaited.items()})
+        for host, arrays in answers.items():
+            self._count(host, sent=handed[host].bytes, received=unpacked(arrays, HostPassed).received)
+        self._store.erase(META, NUMBERS_KEY)
+        self._store.stage_record(META, NUMBERS_KEY, begun)
+        union = self._union([self._edges(host, answers[host]) for host in hosts])
+        for place, components in enumerate(union.numbered(ranks_of(union.sum_up()))):
+            stage_numbers(self._store, place, components)
+        self._session.commit(self._store.state)
+
+    def _edges(self, host: str, arrays: list[Array]) -> TreeEdges:
+        """Read the answer of a host about its edges; `PayloadError` for anything else."""
+        if unpacked(arrays, HostPassed).stray:
+            report_wrong_moves(self._session)
+        _, pairs, sizes = arrays if len(arrays) == 3 else (None, arrays[0], arrays[0])
+        if pairs.dtype != np.int64 or sizes.dtype != np.uint32 or {pairs.ndim, sizes.ndim} != {1} or not len(sizes):
+            raise PayloadError(f"the answer of host {host} is not readable: it has no edges")
+        return TreeEdges(pairs, sizes)
+
+    def _union(self, edges: list[TreeEdges]) -> TreeUnion:
+        """Unite the roots of all hosts."""
+        owners, counts = self._keepers.range_map.owners, [len(each.sizes) for each in edges]
+        firsts = np.array([owners.index(place) * self._slabs * SLAB for place in range(len(edges))])
+        numbers = TreeNumbers(self._store.directory.name, counts, firsts.tolist())
+        union = TreeUnion(numbers, self._store.directory, self._session.context.shares.free // 2)
+        for place, each in enumerate(edges):
+            own, others = each.pairs >> 32, each.pairs & LOW
+            there = np.searchsorted(firsts, others, "right") - 1
+            if ((own < 0) | (own >= counts[place]) | (others - firsts[there] >= np.array(counts)[there])).any():
+                raise PayloadError("the answer of a host is not readable: its edges lead to unknown roots")
+            union.add(place, each)
+        return union
+
+    def _count(self, host: str, **figures: float) -> None:
+        """Add figures of a host to the work log of the run."""
+        range_map, figures = self._keepers.range_map, dict.fromkeys(_COUNTED, 0) | figures
+        ranges = range_map.owners.count(range_map.hosts.index(host))
+        self._session.work_log.add_kept(host, ranges=ranges, threads=self._threads[host], **figures)
+
+
+def _dealt_out(session: Session, pool: HostPool, firsts: list[Key], size: int, asked: list[str]) -> Keepers:
+    """Deal the ranges out to hosts that live; `asked` are those of earlier attempts, and then of this one, too.
+
+    `firsts` are the first keys of all slabs.
+    """
+    puzzle, context, hosts = session.puzzle, session.context, pool.choose(bool(asked))[: len(firsts)]
+    left, living = sorted({*asked} - {*hosts}), pool.living()
+    asked += hosts
+    threads = [living[host].threads for host in hosts if host in living] or [1]
+    shares = shares_within(
+        pool.memory or context.budget.memory, puzzle.layout.bytes, max(threads), None, LEAST_BYTES, resident=0
+    )
+    fitting = slabs_of_range(puzzle, size, shares, sum(threads), context.tuning.most_range)
+    wanted = min(_MOST_RANGES, -(-len(firsts) // (fitting * len(hosts))) * len(hosts))
+    slabs = even_slabs(size, max(wanted, len(hosts)))
+    partition = Partition(puzzle.layout, tuple(firsts[slabs::slabs]))
+    hosts = hosts[: partition.ranges]
+    owners = [number * len(hosts) // partition.ranges for number in range(partition.ranges)]
+    range_map = RangeMap(hosts, partition.packed, owners, left=left, neighbours=True, redis=pool.address)
+    keepers = Keepers(session.store, pool, range_map)
+    keepers.ask("host-take", 0)
+    return keepers

@@ -1,0 +1,328 @@
+"""The components of a whole space that is joined here: listed, grown to trees, united; or found layer by layer.
+
+This is the other way to find what `coordinator.census.joining` finds: what joins configurations there is not used here.
+A component that is interrupted is searched again. Each component comes with its depth profile: how many configurations
+are 0, 1, 2, ... moves from its least one.
+"""
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain, count
+from typing import NoReturn
+
+import numpy as np
+
+from hakoiri.coordinator.errors import ContradictionError, UnanswerableError
+from hakoiri.coordinator.graphs.building import stray_move
+from hakoiri.coordinator.layers.search import LayeredSearch
+from hakoiri.coordinator.session.inspection import check_way_back
+from hakoiri.coordinator.session.resources import Cost
+from hakoiri.coordinator.session.session import ComputeContext, Observer, Session, SilentObserver
+from hakoiri.errors import Hint
+from hakoiri.keys.layout import Key, Keys, ints, key_at
+from hakoiri.keys.order import is_increasing, members
+from hakoiri.storage.layers.spill import Spill
+from hakoiri.storage.layers.store import RunStore, StoredLayer, scratch_store
+from hakoiri.storage.ledger.manifest import Progress, State
+from hakoiri.storage.names import META, NUMBERS_KEY, PARTIAL_KEY
+from hakoiri.storage.results import Labels, Profile, read_labels, stage_labels, stage_profile
+from hakoiri.worker.census.forests import Forest, Grown
+from hakoiri.worker.census.joining import Joining, JoinProgress, StrayMoveError, TreeUnion
+from hakoiri.worker.census.slabs import (
+    MOVE_ARRAYS,
+    NOWHERE,
+    Places,
+    SlabRanges,
+    Slabs,
+    grown_by_threads,
+    listed,
+    ranks_of,
+    slabs_of_range,
+    together,
+)
+from hakoiri.worker.layers.kernels import merge, simple_edges, split
+from hakoiri.worker.layers.partition import Partition
+from hakoiri.worker.layers.ranges import expanded
+from hakoiri.worker.tasks import forest
+
+
+def listed_in_order(session: Session, low: Key, size: int) -> Iterator[Keys]:
+    """Yield the configurations from `low` on, before which there are `size`, and report how many these are.
+
+    Raises `ContradictionError` for a list that is empty or not in increasing order, and `StopRun`.
+    """
+    puzzle, last = session.puzzle, low - 1
+    for keys in listed(puzzle, low, puzzle.layout.greatest + 1):
+        session.control.check()
+        if not is_increasing(keys) or key_at(keys, 0) <= last:
+            raise ContradictionError(f"{puzzle.name} does not list its configurations in increasing order")
+        last, size = key_at(keys, -1), size + len(keys)
+        yield keys
+        session.tell(Progress(size, headline="listing configurations"))
+    if not size:
+        raise ContradictionError(f"{puzzle.name} lists no configurations")
+
+
+def grown_ranges(context: ComputeContext, ranges: SlabRanges, missing: list[int]) -> Iterator[tuple[int, Grown]]:
+    """Yield the trees of some ranges with the number of the range, in any order."""
+    puzzle, cost = context.puzzle, Cost()
+    if context.executor is not context.local:
+        sample = ranges.sample()
+        cost = context.control.compute(puzzle, lambda: Cost.of(lambda keys: forest(puzzle, [keys], [])[0], sample))
+    if size := context.farmed_chunk(ranges.size, cost._replace(successors=MOVE_ARRAYS * puzzle.most_successors)):
+        yield from _grown_by_workers(context, ranges, missing, size)
+    else:
+        context.note_expanded_here("configurations", ranges.size, cost)
+        yield from grown_by_threads(context.local, puzzle, context.shares, ranges, missing)
+
+
+class _Open:
+    """A range of which workers look at `left` chunks."""
+
+    def __init__(self, number: int, keys: Keys, left: int) -> None:
+        self.number, self.forest, self.left = number, Forest(keys), left
+        self.moves = self.balance = 0
+
+
+def _grown_by_workers(
+    context: ComputeContext, ranges: SlabRanges, missing: list[int], size: int
+) -> Iterator[tuple[int, Grown]]:
+    open_ones, made = dict[int, _Open](), count()
+
+    def chunks() -> Iterator[list[Keys]]:
+        for number in missing:
+            keys = together(ranges.keys(number))
+            parts = split(keys, size)
+            under_way = _Open(number, keys, len(parts))
+            for part in parts:
+                open_ones[next(made)] = under_way
+                yield [part]
+
+    for place, (pairs, figures) in context.executor.map("forest", chunks()):
+        under_way = open_ones.pop(place)
+        under_way.forest.join(pairs)
+        under_way.moves, under_way.balance = under_way.moves + int(figures[0]), under_way.balance + int(figures[1])
+        under_way.left -= 1
+        if not under_way.left:
+            trees = under_way.forest.trees(ranges.first_place(under_way.number))
+            yield under_way.number, Grown(trees, under_way.moves, under_way.balance)
+
+
+_AT_ONCE = 1 << 14
+
+
+def report_wrong_moves(session: Session) -> NoReturn:
+    """Raise `ContradictionError` for a move that leads to no configuration, or that cannot be taken back."""
+    store, puzzle = session.store, session.puzzle
+    size = store.layer_record(0).size
+    for keys in StoredLayer(store, 0, size).chunks(0, _AT_ONCE):
+        session.control.check()
+        targets, counts = simple_edges(keys, *puzzle.expand(keys))
+        sources = np.repeat(np.arange(len(keys)), counts)
+        distinct = merge([targets], [])
+        inside = members(distinct[store.members(0, distinct)], targets)
+        if not inside.all():
+            place = int(np.flatnonzero(~inside)[0])
+            raise stray_move(puzzle, key_at(keys, sources[place]), key_at(targets, place), size)
+        if puzzle.undirected:
+            check_way_back(puzzle, keys[sources], targets)
+    raise ContradictionError(f"{puzzle.name}: the same configuration had other moves before")
+
+
+#: Places of configurations have 32 bits.
+_MOST = (1 << 32) - 1
+
+
+def require_places(size: int) -> None:
+    """Raise `UnanswerableError` if there are more configurations than places."""
+    if size > _MOST:
+        raise UnanswerableError(
+            f"the space has {size:,} configurations or more, above the limit of {_MOST:,} for components",
+            Hint("leave out", "whole"),
+        )
+
+
+class HomeJoining:
+    """Makes the labels of layer 0, staged and committed. Nothing may be staged in the store when it begins."""
+
+    def __init__(self, session: Session, all_slabs: Slabs) -> None:
+        self._session, self._store = session, session.store
+        context, puzzle, size = session.context, session.puzzle, self._store.layer_record(0).size
+        require_places(size)
+        done = self._store.read_partial(JoinProgress)
+        slabs = slabs_of_range(puzzle, size, context.shares, context.shares.workers, context.tuning.most_range)
+        slabs = slabs if done is None else done.range_slabs
+        partition = Partition(puzzle.layout, tuple(all_slabs.firsts[slabs::slabs]))
+        self._ranges = SlabRanges(StoredLayer(self._store, 0, size), partition, slabs, 0)
+        self._joining = Joining(
+            self._store, self._ranges, partition, done, slabs, context.local, context.shares,
+            lambda: session.commit(self._store.state), context.tuning.checkpoint,
+        )  # fmt: skip
+
+    def label(self) -> tuple[int, int]:
+        """Return the numbers of moves, which in an undirected puzzle count twice, and of components.
+
+        Label 0 is the largest component, ties go to the one with the least key. The caller commits the staged labels
+        and the deletion of the partial record, and removes the spill files then.
+        """
+        joining = self._joining
+        self._follow("expanding moves", joining.grow(partial(grown_ranges, self._session.context, self._ranges)))
+        if self._session.puzzle.undirected and joining.done.balance:
+            report_wrong_moves(self._session)
+        if not joining.done.roots:
+            self._unite()
+        # A root is all that its component has here.
+        self._follow("numbering components", joining.number(ranks_of(joining.sizes.astype(np.int64))))
+        for name in (PARTIAL_KEY, NUMBERS_KEY):
+            self._store.erase(META, name)
+        return joining.done.moves, joining.done.roots
+
+    def _unite(self) -> None:
+        """Join the trees of all ranges."""
+        joining = self._joining
+        union = TreeUnion(joining.numbers, self._store.directory, self._session.context.shares.free // 2)
+        try:
+            self._follow("joining configurations", joining.join(union))
+        except StrayMoveError:
+            report_wrong_moves(self._session)
+        joining.keep_roots(union)
+
+    def _follow(self, headline: str, work: Iterable[int]) -> None:
+        """Do the work of a pass, and report the configurations that are done."""
+        for done in work:
+            disk = self._store.state.stored_bytes + self._joining.spill.stored_bytes
+            self._session.tell(Progress(done, self._joining.size, headline=headline, disk=disk))
+            self._session.control.check()
+
+
+#: The label of a configuration that no component has yet.
+_NONE = np.iinfo(np.uint32).max
+#: Bytes of a label in memory: it, and when it is stored, its copies.
+LABEL_BYTES = 12
+#: Keys looked up together.
+_TOGETHER = 1 << 20
+#: The field of the partial record.
+_PROFILES = "profiles"
+
+
+@dataclass(frozen=True)
+class _Notes(SilentObserver):
+    """Passes on the notes of a search, and not its progress, which is that of one component."""
+
+    observer: Observer
+
+    def note(self, text: str, *hints: Hint) -> None:
+        self.observer.note(text, *hints)
+
+
+def unlabelled(context: ComputeContext, size: int) -> Labels:
+    """Return the labels of `size` configurations of which none has a component yet; raises `OverBudgetError`."""
+    context.budget.require("labels of the space, by layers,", LABEL_BYTES * size - context.tuning.least_bytes)
+    return np.full(size, _NONE, dtype=np.uint32)
+
+
+def components_by_layers(
+    context: ComputeContext, run: RunStore, slabs: Slabs, labels: Labels, profiles: list[Profile]
+) -> Iterator[int]:
+    """Find the components that are missing in `profiles`, in the order of their least keys; yield the size of each.
+
+    Label its configurations by its number, and append its profile. Raises `ContradictionError` if a move leads out of
+    the space or into another component.
+    """
+    quiet, place = replace(context, observer=_Notes(context.observer), hosts=None), 0
+    with scratch_store(run) as scratch:
+        while (left := np.flatnonzero(labels[place : place + _TOGETHER] == _NONE)).size or place < len(labels):
+            if not left.size:
+                place += _TOGETHER
+                continue
+            place += int(left[0])
+            (start,) = ints(slabs.keys_at(np.array([place])))
+            profile = _search(quiet, scratch, start)
+            for places in _places(scratch, slabs, len(profile)):
+                if (places == NOWHERE).any() or (labels[places] != _NONE).any():
+                    raise ContradictionError(f"a search from {start:#x} leads out of its component of the space")
+                labels[places] = len(profiles)
+            profiles.append(profile)
+            yield sum(profile)
+
+
+def _search(context: ComputeContext, scratch: RunStore, start: Key) -> Profile:
+    """Search from `start` until nothing is left, in an emptied store; return the sizes of the layers."""
+    scratch.erase_results()
+    Spill(scratch.directory, scratch.layout, 0).clear()
+    scratch.commit(State())
+    LayeredSearch(Session(scratch, context), start).exhaust()
+    return [record.size for record in scratch.layer_records()]
+
+
+def _places(scratch: RunStore, slabs: Slabs, layers: int) -> Iterator[Places]:
+    """Yield the places of all configurations of a search, many at a time."""
+    waiting: list[Keys] = []
+    for keys in chain.from_iterable(scratch.blocks(depth) for depth in range(layers)):
+        waiting.append(keys)
+        if sum(map(len, waiting)) >= _TOGETHER:
+            yield slabs.places_of(np.concatenate(waiting))
+            waiting = []
+    if waiting:
+        yield slabs.places_of(np.concatenate(waiting))
+
+
+def ranked(labels: Labels, profiles: list[Profile]) -> tuple[Labels, list[Profile]]:
+    """Return labels and profiles with the components numbered by size, the largest first, ties by least key."""
+    ranks = ranks_of(np.array([sum(profile) for profile in profiles], dtype=np.int64))
+    return ranks[labels], [profiles[place] for place in np.argsort(ranks).tolist()]
+
+
+class LayeredJoining:
+    """Makes the labels of layer 0 and the profiles, as `HomeJoining` makes the labels."""
+
+    def __init__(self, session: Session, slabs: Slabs) -> None:
+        self._session, self._store, self._slabs = session, session.store, slabs
+        self._profiles = (self._store.read_partial(dict[str, list[Profile]]) or {}).get(_PROFILES, [])
+        self._labels = unlabelled(session.context, slabs.size)
+        if self._profiles:
+            self._labels = read_labels(self._store, slabs.size)
+
+    def label(self) -> tuple[int, int]:
+        """Return twice the number of moves, and the number of components; labels and profiles are committed."""
+        session, store, checkpoint = self._session, self._store, self._session.context.tuning.checkpoint
+        done, kept_at = sum(map(sum, self._profiles)), time.monotonic()
+        try:
+            for size in components_by_layers(session.context, store, self._slabs, self._labels, self._profiles):
+                done += size
+                headline = f"component {len(self._profiles):,}, layer by layer"
+                session.tell(Progress(done, self._slabs.size, headline=headline))
+                if time.monotonic() - kept_at > checkpoint:
+                    self._keep()
+                    kept_at = time.monotonic()
+                session.control.check()
+        except BaseException:
+            if not store.poisoned:
+                self._keep()
+            raise
+        labels, profiles = ranked(self._labels, self._profiles)
+        stage_labels(store, labels)
+        for number, profile in enumerate(profiles):
+            stage_profile(store, number, profile)
+        store.erase(META, PARTIAL_KEY)
+        session.commit(store.state)
+        return self._moves(), len(profiles)
+
+    def _keep(self) -> None:
+        """Make the components found so far durable."""
+        # One may have been labelled in part.
+        self._labels[self._labels == len(self._profiles)] = _NONE
+        stage_labels(self._store, self._labels)
+        self._store.stage_record(META, PARTIAL_KEY, {_PROFILES: self._profiles})
+        self._session.commit(self._store.state)
+
+    def _moves(self) -> int:
+        """Return the number of moves, counted from either end."""
+        total = 0
+        for slab in range(len(self._slabs)):
+            for keys, expansion in expanded(self._session.puzzle, [self._slabs.keys(range(slab, slab + 1))]):
+                total += len(simple_edges(keys, *expansion)[0])
+            self._session.control.check()
+        return total

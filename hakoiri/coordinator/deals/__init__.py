@@ -1,1 +1,0 @@
-"""Studies of many deals, and hunts for hard ones."""

@@ -1,0 +1,260 @@
+"""The hosts of a run, and what they are asked: one request at a time to each, a lost one told at once."""
+
+import secrets
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from typing import TypeVar
+
+import redis
+
+from hakoiri.coordinator.executors.in_flight import Chunk, InFlight, Shared, read_events
+from hakoiri.coordinator.executors.worker_pool import RedisRetry
+from hakoiri.coordinator.session.resources import Tuning
+from hakoiri.coordinator.session.session import Control, Observer
+from hakoiri.errors import Hint, PayloadError, WorkerError, counted
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.worker.hosts.host import Host
+from hakoiri.worker.program import program_of
+from hakoiri.worker.transport.connection import (
+    BEAT_SECONDS,
+    HostBeat,
+    draining_hosts,
+    event_key,
+    is_away,
+    living_hosts,
+    redis_errors,
+    without_password,
+)
+from hakoiri.worker.transport.payload import Array, Arrays, Event, TaskRequest
+
+_WAIT_SECONDS, _LOOK_SECONDS = 0.25, 1.0
+#: Before another attempt; twice as long before each further one.
+_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.5, 8.0
+#: Hosts cost 1.0 to 1.6 times the processor time of threads (docs/reports/scaling.md). So hosts pay where they have so
+#: many times the threads, and a layer takes threads so long: by hosts each layer takes some hundredths of a second.
+_TIMES_THREADS, _LEAST_SECONDS = 2, 0.25
+#: A host that has nothing to do takes a request within this time, else it counts as away for a while.
+_TAKEN_SECONDS, _MUTE_SECONDS = 10.0, 120.0
+_Value = TypeVar("_Value")
+
+
+class HostLostError(WorkerError):
+    """A host, or a data Redis, has lost what was under way: the layer goes on from the last round kept."""
+
+
+class HostGoneError(WorkerError):
+    """A host has been away for long, and others have copies of what it keeps."""
+
+    def __init__(self, host: str) -> None:
+        super().__init__(f"host {host} is away", Hint("drain", host))
+        self.host = host
+
+
+class HostPool:
+    """Asks hosts at the Redis `url`. A new run is kept by `wanted` of them, by all that live where that is 0.
+
+    Where it is ``None``, also by all that live, if it pays: `pays` is the rule.
+
+    Attributes: `puzzle`; `memory`, the bytes that each of them may take, 0 where it may choose. `copies` is the number
+    of hosts that keep each range of a new run, 1 or 2, and `address` the URL without its password.
+    """
+
+    def __init__(
+        self, url: str, connection: redis.Redis, puzzle: Puzzle, spec: PuzzleSpec, control: Control, observer: Observer,
+        tuning: Tuning, wanted: int | None = None, memory: int = 0, copies: int = 1,
+    ) -> None:  # fmt: skip
+        self.puzzle, self.memory, self.copies, self.address = puzzle, memory, copies, without_password(url)
+        self._url, self._redis, self._wanted = url, connection, wanted
+        self._control, self._observer, self._tuning = control, observer, tuning
+        self._request = TaskRequest(
+            secrets.token_hex(6), "", 0, 0, tuning.keep, spec.as_dict(), {**program_of(puzzle, Host.__module__)}
+        )
+        self._events = event_key(self._request.session)
+        self._shared = Shared(connection, self._request.session, tuning.keep)
+        self._redis_retry = RedisRetry(url, connection, control, observer, tuning.patience, lambda: 0)
+        self._stage, self._redis_answers = 0, True
+        #: Until when processes of hosts that took no request count as away.
+        self._mute = dict[str, float]()
+
+    def living(self) -> dict[str, HostBeat]:
+        """The hosts that live and take requests, by name."""
+        return self._taking(self._redis_retry.call(lambda: living_hosts(self._redis)))
+
+    def _taking(self, living: Mapping[str, HostBeat]) -> dict[str, HostBeat]:
+        """Return those of the living hosts that have not just left a request waiting."""
+        now = time.monotonic()
+        return {name: beat for name, beat in living.items() if self._mute.get(beat.process, 0.0) < now}
+
+    @property
+    def is_requested(self) -> bool:
+        """True if the user has asked for hosts, or for copies; else hosts make layers where that pays."""
+        return self._wanted is not None or self.copies > 1
+
+    def pays(self, threads: int, seconds: float) -> bool:
+        """Return whether hosts are to make layers that `threads` of this process would make otherwise, in `seconds`."""
+        if self.is_requested:
+            return True
+        if seconds < _LEAST_SECONDS:
+            return False
+        try:
+            living = self._taking(living_hosts(self._redis))
+        except redis.RedisError:
+            # Threads need no Redis.
+            return False
+        return sum(beat.threads for beat in living.values()) >= _TIMES_THREADS * threads
+
+    def choose(self, again: bool = False) -> list[str]:
+        """Return the hosts for a new run, after two heartbeats if too few live at first.
+
+        Raises `WorkerError` if there are too few, `HostLostError` if they are chosen `again`.
+        """
+        # Redis may have lost all heartbeats a moment ago.
+        until = time.monotonic() + 2 * BEAT_SECONDS
+        while True:
+            leaving, names = self.changes([])
+            wanted = max(self.copies, self._wanted or len(names), 1)
+            if len(names) >= wanted:
+                return names[:wanted]
+            if again or time.monotonic() > until:
+                text = f"{counted(len(names), 'hosts')} live, {wanted} are wanted"
+                text += f"; {', '.join(sorted(leaving))} are to leave" if leaving else ""
+                raise (HostLostError if again else WorkerError)(text, Hint("host", "DIR"))
+            self._control.check()
+            time.sleep(_WAIT_SECONDS)
+
+    def changes(self, members: Sequence[str]) -> tuple[set[str], list[str]]:
+        """Return the hosts that are to leave, and living ones that a run may have besides its members."""
+        living = self.living()
+        leaving = self.draining()
+        free = sorted(living.keys() - leaving - {*members})
+        return leaving, free[: max(0, self._wanted - len(members))] if self._wanted else free
+
+    def draining(self) -> set[str]:
+        """Return the hosts that are to keep nothing any more."""
+        return self._redis_retry.call(lambda: draining_hosts(self._redis))
+
+    def await_all(self, names: list[str], dispensable: Collection[str] = ()) -> dict[str, HostBeat]:
+        """Return when all of them live, however long that takes; `StopRun` if the run is to stop.
+
+        `HostGoneError` where only one of those that are `dispensable` is missing, for long, or is to leave.
+        """
+        told, began = set[str](), time.monotonic()
+        while missing := set(names) - (living := self.living()).keys():
+            if not missing <= told:
+                told |= missing
+                self._observer.note(f"waiting for {', '.join(sorted(missing))}", Hint("host", "DIR"))
+            self._control.check()
+            late = time.monotonic() > began + self._tuning.away
+            if len(missing) == 1 and missing <= {*dispensable} and (late or missing <= self.draining()):
+                raise HostGoneError(*missing)
+            time.sleep(_WAIT_SECONDS)
+        return living
+
+    def ask(self, task: str, requests: Mapping[str, Arrays], living: Mapping[str, HostBeat]) -> dict[str, list[Array]]:
+        """The answer of each host to its request. Raises `HostLostError`, `WorkerError` where one cannot, `StopRun`.
+
+        `living` is what `await_all` gave.
+        """
+        with redis_errors(self._url):
+            flight, waiting = self._flight(task, requests)
+            try:
+                flight.send_all((flight.chunks[token], host) for token, host in waiting.items())
+                return self._collect(flight, waiting, living)
+            except redis.RedisError as error:
+                self._redis_answers = not is_away(error)
+                self._redis_retry.outlast(error)
+                self._redis_answers = True
+                raise HostLostError("Redis was away") from error
+            finally:
+                # They expire, and whatever ended this is to be told.
+                with suppress(redis.RedisError):
+                    flight.take_back()
+
+    def tell(self, task: str, requests: Mapping[str, Arrays]) -> None:
+        """Send each host a request whose answer is not wanted; none if Redis does not answer."""
+        if not self._redis_answers:
+            return
+        flight, hosts = self._flight(task, requests)
+        with suppress(redis.RedisError):
+            flight.send_all((flight.chunks[token], host) for token, host in hosts.items())
+
+    def insist(self, what: str, work: Callable[[], _Value], kept: Callable[[], int] = lambda: 0) -> _Value:
+        """Return what `work` gives; call it again, after longer and longer pauses, while hosts are lost meanwhile.
+
+        `kept` says how many rounds of it are not lost. Raises `WorkerError` after many losses with no round more kept.
+        """
+        pause, losses, before = _PAUSE_SECONDS, 0, kept()
+        while True:
+            try:
+                return work()
+            except HostLostError as lost:
+                losses, before = 1 if kept() > before else losses + 1, kept()
+                if losses >= self._tuning.most_losses:
+                    raise WorkerError(f"{what} was lost {losses} times, the last time because {lost}") from lost
+                self._observer.note(f"{lost}; {what} {goes_on(before)}")
+                self._control.check()
+                time.sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+
+    def _flight(self, task: str, requests: Mapping[str, Arrays]) -> tuple[InFlight, dict[str, str]]:
+        """Return a flight with the requests, and the host of each by token."""
+        self._stage += 1
+        flight = InFlight(self._redis, task, self._stage, self._request, self._shared)
+        return flight, {flight.add(n, arrays, 0.0).token: host for n, (host, arrays) in enumerate(requests.items())}
+
+    def _collect(
+        self, flight: InFlight, waiting: dict[str, str], began: Mapping[str, HostBeat]
+    ) -> dict[str, list[Array]]:
+        answers, looked, idle = dict[str, list[Array]](), time.monotonic(), dict[str, float]()
+        while waiting:
+            for event in read_events(self._redis, self._events, _WAIT_SECONDS, self._observer):
+                if event.token in waiting and event.kind != "started":
+                    host = waiting[event.token]
+                    answers[host] = self._answer(flight, flight.chunks[event.token], host, event)
+                    del waiting[event.token]
+            self._control.check()
+            if waiting and time.monotonic() > looked + _LOOK_SECONDS:
+                looked = time.monotonic()
+                self._look(flight, waiting, began, idle)
+        return answers
+
+    def _answer(self, flight: InFlight, chunk: Chunk, host: str, event: Event) -> list[Array]:
+        if event.kind == "missing":
+            raise HostLostError(f"host {host}: {event.detail}")
+        if event.kind != "done":
+            raise WorkerError(f"host {host}: {event.detail}", *event.hints)
+        try:
+            result = flight.fetch(chunk, event.attempt)
+        except PayloadError as error:
+            raise HostLostError(f"the answer of host {host} is damaged: {error}") from error
+        if result is None:
+            raise HostLostError(f"the answer of host {host} is missing from Redis")
+        return result
+
+    def _look(
+        self, flight: InFlight, waiting: Mapping[str, str], began: Mapping[str, HostBeat], idle: dict[str, float]
+    ) -> None:
+        """Renew what is waited for; `HostLostError` where it waits in vain.
+
+        `idle` maps a host to the time since when it has been idle while a request waits for it.
+        """
+        living, kept = living_hosts(self._redis), flight.renew()
+        for token, host in waiting.items():
+            if host not in living:
+                raise HostLostError(f"host {host} is away")
+            if living[host].process != began[host].process:
+                raise HostLostError(f"host {host} was restarted")
+            if not kept[token]:
+                raise HostLostError("Redis lost its data")
+            if not living[host].idle:
+                idle.pop(host, None)
+            elif (now := time.monotonic()) > idle.setdefault(host, now) + _TAKEN_SECONDS:
+                self._mute[living[host].process] = now + _MUTE_SECONDS
+                raise HostLostError(f"host {host} is alive, but takes no requests")
+
+
+def goes_on(kept: int) -> str:
+    """Return the words for work that continues after its last kept round."""
+    return f"goes on after round {kept}" if kept else "restarts"

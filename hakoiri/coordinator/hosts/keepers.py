@@ -1,0 +1,393 @@
+"""The hosts that keep one run: requests to them, the layers that they keep read from here, and checked there.
+
+A layer's index, the first key of each block of each host, is fetched once; blocks as they are asked for, of all hosts
+at once.
+"""
+
+import threading
+from bisect import bisect_left, bisect_right
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import partial
+from itertools import count, pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hakoiri.coordinator.hosts.hosts import HostPool
+from hakoiri.coordinator.hosts.range_map import NOBODY, RangeMap
+from hakoiri.coordinator.session.session import ComputeContext, Session
+from hakoiri.errors import ElsewhereError, Hint, WorkerError
+from hakoiri.keys.layout import Key, Keys, Layout, Mask, ints, layout_of
+from hakoiri.keys.order import lower_bounds
+from hakoiri.storage.layers.audit import Audited, LayerSums, Sample, duplicate_fault
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import Depth, LayerRecord, Progress
+from hakoiri.storage.names import HOSTS_KEY, LABELS, META, block_key, number_key, split_block_key
+from hakoiri.worker.census.slabs import even_slabs, slabs_in
+from hakoiri.worker.hosts.requests import HostChecked, HostRequest
+from hakoiri.worker.hosts.wire import decompressed
+from hakoiri.worker.layers.partition import Partition
+from hakoiri.worker.transport.connection import HostBeat
+from hakoiri.worker.transport.data_redis import MAIN, data_redis_number
+from hakoiri.worker.transport.payload import Array, Arrays, unpacked
+
+
+class Keepers:
+    """The hosts that keep the run of `store`, with the ranges of `range_map`.
+
+    Attribute `base`: the run whose configurations have goal distances, with the same ranges at the same hosts.
+    """
+
+    def __init__(self, store: RunStore, pool: HostPool, range_map: RangeMap, base: RunStore | None = None) -> None:
+        self.pool, self.range_map, self.base, self._store = pool, range_map, base, store
+        self._attempts = count(1)
+
+    @classmethod
+    def of(cls, store: RunStore, pool: HostPool, base: RunStore | None = None) -> "Keepers":
+        """Return the hosts that the run names."""
+        return cls(store, pool, replace(_range_map_of(store), redis=pool.address), base)
+
+    @classmethod
+    def asked_in(cls, session: Session, base: RunStore | None = None) -> "Keepers":
+        """Return the hosts that keep the run of a session; `WorkerError` if the session is not to ask them."""
+        store, pool = session.store, session.context.hosts
+        if pool is not None:
+            found = cls.of(store, pool, base)
+            # Their Redis may be another one by now.
+            store.stage_record(META, HOSTS_KEY, asdict(found.range_map))
+            return found
+        range_map, here = _range_map_of(store), session.context.redis is not None
+        hint = Hint("give", "hosts", "all") if here else Hint("give", "redis", range_map.redis or "URL")
+        raise WorkerError(f"run {store.directory.name} is kept by {', '.join(range_map.hosts)}", hint)
+
+    def next_attempt(self) -> int:
+        """Return the number of a new attempt at joint work."""
+        return next(self._attempts)
+
+    def ask(
+        self, task: str, depth: Depth, fields: Mapping[str, Mapping[str, Any]] | None = None,
+        keys: Callable[[str], Sequence[Keys]] = lambda host: (), waits: bool = True,
+    ) -> dict[str, list[Array]]:  # fmt: skip
+        """Send a request to all hosts, or to those in `fields` with these fields; return their answers by host.
+
+        `keys` gives the arrays that go with each request. If it `waits`, it waits for a host that is away. Otherwise it
+        leaves that host out if others have copies, else raises `ElsewhereError`. Raises as `HostPool.ask`.
+        """
+        range_map = self.range_map
+        living = self.pool.await_all(range_map.hosts, range_map.dispensable()) if waits else self._require_living()
+        if fields is not None and (away := fields.keys() - living.keys()):
+            raise self.away(away)
+        asked = fields if fields is not None else {host: {} for host in range_map.hosts if host in living}
+        return self.pool.ask(task, self._requests(depth, asked, keys, living), living)
+
+    def tell(self, task: str, depth: Depth) -> None:
+        """Send all hosts a request that concerns no other host, and whose answer is not wanted."""
+        self.pool.tell(task, self._requests(depth, {host: {} for host in self.range_map.hosts}, lambda host: (), {}))
+
+    def _requests(
+        self, depth: Depth, asked: Mapping[str, Mapping[str, Any]], keys: Callable[[str], Sequence[Keys]],
+        living: Mapping[str, HostBeat],
+    ) -> dict[str, Arrays]:  # fmt: skip
+        """Return the request to each of the hosts in `asked`, with these fields and the arrays of `keys`."""
+        range_map = self.range_map
+        manifest, base = (_manifest_at_hosts(store) for store in (self._store, self.base))
+        data_redis = [data_redis_number(living[host].url) if host in living else MAIN for host in range_map.hosts]
+        request = HostRequest(
+            manifest, range_map.hosts, 0, data_redis, range_map.partition, range_map.owners, depth,
+            memory=self.pool.memory, copies=range_map.copies, base=base,
+        )  # fmt: skip
+        return {
+            host: replace(request, me=range_map.hosts.index(host), **more).arrays(*keys(host))
+            for host, more in asked.items()
+        }
+
+    def places_by_host(self, keys: Keys, living: Collection[str]) -> dict[str, np.ndarray]:
+        """Return by host the places of those of some increasing `keys` that are in its ranges.
+
+        If the host of a range is not among the `living`, the host with its copy counts.
+        """
+        range_map, layout = self.range_map, layout_of(keys)
+        cuts = Partition.unpack(range_map.partition, layout).cut_keys
+        places = dict[str, list[np.ndarray]]()
+        for number, (begin, end) in enumerate(pairwise([0, *lower_bounds(keys, cuts).tolist(), len(keys)])):
+            owner, copy = range_map.hosts[range_map.owners[number]], range_map.copy_of(number)
+            host = owner if owner in living or copy == NOBODY else range_map.hosts[copy]
+            if begin < end:
+                places.setdefault(host, []).append(np.arange(begin, end))
+        return {host: np.concatenate(mine) for host, mine in places.items()}
+
+    def slabs_by_host(self, slabs: range) -> dict[str, list[int]]:
+        """Return by host those of some slabs of the labels of a whole space that it has."""
+        range_map, size, found = self.range_map, self._store.layer_record(0).size, dict[str, list[int]]()
+        each = even_slabs(size, len(range_map.owners))
+        for slab in range(slabs.start, min(slabs.stop, slabs_in(size))):
+            found.setdefault(range_map.hosts[range_map.owners[slab // each]], []).append(slab)
+        return found
+
+    def let_go(self, hosts: Collection[str], waits: bool = True) -> None:
+        """Have living hosts drop what they have of the run, also those with no range of it; `waits` as for `ask`."""
+        others = [host for host in hosts if host not in self.range_map.hosts]
+        everybody = Keepers(self._store, self.pool, replace(self.range_map, hosts=[*self.range_map.hosts, *others]))
+        everybody.ask("host-leave", 0, {host: {} for host in hosts}, waits=waits)
+
+    def _require_living(self) -> dict[str, HostBeat]:
+        """Return the living hosts; `ElsewhereError` unless they have every range, or a copy of it."""
+        living = self.pool.living()
+        missing = {*self.range_map.hosts} - living.keys()
+        if self.range_map.lost_with(missing):
+            raise self.away(missing)
+        return living
+
+    def away(self, hosts: Collection[str]) -> ElsewhereError:
+        """Return the error that these hosts do not answer, with what to do."""
+        run = self._store.directory.name
+        drained = [Hint("drain", host) for host in sorted(hosts)]
+        lost = [Hint("begin anew", run)] if self.range_map.lost_with(hosts) else drained
+        text = f"{', '.join(sorted(hosts))} do not answer, and keep layers of run {run}"
+        return ElsewhereError(text, Hint("host", "DIR"), *lost)
+
+
+def _range_map_of(store: RunStore) -> RangeMap:
+    return store.read_as(RangeMap, META, HOSTS_KEY, "record of its hosts")
+
+
+def _manifest_at_hosts(store: RunStore | None) -> dict[str, Any]:
+    """Return the manifest that identifies a run at hosts; an empty one without a run."""
+    return {} if store is None else {**store.manifest.as_dict(), "settings": {}}
+
+
+#: Bytes of blocks that are kept for whoever asks for them again, and how many are fetched at once of those that are
+#: read one after the other: of 60 layers that are read side by side all stay until they are read.
+_HELD_BYTES, _AHEAD = 1 << 25, 8
+
+
+class _Index(NamedTuple):
+    """The names of a layer's blocks, in order, and the host of each."""
+
+    names: list[bytes]
+    hosts: list[str]
+
+
+class KeptBlocks:
+    """The blocks that `keepers` have of the layers of a run with keys of a `layout`; may be asked from any thread.
+
+    Unless it `waits`, a host that is away is an `ElsewhereError`.
+    """
+
+    def __init__(self, keepers: Keepers, layout: Layout, waits: bool = False) -> None:
+        self._keepers, self._layout, self._waits = keepers, layout, waits
+        self._indexes = dict[Depth, _Index]()
+        self._values, self._held = OrderedDict[bytes, bytes](), 0
+        self._lock = threading.RLock()
+
+    def get(self, database: bytes, name: bytes) -> bytes | None:
+        """The block of a name, or the labels of a slab."""
+        if database == LABELS:
+            return self._labels(name)
+        found = self.entries(database, name, 1)
+        return found[0][1] if found and found[0][0] == name else None
+
+    def names(self, database: bytes, prefix: bytes = b"") -> list[bytes]:
+        """The names of the blocks of a layer, whose number is `prefix`, in order."""
+        return self._index(prefix).names
+
+    def entries(self, database: bytes, begin: bytes, most: int) -> list[tuple[bytes, bytes]]:
+        """At most so many blocks of a layer with their names, from the name `begin` on."""
+        with self._lock:
+            try:
+                return self._entries(begin, most)
+            except ElsewhereError:
+                # A host has left since it listed its blocks; others may have copies.
+                self._indexes.pop(split_block_key(begin)[0], None)
+                return self._entries(begin, most)
+
+    def _entries(self, begin: bytes, most: int) -> list[tuple[bytes, bytes]]:
+        index = self._index(begin)
+        first = bisect_left(index.names, begin)
+        in_turn = first > 0 and index.names[first - 1] in self._values
+        self._fetch(index, first, first + most, _AHEAD if in_turn else 0)
+        found = [(name, self._values[name]) for name in index.names[first : first + most]]
+        self._make_room()
+        return found
+
+    def name_around(self, database: bytes, wanted: bytes, prefix: bytes) -> bytes | None:
+        """Return the greatest name in a layer that is not above `wanted`; the least if all are above."""
+        names = self._index(prefix).names
+        return names[max(0, bisect_right(names, wanted) - 1)] if names else None
+
+    def name_after(self, database: bytes, name: bytes, prefix: bytes) -> bytes | None:
+        """Return the least name in a layer that is above `name`."""
+        names = self._index(prefix).names
+        return next(iter(names[bisect_right(names, name) :][:1]), None)
+
+    def members(self, depth: Depth, keys: Keys) -> Mask:
+        """Return for each key whether it is in the layer; `keys` increase. Asks the hosts of their ranges once."""
+        found, keepers = np.zeros(len(keys), dtype=np.bool_), self._keepers
+        asked = keepers.places_by_host(keys, keepers.range_map.hosts if self._waits else keepers.pool.living().keys())
+        fields: dict[str, dict[str, int]] = {host: {} for host in asked}
+        ask = partial(self._keepers.ask, "host-find", depth, fields, lambda host: [keys[asked[host]]], self._waits)
+        with self._lock:
+            answers = self._keepers.pool.insist("finding", ask) if asked else {}
+        for host, arrays in answers.items():
+            found[asked[host]] = arrays[0] == 1
+        return found
+
+    def _labels(self, name: bytes) -> bytes:
+        """The labels of a slab; some more are fetched with them, of those that are read one after the other."""
+        slab, _ = split_block_key(name)
+        with self._lock:
+            if name not in self._values:
+                ahead = _AHEAD if slab and number_key(slab - 1) in self._values else 1
+                slabs = self._keepers.slabs_by_host(range(slab, slab + ahead))
+                names = {host: list(map(number_key, mine)) for host, mine in slabs.items()}
+                numbers = {host: np.array(mine) for host, mine in slabs.items()}
+                self._ask_for("host-labels", 0, names, numbers, decompressed)
+            found = self._values[name]
+            self._make_room()
+        return found
+
+    def _make_room(self) -> None:
+        while self._held > _HELD_BYTES:
+            self._held -= len(self._values.popitem(last=False)[1])
+
+    def _index(self, name: bytes) -> _Index:
+        depth = split_block_key(name)[0]
+        with self._lock:
+            if depth not in self._indexes:
+                ask = partial(self._keepers.ask, "host-index", depth, waits=self._waits)
+                told = self._keepers.pool.insist(f"the list of layer {depth}", ask)
+                size = self._layout.bytes
+                firsts = {host: self._firsts(host, arrays, told.keys()) for host, arrays in told.items()}
+                found = sorted((block_key(depth, first, size), host) for host in firsts for first in firsts[host])
+                self._indexes[depth] = _Index([each for each, _ in found], [host for _, host in found])
+            return self._indexes[depth]
+
+    def _firsts(self, host: str, arrays: list[Array], there: Collection[str]) -> list[Key]:
+        """The first keys of the blocks to ask a host for: its own, and copies of those of hosts that are away.
+
+        Blocks of ranges that move are already among the copies of their new host, and perhaps also at the old one.
+        """
+        range_map, (own, copied) = self._keepers.range_map, map(ints, arrays)
+        if range_map.settled and {*range_map.hosts} <= {*there}:
+            return own
+        cuts, place = Partition.unpack(range_map.partition, self._layout), range_map.hosts.index(host)
+        owners = enumerate(range_map.hosts[owner] for owner in range_map.owners)
+        mine = {n for n, owner in owners if owner == host or (owner not in there and range_map.copy_of(n) == place)}
+        return [first for first in {*own, *copied} if cuts.range_of(first) in mine]
+
+    def _fetch(self, index: _Index, begin: int, end: int, ahead: int) -> None:
+        """Have the blocks of these numbers among the last that were used; if one is missing, some more `ahead`."""
+        wanted: dict[str, list[bytes]] = {}
+        if any(name not in self._values for name in index.names[begin:end]):
+            end = max(end, begin + ahead)
+        for name, host in zip(index.names[begin:end], index.hosts[begin:end], strict=True):
+            if name in self._values:
+                self._values.move_to_end(name)
+            else:
+                wanted.setdefault(host, []).append(name)
+        if not wanted:
+            return
+        depth = split_block_key(index.names[begin])[0]
+        firsts = {host: self._layout.pack(split_block_key(name)[1] for name in names) for host, names in wanted.items()}
+        self._ask_for("host-give", depth, wanted, firsts)
+
+    def _ask_for(
+        self, task: str, depth: Depth, wanted: Mapping[str, Sequence[bytes]], arrays_of: Mapping[str, Array],
+        unpacked: Callable[[Array], Array] = lambda data: data,
+    ) -> None:  # fmt: skip
+        """Have entries of these names, which each host is asked for by an array, among the last that were used."""
+        fields: dict[str, dict[str, int]] = {host: {} for host in wanted}
+        ask = partial(self._keepers.ask, task, depth, fields, lambda host: [arrays_of[host]], self._waits)
+        for host, (lengths, data) in self._keepers.pool.insist("reading", ask).items():
+            values, cuts = unpacked(data), [0, *np.cumsum(lengths).tolist()]
+            for name, (begin, end) in zip(wanted[host], pairwise(cuts), strict=True):
+                self._values[name] = values[begin:end].tobytes()
+                self._held += end - begin
+
+
+class KeptLayers(NamedTuple):
+    """The result of a check: the faults of the layers that hosts keep, and what is to be compared with the rules."""
+
+    faults: list[str]
+    audited: dict[Depth, Audited]
+
+
+class _Answer(NamedTuple):
+    """The last answer of a host. `broken` are the depths of layers with faults.
+
+    `figures` has for each layer [size, two lanes of the digest, goals], `copies` the same of copies, without goals.
+    `duplicate` is a key that occurs in two layers, if one does; `candidates` are those of the sample of each layer.
+    """
+
+    faults: list[str]
+    broken: list[Depth]
+    figures: Array
+    copies: Array
+    duplicate: Keys
+    candidates: list[Keys]
+
+
+def check_kept(
+    store: RunStore, keepers: Keepers, others: Keys, sample: Sample, context: ComputeContext
+) -> KeptLayers:  # fmt: skip
+    """Have all hosts of a run check their parts, in which none of the increasing keys `others` may occur.
+
+    Raises as `HostPool.insist`, and `ElsewhereError` where a host is away.
+    """
+    records = [record for record in store.layer_records() if record.hosted]
+    if not records:
+        return KeptLayers([], {})
+    common = {"first": records[0].depth, "seed": sample.seed, "sample": sample.wanted}
+    ask = partial(_checked, keepers, records[-1].depth, common, others, context)
+    told = keepers.pool.insist("the check", ask)
+    answers = [_read(host, arrays) for host, arrays in told.items()]
+    faults = [fault for each in answers for fault in each.faults]
+    faults += [duplicate_fault(store, each.duplicate) for each in answers if len(each.duplicate)]
+    own: Array = np.add.reduce([each.figures for each in answers])
+    copies: Array = np.add.reduce([each.copies for each in answers])
+    for number, record in enumerate(records):
+        # The sums of a damaged layer prove nothing.
+        if not any(record.depth in each.broken for each in answers):
+            faults += _compared(record, own[number].tolist(), copies[number].tolist() if _has_copies(keepers) else [])
+    candidates = map(np.concatenate, zip(*(each.candidates for each in answers), strict=True))
+    audited = map(Audited, own[:, 3].tolist(), map(sample.of, candidates))
+    return KeptLayers(faults, dict(zip([record.depth for record in records], audited, strict=True)))
+
+
+def _compared(record: LayerRecord, own: list[int], copies: list[int]) -> Iterator[str]:
+    size, one, two, _ = own
+    yield from LayerSums(record.depth, size, (one, two)).faults(record)
+    if copies and copies != own[:3]:
+        yield f"layer {record.depth}: its copies differ from the originals"
+
+
+def _has_copies(keepers: Keepers) -> bool:
+    range_map = keepers.range_map
+    return bool(range_map.copies) and NOBODY not in range_map.copies and not range_map.due
+
+
+def _checked(
+    keepers: Keepers, last: Depth, common: Mapping[str, Any], others: Keys, context: ComputeContext
+) -> dict[str, list[Array]]:  # fmt: skip
+    hosts, answers, number, attempt = keepers.range_map.hosts, dict[str, list[Array]](), 0, keepers.next_attempt()
+    left, beside = {*hosts}, {host: [others[mine]] for host, mine in keepers.places_by_host(others, hosts).items()}
+    while left:
+        context.control.check()
+        context.tell(Progress(len(answers), len(hosts), "hosts have checked what they keep"))
+        asked = {host: {**common, "attempt": attempt, "round": number} for host in left}
+        # The first request alone has the keys that lie here.
+        told = keepers.ask("host-check", last, asked, lambda host: beside.pop(host, []), waits=False)
+        answers |= {host: arrays for host, arrays in told.items() if unpacked(arrays, HostChecked).finished}
+        left -= answers.keys()
+        number += 1
+    return answers
+
+
+def _read(host: str, arrays: list[Array]) -> _Answer:
+    """Read the last answer of a host."""
+    told, figures, copies, duplicate, counts, keys = arrays
+    checked = unpacked([told], HostChecked)
+    faults = [f"host {host}: {fault}" for fault in checked.faults]
+    return _Answer(faults, checked.broken, figures, copies, duplicate, np.split(keys, np.cumsum(counts)[:-1]))

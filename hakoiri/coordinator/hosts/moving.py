@@ -1,0 +1,413 @@
+"""Ranges that change hands or are cut: copies of layers, hosts that leave a run, hosts that take over from copies.
+
+Balances the hosts of a run: cuts the ranges of a host that has too much, and moves some to hosts that have less.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import asdict, replace
+from functools import partial
+from itertools import chain, pairwise
+from typing import Any
+
+import numpy as np
+
+from hakoiri.coordinator.hosts.hosts import HostGoneError, HostLostError
+from hakoiri.coordinator.hosts.keepers import Keepers
+from hakoiri.coordinator.hosts.range_map import NOBODY, RangeMap, spread
+from hakoiri.errors import ElsewhereError, Hint, WorkerError, counted
+from hakoiri.keys.layout import ints
+from hakoiri.storage.layers.blocks import digest_text
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import Depth, State
+from hakoiri.storage.names import HOSTS_KEY, META, NUMBERS_KEY, ROUND_KEY
+from hakoiri.worker.hosts.requests import HostExpanded, HostMerged, HostSent
+from hakoiri.worker.layers.partition import Partition
+from hakoiri.worker.transport.payload import Array, unpacked
+
+#: The layers of one request have so many bytes in all, but for the last, and there are so many of them at most.
+_MOST_BYTES, _MOST_LAYERS = 1 << 28, 1 << 12
+
+
+class RangeMover:
+    """The moves of ranges between the hosts of a run, which `keepers` asks; `store` is open for writing.
+
+    All raise as `HostPool.insist` and `HostPool.ask`.
+    """
+
+    def __init__(self, store: RunStore, keepers: Keepers, note: Callable[[str], None]) -> None:
+        self._store, self._keepers, self._note = store, keepers, note
+        #: The ranges that hosts were found ready for, and whether copies were compared.
+        self._ready: RangeMap | None = None
+        self._compared = False
+
+    def settle(self) -> None:
+        """Make what was recorded so: ranges at their hosts, and copies of all layers where they are due."""
+        range_map = self._keepers.range_map
+        if not range_map.settled:
+            if self._store.state.depth < 0:
+                # What hosts have begun by themselves is that of other ranges.
+                self._keepers.pool.insist("dealing out", partial(self._keepers.ask, "host-take", 0))
+            if range_map is not self._ready:
+                self._require(range_map)
+            self._require(range_map, dry=False)
+        if range_map.due:
+            due = {*range_map.due}
+            self._send([copy if number in due else NOBODY for number, copy in enumerate(range_map.copies)])
+        if range_map.due or not range_map.settled:
+            self._record(replace(range_map, due=[], settled=True))
+
+    def renew_copies(self) -> None:
+        """Once ranges are settled, have copies made again that are not like the ranges at their owners.
+
+        Raises `WorkerError` where owners do not have what the records of the layers say.
+        """
+        range_map = self._keepers.range_map
+        if self._compared or not range_map.copies or self._store.state.depth < 0:
+            return
+        fault, sums = self._placed(range_map)
+        pairs = enumerate(zip(range_map.owners, range_map.copies, strict=True))
+        stale = {n for n, (owner, copy) in pairs if copy != NOBODY and sums[owner][n, 0] != sums[copy][n, 1]}
+        if fault:
+            hosts = sorted(range_map.dispensable())
+            wrong = (Hint("drain", host) for host in hosts if not self._placed(range_map.taken_over(host))[0])
+            raise WorkerError(fault, next(wrong, Hint("begin anew", self._store.directory.name)))
+        if stale:
+            self._note(f"the copies of {_ranges([*stale])} are of another moment, and are made again")
+            self._record(replace(range_map, due=sorted(stale)))
+            self.settle()
+        self._compared = True
+
+    def begin_copies(self) -> None:
+        """Record that a run without copies is to have them; `settle` makes them."""
+        if not self._keepers.range_map.copies:
+            self._record(self._keepers.range_map.copied())
+
+    def copy_layer(self, depth: Depth) -> None:
+        """Have all hosts send their part of a layer to those that have the copies."""
+        if any(copy != NOBODY for copy in self._keepers.range_map.copies):
+            self._send_batch(self._keepers.range_map.copies, depth, depth)
+
+    def take_over(self, host: str) -> None:
+        """Record that those with its copies take over from a host that is away; `settle` does it.
+
+        Raises `WorkerError`, and records nothing, unless they have all that it had.
+        """
+        range_map = self._keepers.range_map
+        # One that only was to join is forgotten.
+        while host in range_map.hosts:
+            # A space that is being listed has no copies yet.
+            copies = " from their copies" if self._store.state.depth >= 0 else ""
+            self._note(f"host {host} is away: others take over its {_ranges(range_map.owned(host))}{copies}")
+            range_map = range_map.taken_over(host)
+            try:
+                self._require(range_map)
+            except HostGoneError as gone:
+                host = gone.host
+            else:
+                self._record(range_map)
+                return
+
+    def let_leave(self) -> list[str]:
+        """Move ranges away from living hosts that are to leave; return those that may join the run."""
+        pool, range_map = self._keepers.pool, self._keepers.range_map
+        if range_map.left and (back := sorted({*range_map.left} & pool.living().keys())):
+            self.let_go(back)
+        leaving, joining = pool.changes(range_map.hosts)
+        for host in sorted(leaving & {*range_map.hosts} & pool.living().keys()):
+            if joining or len(self._keepers.range_map.hosts) > 1:
+                self.drain(host, joining)
+        return [host for host in joining if host not in self._keepers.range_map.hosts]
+
+    def admit(self, hosts: Sequence[str]) -> None:
+        """Have more hosts take part, with as many ranges as others."""
+        joined = self._keepers.range_map.joined_by(hosts)
+        targets = joined.to_hosts(hosts)
+        moved = [number for number, target in enumerate(targets) if target != NOBODY]
+        if moved:
+            self._note(f"moving {_ranges(moved)} to {', '.join(hosts)}")
+            self._move(joined, targets, joined.moved(targets))
+
+    def cut(self, pieces: Sequence[int], depth: Depth) -> list[int]:
+        """Have ranges cut in so many pieces with as many keys of layer `depth` each; return how many there are now."""
+        range_map, layout = self._keepers.range_map, self._store.layout
+        ask = partial(self._keepers.ask, "host-cut", depth, {host: {"pieces": [*pieces]} for host in range_map.hosts})
+        answers = [arrays for (arrays,) in self._keepers.pool.insist("the cutting of ranges", ask).values()]
+        before = Partition.unpack(range_map.partition, layout).cuts
+        after = Partition(layout, tuple(sorted({*before, *chain.from_iterable(map(ints, answers))})))
+        found = [bisect_left(after.cuts, cut) + 1 for cut in before]
+        there = [end - begin for begin, end in pairwise([0, *found, after.ranges])]
+        if after.ranges > len(there):
+            self._note(f"cutting {_ranges([n for n, count in enumerate(there) if count > 1])}, too large for a host")
+            self._record(range_map.cut(after.packed, there))
+            self.settle()
+        return there
+
+    def balance(self, targets: list[int]) -> None:
+        """Have ranges move to these hosts of the run."""
+        moved = [number for number, target in enumerate(targets) if target != NOBODY]
+        self._note(f"moving {_ranges(moved)} to hosts that have less to do")
+        self._move(self._keepers.range_map, targets, self._keepers.range_map.moved(targets))
+
+    def follow(self, other: RangeMap) -> None:
+        """Have ranges, and copies, move to where another run with the same ranges has them."""
+        range_map = self._keepers.range_map
+        self._note("moving ranges to the hosts of the run that this one belongs to")
+        joined = range_map.joined_by([host for host in other.hosts if host not in range_map.hosts])
+        at = [joined.hosts.index(host) for host in other.hosts]
+        targets = [
+            NOBODY if at[new] == old else at[new] for new, old in zip(other.owners, range_map.owners, strict=True)
+        ]
+        after, gone = joined.moved(targets), [host for host in range_map.hosts if host not in other.hosts]
+        for host in gone:
+            after = after.without(host)
+        self._move(joined, targets, after)
+        self.let_go(gone)
+
+    def drain(self, host: str, others: Sequence[str]) -> None:
+        """Move the ranges of a host to the other hosts of the run, or to `others` if it has none, and let it go."""
+        range_map = self._keepers.range_map
+        if range_map.hosts == [host]:
+            range_map = range_map.joined_by(others[:1] if range_map.neighbours else others)
+        targets = range_map.from_host(host)
+        self._note(f"moving {_ranges(range_map.owned(host))} of host {host} to others")
+        self._move(range_map, targets, range_map.taken_over(host))
+        self.let_go([host])
+
+    def let_go(self, hosts: Sequence[str]) -> None:
+        """Have living hosts that have left the run drop what they have of it."""
+        try:
+            self._keepers.let_go(hosts, waits=False)
+        except (HostLostError, ElsewhereError):
+            self._note(f"{', '.join(hosts)}: no answer; a part of the run stays there until it goes on or is collected")
+            return
+        range_map = self._keepers.range_map
+        self._keepers.range_map = replace(range_map, left=[host for host in range_map.left if host not in hosts])
+        # What is under way goes on.
+        self._store.stage_record(META, HOSTS_KEY, asdict(self._keepers.range_map))
+
+    def _move(self, range_map: RangeMap, targets: list[int], after: RangeMap) -> None:
+        """Send ranges between the hosts of `range_map`, which may be more than those of the run; make `after` so.
+
+        A host keeps what it has a copy of. Raises `WorkerError`, and records nothing, unless all has arrived.
+        """
+        before, self._keepers.range_map = self._keepers.range_map, range_map
+        try:
+            if joining := {host: dict[str, Any]() for host in range_map.hosts if host not in before.hosts}:
+                begin = partial(self._keepers.ask, "host-take", 0, joining)
+                self._keepers.pool.insist("the beginning of more hosts", begin)
+            self._send([NOBODY if range_map.copy_of(n) == target else target for n, target in enumerate(targets)])
+            self._require(after)
+        except BaseException:
+            self._keepers.range_map = before
+            raise
+        self._record(after)
+        self.settle()
+
+    def _record(self, range_map: RangeMap) -> None:
+        """Record it; a layer under way is begun anew, and if ranges move, so are the labels of a whole space."""
+        state = self._store.state
+        self._store.stage_record(META, HOSTS_KEY, asdict(range_map))
+        self._store.erase(META, ROUND_KEY)
+        if not range_map.settled:
+            # IMPORTANT: in one commit, or roots that hosts are about to forget would be numbered.
+            self._store.erase(META, NUMBERS_KEY)
+            state = _without_labels(state, self._store.directory.name)
+        self._store.commit(state)
+        self._keepers.range_map = range_map
+
+    def _batches(self) -> Iterator[tuple[Depth, Depth]]:
+        """The first and the last layer of each request about all layers."""
+        first = stored = 0
+        for record in self._store.layer_records():
+            stored += record.stored_bytes
+            if stored > _MOST_BYTES or record.depth - first + 1 == _MOST_LAYERS:
+                yield first, record.depth
+                first, stored = record.depth + 1, 0
+        if first <= self._store.state.depth:
+            yield first, self._store.state.depth
+
+    def _send(self, targets: list[int]) -> None:
+        """Have the hosts send all layers of their ranges to these."""
+        if any(target != NOBODY for target in targets):
+            for first, last in self._batches():
+                self._send_batch(targets, first, last)
+
+    def _send_batch(self, targets: list[int], first: Depth, last: Depth) -> None:
+        hosts = self._keepers.range_map.hosts
+
+        def work() -> None:
+            fields = {"first": first, "targets": targets, "attempt": self._keepers.next_attempt()}
+            answers = self._keepers.ask("host-send", last, dict.fromkeys(hosts, fields))
+            told = {host: unpacked(arrays, HostSent).sent for host, arrays in answers.items()}
+            awaited = {host: {"expected": [told[other][n] for other in hosts]} for n, host in enumerate(hosts)}
+            self._keepers.ask("host-receive", last, {host: fields | more for host, more in awaited.items()})
+
+        self._keepers.pool.insist(f"copying of {_named(first, last)}", work)
+
+    def _require(self, range_map: RangeMap, dry: bool = True) -> None:
+        """Raise `WorkerError` if hosts that settle `range_map`, or count (`dry`), lack what the records say."""
+        if fault := self._placed(range_map, dry)[0]:
+            raise WorkerError(fault, Hint("host", "DIR"))
+        self._ready = range_map
+
+    def _placed(self, range_map: RangeMap, dry: bool = True) -> tuple[str, list[Array]]:
+        """Have the hosts of `range_map` put layers where they belong, or, if `dry`, only count them.
+
+        Return the fault of the first layer that is not as its record says, and the sums of `Copies.settle` by host.
+        """
+        before, self._keepers.range_map = self._keepers.range_map, range_map
+        try:
+            return self._settled(range_map, dry)
+        finally:
+            self._keepers.range_map = before
+
+    def _settled(self, range_map: RangeMap, dry: bool) -> tuple[str, list[Array]]:
+        fault, kind, home = "", np.dtype(np.uint64), [not record.hosted for record in self._store.layer_records()]
+        # Hosts were given the layers with which their first one was compared.
+        given = max(0, sum(home) - 2) if self._keepers.pool.puzzle.undirected else 0
+        sums = [np.zeros((len(range_map.owners), 2), dtype=kind) for _ in range_map.hosts]
+        for first, last in self._batches():
+            fields = {"first": first, "dry": dry, "settled": last == self._store.state.depth}
+            ask = partial(self._keepers.ask, "host-settle", last, dict.fromkeys(range_map.hosts, fields))
+            answers = self._keepers.pool.insist(f"{'counting' if dry else 'moving'} of {_named(first, last)}", ask)
+            figures = np.zeros((last - first + 1, 3), dtype=kind)
+            for place, host in enumerate(range_map.hosts):
+                # Digests add up modulo 2^64, as these do.
+                figures += answers[host][0]
+                sums[place] += answers[host][1]
+            for depth, (size, *lanes) in enumerate(figures.tolist(), first):
+                record = self._store.layer_record(depth)
+                if depth >= given and (record.size, record.digest) != (size, digest_text((lanes[0], lanes[1]))):
+                    fault = fault or (
+                        f"layer {depth} has {record.size:,} configurations, but its hosts have "
+                        f"{size:,}{' others' if size == record.size else ''} in their ranges"
+                    )
+        return fault, sums
+
+
+def _without_labels(state: State, run: str) -> State:
+    """Return the state of a run whose labels are void, if it has labels; one that was complete can be resumed."""
+    if state.figures.get("components") is None:
+        return state
+    void = replace(state, figures={**state.figures, "components": None, "exhausted": False}, digest="")
+    if state.status != "complete":
+        return void
+    return void.become(
+        "interrupted", "ranges have moved, so its components are to be found again", (Hint("resume", run),)
+    )
+
+
+def _named(first: Depth, last: Depth) -> str:
+    return f"layer {first}" if first == last else f"layers {first} to {last}"
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    return counted(len(numbers), "ranges")
+
+
+#: Bytes of layers that a host sends or receives in a second: 121 MB took 1.7 s on one machine, and links and disks may
+#: be slower.
+_MOVED_BYTES = 20_000_000
+#: A move takes so long however little it is, and so much longer for each layer.
+_MOVE_SECONDS, _LAYER_SECONDS = 0.03, 0.0001
+#: What was not worth it is weighed again when the waiting is so many times as long.
+_PATIENCE = 1.1
+#: Where fewer ranges than this are left for each host, they are cut into twice as many for each.
+_LEAST_RANGES = 8
+
+
+class HostBalancer:
+    """Cuts and moves ranges of the run of `store` as soon as the waiting has cost as long as the move is to take.
+
+    So it costs at most twice what whoever knew all layers to come would pay.
+    """
+
+    def __init__(self, store: RunStore, keepers: Keepers, moving: RangeMover) -> None:
+        self._store, self._keepers, self._moving = store, keepers, moving
+        #: The size of each range of the last layer, where it is known, and of all layers together, about.
+        self._sizes, self._stored = list[float](), list[float]()
+        #: The seconds for which others waited for the fullest host since ranges moved last, and from which on a move is
+        #: looked for again.
+        self._behind, self._worth = 0.0, _MOVE_SECONDS
+
+    def weigh(self, told: dict[str, HostExpanded], merged: dict[str, HostMerged]) -> None:
+        """Take down how even the hosts were in a layer."""
+        range_map, places = self._keepers.range_map, {host: iter(merged[host].sizes) for host in merged}
+        self._behind += _waited(told.values()) + _waited(merged.values())
+        known = all(answer.sizes for answer in merged.values() if answer.size)
+        self._sizes = [next(places[range_map.hosts[owner]], 0) for owner in range_map.owners] if known else []
+        stored = self._stored_of(range_map)
+        self._stored = [a + b for a, b in zip(stored, self._sizes, strict=True)] if known else stored
+
+    def balance(self) -> None:
+        """Move ranges where hosts are uneven and it pays; cut before what is too large for that."""
+        range_map, sizes = self._keepers.range_map, self._sizes
+        # Where a host was lost while ranges were cut, nothing is known of them.
+        if len(sizes) != len(range_map.owners) or self._behind < self._worth:
+            return
+        stored = self._stored_of(range_map)
+        pieces, targets = [1] * len(sizes), range_map.balanced(sizes, stored)
+        if range_map.moved(targets).is_uneven(sizes):
+            pieces = range_map.pieces(sizes)
+            planned, shares = range_map.cut(b"", pieces), _shares(stored, pieces)
+            targets = planned.balanced(_shares(sizes, pieces), shares)
+            seconds = self._seconds(planned, targets, shares)
+        else:
+            seconds = self._seconds(range_map, targets, stored)
+        if all(target == NOBODY for target in targets) or self._behind < seconds:
+            self._worth = max(seconds, _PATIENCE * self._behind)
+            return
+        self._cut(pieces)
+        targets = self._keepers.range_map.balanced(self._sizes, self._stored)
+        if any(target != NOBODY for target in targets):
+            self._moving.balance(targets)
+        self._sizes, self._behind, self._worth = [], 0.0, _MOVE_SECONDS
+
+    def cut_for(self, hosts: int) -> None:
+        """Cut ranges, if there are too few for so many hosts."""
+        range_map = self._keepers.range_map
+        if len(range_map.owners) < _LEAST_RANGES * hosts:
+            parts = 2 * _LEAST_RANGES * hosts // len(range_map.hosts)
+            known = len(self._sizes) == len(range_map.owners)
+            self._cut(range_map.pieces(self._sizes if known else [1] * len(range_map.owners), parts))
+
+    def _cut(self, pieces: Sequence[int]) -> None:
+        """Have ranges cut in so many pieces."""
+        if any(count > 1 for count in pieces):
+            stored = self._stored_of(self._keepers.range_map)
+            there = self._moving.cut(pieces, self._store.state.depth)
+            self._stored = _shares(stored, there)
+            self._sizes = _shares(self._sizes, there) if len(self._sizes) == len(there) else []
+
+    def _stored_of(self, range_map: RangeMap) -> list[float]:
+        """Return how many keys of all layers each range has; where nothing is known of them, as many as others."""
+        ranges = len(range_map.owners)
+        if len(self._stored) != ranges:
+            self._stored = [self._store.state.figures["configurations"] / ranges] * ranges
+        return self._stored
+
+    def _seconds(self, range_map: RangeMap, targets: Sequence[int], stored: Sequence[float]) -> float:
+        """Return how long ranges with so many keys take to move: hosts send and receive at the same time."""
+        load = [0.0] * (2 * len(range_map.hosts))
+        for number, target in enumerate(targets):
+            if target != NOBODY:
+                load[range_map.owners[number]] += stored[number]
+                load[len(range_map.hosts) + target] += stored[number]
+        state = self._store.state
+        moved = max(load) * state.stored_bytes / max(1.0, sum(stored))
+        return moved / _MOVED_BYTES + _MOVE_SECONDS + _LAYER_SECONDS * state.depth
+
+
+def _shares(sizes: Sequence[float], pieces: Sequence[int]) -> list[float]:
+    """Return the sizes of ranges that are cut in so many pieces of equal size."""
+    return spread([size / count for size, count in zip(sizes, pieces, strict=True)], pieces)
+
+
+def _waited(answers: Collection[HostExpanded | HostMerged]) -> float:
+    """Return how much longer than the mean the host with most keys took.
+
+    What disturbs a host by chance adds up to 0.
+    """
+    fullest = max(answers, key=lambda answer: answer.size)
+    return fullest.seconds - sum(answer.seconds for answer in answers) / len(answers)

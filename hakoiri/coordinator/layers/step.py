@@ -1,0 +1,356 @@
+"""The making of one layer by threads and workers: planned, taken up where it was left, kept range by range.
+
+A layer is expanded, then merged. What is left of a half follows from what is done of it; how long the merging will
+take, while a layer is expanded, from the layer before. Their sizes do not tell how many layers will follow:
+they may shrink for long, and grow again. So there is a time for the run only where the number of all configurations is
+known. It is the most that the run can take at the pace of the last layers: some configurations may be out of reach.
+
+    keys -> expanded, and sorted out by key range, beyond the budget on disk
+         -> each range merged, less the known keys -> blocks -> LMDB
+
+Nothing of it depends on how large the layer is. Finished ranges are committed every few seconds, and a long expansion
+is made durable by spilling all of it; a kill costs what was done since then (`Tuning.checkpoint`).
+"""
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, replace
+from functools import partial
+from typing import cast
+
+import numpy as np
+
+from hakoiri.coordinator.errors import StopRun
+from hakoiri.coordinator.layers.farm import Farm
+from hakoiri.coordinator.session.inspection import inspected_expansion
+from hakoiri.coordinator.session.resources import Cost
+from hakoiri.coordinator.session.session import Session
+from hakoiri.keys.layout import Key, Keys, key_at
+from hakoiri.keys.order import sort_keys
+from hakoiri.storage.layers.blocks import Coded
+from hakoiri.storage.layers.spill import Spill
+from hakoiri.storage.layers.store import HeldLayer, Layer, Source, StoredLayer
+from hakoiri.storage.ledger.manifest import Depth, LayerRecord, Progress
+from hakoiri.storage.names import BLOCKS, META, PARTIAL_KEY, number_key
+from hakoiri.worker.layers.exchange import Exchange
+from hakoiri.worker.layers.kernels import is_dense, total_flow
+from hakoiri.worker.layers.partition import Partition, partition_by
+from hakoiri.worker.layers.step import KNOWN_WEIGHT, HeldKeys, Partial, RangeStep, SourceSample
+from hakoiri.worker.pool import guarded
+from hakoiri.worker.transport.payload import Array
+
+#: A half of a layer says nothing of its pace before.
+_LEAST_SECONDS = 1.0
+#: Layers whose pace counts; the slowest of them does.
+_LAYERS = 3
+
+
+class Pace:
+    """The pace of one session. `most` is how many configurations there are at most, if that is known.
+
+    `clock` gives seconds.
+    """
+
+    def __init__(self, most: int | None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._most, self._clock = most, clock
+        self._began, self._done_before = clock(), 0
+        self._is_resumed = False
+        self._expanding: float | None = None
+        #: Seconds of merging for each of expanding, in the layer before; seconds for each configuration expanded.
+        self._merging: float | None = None
+        self._each = deque[float](maxlen=_LAYERS)
+
+    def expand(self, done: int) -> None:
+        """A layer is begun of which `done` configurations were expanded before."""
+        self._began, self._done_before, self._expanding = self._clock(), done, None
+        self._is_resumed = bool(done)
+
+    def merge(self, done: int) -> None:
+        """The layer is expanded, and `done` of its ranges were merged before."""
+        now = self._clock()
+        self._expanding = now - self._began if not (self._is_resumed or done) else None
+        self._began, self._done_before = now, done
+
+    def finish(self, size: int) -> None:
+        """The layer is done; `size` configurations were expanded for it. One that was resumed shows no pace."""
+        if self._expanding is not None and size:
+            merging = self._clock() - self._began
+            self._merging = merging / max(self._expanding, 1e-6)
+            self._each.append((self._expanding + merging) / size)
+
+    def expanding_left(self, done: int, total: int) -> float | None:
+        """Seconds that the layer takes yet, merging included, when `done` of `total` configurations are expanded."""
+        left = self.merging_left(done, total)
+        if left is None or self._merging is None:
+            return None
+        whole = (self._clock() - self._began + left) * total / (total - self._done_before)
+        return left + whole * self._merging
+
+    def merging_left(self, done: int, total: int) -> float | None:
+        """Seconds that the layer takes yet when `done` of `total` ranges are merged."""
+        elapsed = self._clock() - self._began
+        if elapsed < _LEAST_SECONDS or done <= self._done_before:
+            return None
+        return elapsed * (total - done) / (done - self._done_before)
+
+    def run_left(self, layer_left: float | None, expanded: int) -> float | None:
+        """Seconds that the run takes yet at most when `expanded` configurations will be when the layer is done."""
+        if self._most is None or layer_left is None or not self._each:
+            return None
+        return layer_left + max(self._each) * max(0, self._most - expanded)
+
+
+#: A sample takes at most so long to expand, unless it has fewer keys than this.
+_SAMPLE_SECONDS, _LEAST_SAMPLED = 0.005, 256
+
+
+class LayerStep:
+    """The making of layer `depth`: what `source` leads to, less `known`, which holds `source` too.
+
+    When it begins, nothing may be staged in the store but what `commit_before` commits: it is called once, before
+    anything of this layer is staged, and while threads are busy if they can be.
+    """
+
+    #: If given, the layer has only keys that this has, too.
+    _within: Source | None = None
+    _uses_bitmaps = True
+
+    def __init__(
+        self, session: Session, depth: Depth, source: Source, known: list[Layer], pace: Pace,
+        commit_before: Callable[[], None] | None = None,
+    ) -> None:  # fmt: skip
+        self._session, self._store, self._context = session, session.store, session.context
+        self._puzzle, self._layout = session.puzzle, session.puzzle.layout
+        self._depth, self._source, self._known, self._pace = depth, source, known, pace
+        self._commit_later = commit_before
+        self._shares = self._context.shares
+        self._spill = Spill(self._store.directory, self._layout, depth)
+        self._held = HeldKeys(self._shares.layer_bytes)
+        self._durable_at = time.monotonic()
+        #: What is below this key is expanded; ``None`` where that is not known.
+        self._at: Key | None = None
+        #: Successors per key range, duplicates counted.
+        self._range_keys = self._shares.range_keys
+
+    def run(self) -> tuple[LayerRecord, Layer]:
+        """The record, staged but not committed, and the keys of the new layer. Raises as `explore` does.
+
+        What was finished before an error is kept for the next session.
+        """
+        self._take_up()
+        self._flow = self._partial.flow
+        self._begin()
+        try:
+            self._pace.expand(self._partial.expanded)
+            self._expand_all()
+            # IMPORTANT: nothing of this layer may go with it.
+            self._commit_before()
+            self._pace.merge(self._partial.merged)
+            self._merge_all()
+            self._pace.finish(self._source.size)
+        except StopRun:
+            self._save()
+            raise
+        except BaseException:
+            self._commit_before()
+            # IMPORTANT: without their partial record the next session might cut these blocks differently.
+            self._store.discard_staged()
+            raise
+        record = self._partial.finished(self._store.state.session, self._flow)
+        record = replace(record, work=self._session.work_log.take_layer())
+        self._store.erase(META, PARTIAL_KEY)
+        if record.size:
+            self._store.stage_layer(record)
+        return record, self._made()
+
+    def _made(self) -> Layer:
+        stored = StoredLayer(self._store, self._depth, self._partial.size)
+        return stored if self._held.pieces is None else HeldLayer(self._held.pieces)
+
+    @property
+    def has_files(self) -> bool:
+        """Return whether spill files are still needed because the layer is not committed."""
+        return bool(self._spill.stored_bytes)
+
+    def finish(self) -> None:
+        """Remove what is not needed once the layer is done."""
+        self._spill.clear()
+
+    def _commit_before(self) -> None:
+        """Commit what was staged when the step began, unless that has been done."""
+        commit, self._commit_later = self._commit_later, None
+        if commit is not None:
+            commit()
+
+    def _take_up(self) -> None:
+        """Go on where an earlier session left this layer, or plan it."""
+        found = self._store.read_partial(Partial)
+        self._look()
+        if found is not None and found.depth == self._depth:
+            self._partial, self._at = found, int(found.at, 16) if found.at else None
+            self._partition = Partition.unpack(found.partition, self._layout)
+            self._spill.restore(found.spilled)
+            if found.merged:
+                self._held.pieces = None
+            return
+        self._spill.clear()
+        if self._store.has_partial:
+            # From the layer before, or from an earlier version, which cut the layer in another way.
+            self._store.erase(BLOCKS, number_key(self._depth))
+        self._partition = self._cut()
+        self._partial = Partial(self._depth, self._partition.packed, flow=0 if self._sums else None)
+
+    @property
+    def _sums(self) -> bool:
+        """Return whether to sum the flow of all moves, which shows if workers or hosts leave something out."""
+        return self._context.sums_flow(self._source.size, self.cost)
+
+    def _look(self) -> None:
+        """Time and inspect a sample, and sort what it leads to. The sample of slow rules is smaller."""
+        keys = self._sample()
+        self.cost = self._session.compute(partial(Cost.of, self._successors, keys))
+        most = max(_LEAST_SAMPLED, int(_SAMPLE_SECONDS / self.cost.seconds))
+        keys = np.ascontiguousarray(keys[:: -(-len(keys) // most)])
+        successors = self._session.compute(partial(self._inspected, keys))
+        self._sampled = SourceSample(keys, sort_keys(successors.copy()), self.cost.seconds)
+
+    def _sample(self) -> Keys:
+        return self._source.sample()
+
+    def _successors(self, keys: Keys) -> Keys:
+        """Return what some keys of the source lead to."""
+        return guarded("expand", lambda: self._puzzle.expand(keys).successors)
+
+    def _inspected(self, keys: Keys) -> Keys:
+        """Return what some keys of the source lead to, after an inspection of the rules."""
+        return inspected_expansion(self._puzzle, keys, self._depth)[0].successors
+
+    @property
+    def _expected(self) -> int:
+        """About how many successors there are, duplicates counted."""
+        return int(self._sampled.branching * self._source.size)
+
+    @property
+    def _load(self) -> int:
+        """The memory that merging all ranges takes, in successors."""
+        return self._expected + sum(layer.size for layer in self._known) // KNOWN_WEIGHT
+
+    def _cut(self) -> Partition:
+        """Ranges of about as many keys and successors together, for whoever merges a range expands it, too."""
+        keys, successors, _ = self._sampled
+        if not len(successors):
+            return partition_by(self._layout.pack([0]), 1)
+        return partition_by(sort_keys(np.concatenate([keys, successors])), self._wanted_ranges)
+
+    @property
+    def _wanted_ranges(self) -> int:
+        """So many that threads share evenly, and what each has in hand fits its share of the memory."""
+        chunks, successors = -(-self._source.size // self._range_size), self._sampled.successors
+        span = int(successors[-1]) - int(successors[0]) if self._layout.words == 1 else None
+        if span is None or not is_dense(span, self._expected):
+            return max(chunks, -(-self._load // self._range_keys))
+        room = self._shares.bucket_bytes
+        if span // 8 <= room:
+            return chunks
+        # Else what is spilled of a range is in hand with it, a byte or so a successor, of two ranges for each thread.
+        needed = 2 * self._context.local.workers * max(span // 8, self._expected)
+        return max(chunks, -(-needed // room))
+
+    @property
+    def _range_size(self) -> int:
+        """The number of source keys that a range, or a piece of one, should have."""
+        return self._shares.range_size(self._source.size, self._sampled.seconds_each)
+
+    def _begin(self) -> None:
+        exchange = Exchange(self._partition, self._depth, self._spill, self._shares.bucket_bytes // 2)
+        self._ranges = RangeStep(
+            self._puzzle, exchange, self._source, self._known, self._sampled, self._range_size, self._shares,
+            self._context.local,
+        )  # fmt: skip
+        if self._uses_bitmaps:
+            self._ranges.plan_bitmaps()
+
+    def _expansion(self) -> Iterator[tuple[int, int | None]]:
+        """Expand by threads, and by workers if that pays, until a checkpoint is due; yield keys and flow of pieces."""
+
+        def is_due() -> bool:
+            return self._checkpoint_is_due
+
+        if chunk := self._context.farmed_chunk(self._source.size, self.cost):
+            farm = Farm(self._context, self._depth, self._partition, self._sampled, chunk)
+            yield from farm.expand(self._ranges, is_due, self._commit_before)
+            return
+        for made in self._ranges.expand(is_due, self._flow is not None, self._commit_before):
+            yield made.size, made.flow
+
+    @property
+    def _work_size(self) -> int:
+        return self._source.size
+
+    def _expand_all(self) -> None:
+        done, size = self._partial.expanded, self._work_size
+        while done < size:
+            for more in self._expand_some(done):
+                done += more
+                self._tell("expanded", done, size, self._pace.expanding_left(done, size))
+                self._session.control.check()
+            if done < size:
+                self._ranges.spill()
+                self._spill.sync()
+                at = "" if self._at is None else hex(self._at)
+                self._partial = replace(self._partial, expanded=done, at=at, spilled=self._spill.files, flow=self._flow)
+                self._save()
+
+    def _expand_some(self, done: int) -> Iterator[int]:
+        # Workers may have stopped anywhere.
+        if done and self._at is None:
+            self._at = key_at(next(cast(Layer, self._source).chunks(done, 1)), 0)
+        self._ranges.begin_at(self._at or 0)
+        for size, flow in self._expansion():
+            self._flow, self._at = total_flow([self._flow, flow]), self._ranges.end
+            yield size
+
+    def _save(self) -> None:
+        """Commit what is staged together with how far the layer is; then the files of its ranges may go."""
+        kept = self._partial.spilled.beyond(self._partial.merged)
+        self._partial = replace(self._partial, spilled=kept)
+        self._store.stage_record(META, PARTIAL_KEY, asdict(self._partial))
+        self._session.commit(self._store.state)
+        self._spill.forget_below(self._partial.merged)
+        self._durable_at = time.monotonic()
+
+    @property
+    def _checkpoint_is_due(self) -> bool:
+        return time.monotonic() - self._durable_at > self._context.tuning.checkpoint
+
+    def _take_in(self, summary: Array, coded: Coded) -> None:
+        """Stage the blocks of a merged piece, and add it to the progress."""
+        self._partial = self._partial.plus(summary, *self._store.stage_blocks(self._depth, coded, self._partial.index))
+
+    def _finish_range(self, number: int) -> None:
+        self._partial = replace(self._partial, merged=number + 1)
+        late = time.monotonic() - self._durable_at > self._context.tuning.range_commit
+        if late or self._store.staged_bytes > self._shares.staged_bytes:
+            self._save()
+        left = self._pace.merging_left(number + 1, self._partition.ranges)
+        self._tell("merged ranges", number + 1, self._partition.ranges, left)
+
+    def _merge_all(self) -> None:
+        first = self._partial.merged
+        merged = self._ranges.merge(first, lambda: self._held.pieces is not None, self._within)
+        for number, pieces in enumerate(merged, first):
+            for piece in pieces:
+                self._take_in(piece.summary, piece.coded)
+                self._held.add(piece)
+            self._finish_range(number)
+            self._session.control.check()
+
+    def _tell(self, what: str, done: int, total: int, left: float | None) -> None:
+        disk = self._store.state.stored_bytes + self._partial.stored + self._spill.stored_bytes
+        stored = self._store.state.figures["configurations"]
+        headline = f"layer {self._depth}: {what} {done:,} of {total:,}"
+        most_left = self._pace.run_left(left, stored)
+        self._session.tell(
+            Progress(stored + self._partial.size, headline=headline, step_left=left, most_left=most_left, disk=disk)
+        )

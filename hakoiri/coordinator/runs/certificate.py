@@ -1,0 +1,251 @@
+"""Certificates: the layers reached from a deal, or any start of a puzzle, in a JSON file that anybody can verify.
+
+    {"certificate": 1, "puzzle": "gap", "options": {"ranks": "7"}, "deal": rows joined by "/",
+     "figures": {"positions": 423672, "moves": 34 or null, "depth": 55},
+     "layers": [{"size": 1, "digest": 32 hexadecimal digits}, ...], "digest": 64 hexadecimal digits}
+
+The layers are those of a run by layers, the digests those of `storage.layers.blocks`. The figures of a deal come from a
+hunt, which searches in memory with other programs; its certificate is made only if both agree. For another puzzle, or
+an existing run, the figures are those of the run: ``deal`` is the start, ``positions`` the number of configurations,
+``moves`` the depth of the nearest goal.
+"""
+
+import json
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from hakoiri.coordinator.errors import ContradictionError, RunError, StopRun, UnanswerableError
+from hakoiri.coordinator.layers.search import SearchFigures
+from hakoiri.coordinator.runs.create import make_run
+from hakoiri.coordinator.runs.drive import drive
+from hakoiri.coordinator.runs.kinds import kind_of
+from hakoiri.coordinator.runs.verify import verify_run
+from hakoiri.coordinator.session.check import Report
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control, Observer
+from hakoiri.errors import Hint, PuzzleError
+from hakoiri.puzzles.capabilities import Dealt, Placements
+from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
+from hakoiri.storage.engine.files import naming, write_file
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import Count, Digest, LayerRecord, typed
+from hakoiri.worker.studies.deals import DealFigures, SolveResult, request
+from hakoiri.worker.tasks import do_task
+from hakoiri.worker.transport.payload import unpacked
+
+#: Distinguishes the file of a certificate from the name of a run.
+SUFFIX = ".json"
+_VERSION = 1
+_MOST_BYTES = 1_000_000
+
+
+class CertificateError(RunError, ValueError):
+    """A file is not a valid certificate."""
+
+
+@dataclass(frozen=True)
+class LayerDigest:
+    """The number of positions of a layer, and their digest."""
+
+    size: Count
+    digest: Digest
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The figures and layers reached from a deal."""
+
+    puzzle: str
+    options: Mapping[str, str]
+    deal: str
+    figures: DealFigures
+    layers: list[LayerDigest]
+    digest: Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
+
+    @property
+    def spec(self) -> PuzzleSpec:
+        """The puzzle, with the deal as its start."""
+        return PuzzleSpec(self.puzzle, dict(self.options), self.deal)
+
+
+def certify(
+    spec: PuzzleSpec, figures: DealFigures, resources: Resources, control: Control, observer: Observer
+) -> Certificate:
+    """Return the certificate of a deal, by a run by layers; `ContradictionError` if the run's figures differ."""
+    with _explored(spec, resources, control, observer, lambda _: []) as store:
+        found = certificate_of(store)
+        if found.figures != figures:
+            raise ContradictionError(
+                f"{spec.start}: the search in memory found {_describe(figures)}, but the run by layers "
+                f"{_describe(found.figures)}; this is a bug of Hakoiri, please report it"
+            )
+        return found
+
+
+def certificate_of(store: RunStore) -> Certificate:
+    """Return the certificate of a run by layers; `UnanswerableError` for another kind or an unfinished run."""
+    spec, kind = PuzzleSpec.from_dict(store.manifest.puzzle), kind_of(store.manifest.kind)
+    by_layers = kind.from_start and kind.has_graph and _goes_by_layers(spec)
+    if not by_layers or spec.digest or spec.merge_mirrors:
+        what = "explorations of built-in puzzles without merged mirror images"
+        raise UnanswerableError(f"run {store.directory.name} cannot have a certificate; only {what} have one")
+    if store.state.status != "complete" or not SearchFigures.of(store.state).exhausted:
+        raise UnanswerableError(f"run {store.directory.name} is not complete", Hint("resume", store.directory.name))
+    puzzle, layers = spec.build(), [LayerDigest(record.size, record.digest) for record in store.layer_records()]
+    start = spec.start or puzzle.render(puzzle.start)
+    return Certificate(spec.name, spec.options, start, _figures(store), layers, store.state.digest)
+
+
+def write_certificate(certificate: Certificate, path: Path) -> None:
+    """Write the file, replacing an older one; `NotWritableError` if that fails."""
+    fields = {"certificate": _VERSION} | asdict(certificate)
+    layers = ",\n  ".join(json.dumps(layer) for layer in fields["layers"])
+    texts = {name: f"[\n  {layers}\n ]" if name == "layers" else json.dumps(fields[name]) for name in fields}
+    text = ",\n".join(f' "{name}": {value}' for name, value in texts.items())
+    with naming(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    write_file(path, f"{{\n{text}\n}}\n")
+
+
+def read_certificate(path: Path) -> Certificate:
+    """Return the certificate in a file, with only its form checked; `CertificateError` names the fault."""
+    try:
+        with path.open("rb") as file:
+            raw = file.read(_MOST_BYTES + 1)
+    except OSError as error:
+        raise CertificateError(f"{path} cannot be read: {error.strerror or error}") from error
+    if len(raw) > _MOST_BYTES:
+        raise CertificateError(f"{path} is not a valid certificate: larger than {_MOST_BYTES:,} bytes")
+    try:
+        fields = msgspec.json.decode(raw)
+        found = typed(fields, Certificate)
+        if json.dumps(asdict(found) | {"certificate": _VERSION}, sort_keys=True) != json.dumps(fields, sort_keys=True):
+            raise ValueError(f"not of version {_VERSION}, or with fields that are not known")
+        return found
+    except (ValueError, RecursionError) as error:
+        raise CertificateError(f"{path} is not a valid certificate: {error}") from None
+
+
+def verify_file(
+    path: Path, full: bool, resources: Resources, control: Control, observer: Observer, seed: int | None = None
+) -> Report:
+    """Verify the certificate in a file, as `verify_certificate` does."""
+    certificate = read_certificate(path)
+    try:
+        return verify_certificate(certificate, full, resources, control, observer, seed)
+    except PuzzleError as error:
+        raise CertificateError(f"{path} is not a valid certificate: {error}") from error
+
+
+def verify_certificate(
+    certificate: Certificate, full: bool, resources: Resources, control: Control, observer: Observer,
+    seed: int | None = None,
+) -> Report:  # fmt: skip
+    """Report everything wrong with a certificate; `seed` chooses the sample, by default at random.
+
+    The deal is explored again by layers, the run verified (`coordinator.runs.verify`), and the deal searched in memory
+    if the puzzle has deals. IMPORTANT: no layer is made after the first that differs, or a few bytes could cause any
+    space to be explored. Raises `PuzzleError` if the certificate does not name a start of a puzzle that has layers,
+    `StopRun` when `control` stops it.
+    """
+    if not _goes_by_layers(certificate.spec):
+        raise PuzzleError(f"{certificate.puzzle} is a search tree; certificates are for searches by layers")
+    puzzle = certificate.spec.build()
+    if isinstance(puzzle, Dealt):
+        puzzle.tidy_deal(certificate.deal)
+    layers, report = list[LayerRecord](), Report()
+
+    def unlike(record: LayerRecord) -> list[str]:
+        layers.append(record)
+        return _differences(certificate, record)
+
+    try:
+        with _explored(certificate.spec, resources, control, observer, unlike) as store:
+            report = verify_run(store, full, resources, control, observer, seed)
+            _compare_ends(certificate, store, report)
+            known = _figures(store)
+    except StopRun:
+        for fault in (faults := _differences(certificate, layers[-1]) if layers else []):
+            report.fault(fault)
+        if not faults:
+            raise
+        report.count("layers", len(layers))
+        observer.note(f"layer {layers[-1].depth} differs from the certificate; later layers are not explored")
+        return report
+    _compare(report, certificate.figures, known, "the run by layers")
+    if not isinstance(puzzle, Dealt):
+        return report
+    asked = request(puzzle, puzzle.start, "bfs", "exhausted", known.positions + 1)
+    found = DealFigures.of(unpacked(do_task("solve", puzzle, asked, []), SolveResult))
+    _compare(report, certificate.figures, found, "the search in memory")
+    return report
+
+
+def _goes_by_layers(spec: PuzzleSpec) -> bool:
+    return not issubclass(puzzle_class(spec.name, spec.digest), Placements)
+
+
+def _differences(certificate: Certificate, record: LayerRecord) -> list[str]:
+    if record.depth >= len(certificate.layers):
+        return [f"the certificate has {len(certificate.layers)} layers, and the deal has more"]
+    layer = certificate.layers[record.depth]
+    pairs = {"size": (record.size, layer.size), "digest": (record.digest, layer.digest)}
+    differing = {what: pair for what, pair in pairs.items() if pair[0] != pair[1]}
+    return [
+        f"layer {record.depth}: its {what} is {found}, but {said} in the certificate"
+        for what, (found, said) in differing.items()
+    ]
+
+
+def _compare_ends(certificate: Certificate, store: RunStore, report: Report) -> None:
+    """Report differences in the number of layers and the digest; the layers made are as certified."""
+    depth = store.state.depth
+    if depth + 1 != len(certificate.layers):
+        report.fault(f"the certificate has {len(certificate.layers)} layers, expected {depth + 1}")
+    if certificate.digest != store.state.digest:
+        report.fault(f"the digest of all layers is {store.state.digest}, but {certificate.digest} in the certificate")
+
+
+def _compare(report: Report, said: DealFigures, found: DealFigures, finder: str) -> None:
+    report.count("figures", 3)
+    for name, value in asdict(found).items():
+        if asdict(said)[name] != value:
+            report.fault(f"{name}: {finder} found {value}, but {asdict(said)[name]} in the certificate")
+
+
+def _figures(store: RunStore) -> DealFigures:
+    found = SearchFigures.of(store.state)
+    return DealFigures(found.configurations, found.goal_depth, store.state.depth)
+
+
+def _describe(figures: DealFigures) -> str:
+    return f"{figures.positions:,} positions, {figures.moves} moves and depth {figures.depth}"
+
+
+@contextmanager
+def _explored(
+    spec: PuzzleSpec,
+    resources: Resources,
+    control: Control,
+    observer: Observer,
+    unlike: Callable[[LayerRecord], list[str]],
+) -> Iterator[RunStore]:
+    """Yield a finished run by layers in a temporary directory; `StopRun` by `control`, or if a layer is `unlike`."""
+    with tempfile.TemporaryDirectory(prefix="hakoiri-certificate-") as data:
+        directory = make_run(Path(data), spec, "explore", {}, resources)
+        try:
+            control.expect(lambda record: "; ".join(unlike(record)))
+            state = drive(directory, resources, control, observer)
+        finally:
+            control.expect(lambda _: "")
+        if state.status != "complete":
+            raise StopRun(state.status, state.reason)
+        with RunStore(directory) as store:
+            yield store

@@ -1,0 +1,177 @@
+"""Runs that hosts keep: copied to the coordinator's disk, or moved off one host."""
+
+import time
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from hakoiri.coordinator.errors import ContradictionError, RunError
+from hakoiri.coordinator.hosts.keepers import Keepers, KeptBlocks
+from hakoiri.coordinator.hosts.moving import RangeMover
+from hakoiri.coordinator.runs.catalogue import base_of
+from hakoiri.coordinator.runs.opening import open_keepers
+from hakoiri.coordinator.session.session import Control, Observer
+from hakoiri.errors import FormatError, GoneError, Hint, RunHeldError
+from hakoiri.storage.engine.environment import refuse_network_file_system
+from hakoiri.storage.layers.blocks import NOTHING, add_lanes, digest_text, join_blocks, lanes_of
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.storage.ledger.lock import RunLock
+from hakoiri.storage.ledger.manifest import LayerRecord, Progress
+from hakoiri.storage.names import BLOCKS, HOSTS_KEY, META, ROUND_KEY, number_key, run_directories
+from hakoiri.storage.results import read_slab, stage_labels
+from hakoiri.worker.census.slabs import slabs_in
+from hakoiri.worker.transport.connection import connect, drain_host, living_hosts, redis_errors
+
+#: Blocks that are fetched at a time, and bytes that wait for a commit: some megabytes.
+_AT_ONCE, _STAGED_BYTES = 128, 32_000_000
+
+
+def collect_run(directory: Path, redis: str, control: Control, observer: Observer) -> int:
+    """Copy the layers that hosts keep to the run's own store, check each by its digest, and return their number.
+
+    Then the hosts delete their parts. If stopped, the next call continues with the next layer. Raises `StopRun`,
+    `RunError` if no host keeps layers, `ContradictionError` if a layer has another digest than when it was made,
+    Redis and storage errors.
+    """
+    with RunLock(directory), RunStore(directory, writable=True) as store:
+        if not store.keepers():
+            raise RunError(f"no host keeps layers of run {directory.name}", Hint("status", directory.name))
+        refuse_network_file_system(directory)
+        keepers = open_keepers(store, redis, control, observer)
+        if not keepers.range_map.settled:
+            RangeMover(store, keepers, observer.note).settle()
+        kept = KeptBlocks(keepers, store.layout, waits=True)
+        store.elsewhere = lambda: kept
+        _copy_labels(store, control)
+        away = [record for record in store.layer_records() if record.hosted]
+        for number, record in enumerate(away):
+            control.check()
+            observer.progress(Progress(number, len(away), "layers collected"))
+            _copy_layer(store, record, control)
+        for host in _forget(store, keepers):
+            left = f"host {host} is away: remove run-{directory.name}-* from its directory, if it is there"
+            observer.note(left)
+        return len(away)
+
+
+def _copy_labels(store: RunStore, control: Control) -> None:
+    """Copy the labels of a census, if hosts have all of them; if they have begun, they are made again here."""
+    if store.state.figures.get("components") is not None and store.layer_record(0).hosted:
+        for number in range(slabs_in(store.layer_record(0).size)):
+            stage_labels(store, read_slab(store, number), number)
+            if store.staged_bytes > _STAGED_BYTES:
+                store.commit(store.state)
+            control.check()
+
+
+def _copy_layer(store: RunStore, record: LayerRecord, control: Control) -> None:
+    depth = record.depth
+    # Left by an attempt that was interrupted.
+    store.erase(BLOCKS, number_key(depth))
+    firsts, stored, index, lanes = store.first_keys(depth), 0, 0, NOTHING
+    for begin in range(0, len(firsts), _AT_ONCE):
+        blocks = store.coded(depth, firsts[begin : begin + _AT_ONCE])
+        for block in blocks:
+            lanes = add_lanes(lanes, lanes_of(store.decode(block)))
+        more, index = store.stage_blocks(depth, join_blocks(blocks, store.layout), index)
+        stored += more
+        if store.staged_bytes > _STAGED_BYTES:
+            store.commit(store.state)
+        control.check()
+    if digest_text(lanes) != record.digest:
+        raise ContradictionError(f"layer {depth} from its hosts has another digest than when they made it")
+    store.stage_layer(replace(record, stored_bytes=stored, index=index, hosted=False))
+    # Blocks that were split since the layer was made take more.
+    store.commit(replace(store.state, stored_bytes=store.state.stored_bytes + stored - record.stored_bytes))
+
+
+def _forget(store: RunStore, keepers: Keepers) -> list[str]:
+    """Have all hosts delete what they have of the run; return those that have left it and are away."""
+    pool, range_map = keepers.pool, keepers.range_map
+
+    def leave() -> None:
+        # One that stood still while the run was dealt out has been left out, and may have taken its part since.
+        keepers.let_go([*range_map.hosts, *sorted(set(pool.living()) - set(range_map.hosts))])
+
+    # IMPORTANT: before it is forgotten who they are, or what they keep would stay there for ever.
+    pool.insist("taking leave", leave)
+    away = sorted({*range_map.left} - pool.living().keys())
+    store.erase(META, HOSTS_KEY)
+    store.erase(META, ROUND_KEY)
+    store.commit(store.state)
+    return away
+
+
+_PAUSE_SECONDS = 0.5
+
+
+def runs_kept_by(data: Path, host: str) -> list[Path]:
+    """Return the runs of which a host has layers; those that belong to others last, for their ranges follow."""
+    return sorted((run for run in run_directories(data) if _is_needed(run, host)), key=lambda run: bool(base_of(run)))
+
+
+def leave_out(host: str, redis: str, kept: list[Path]) -> None:
+    """Let no run begin with a host that is to leave, and those under way do without it from their next layer on.
+
+    `RunError` for one that neither lives nor keeps any run; Redis errors.
+    """
+    with redis_errors(redis):
+        connection = connect(redis)
+        if not kept and host not in (living := living_hosts(connection)):
+            known = f"the living hosts are {', '.join(sorted(living))}" if living else "no host lives"
+            hints = () if living else (Hint("host", "DIR"),)
+            raise RunError(f"unknown host {host}: it keeps no run and is not running; {known}", *hints)
+        drain_host(connection, host)
+
+
+def drain_run(directory: Path, host: str, redis: str, control: Control, observer: Observer) -> None:
+    """Return when a host that has been left out keeps nothing of a run.
+
+    A run that is being made sees to it between two layers, or passes. Raises `StopRun`, `RunError` where the host is
+    away and others have no copies, Redis and storage errors.
+    """
+    told = False
+    while _is_needed(directory, host):
+        control.check()
+        try:
+            with RunLock(directory), RunStore(directory, writable=True) as store:
+                # It may have left meanwhile.
+                if host in store.keepers(leaving=True):
+                    _drain(store, host, redis, control, observer)
+        except RunHeldError:
+            if not told:
+                observer.note(f"run {directory.name} is in progress; its ranges move as soon as it allows")
+                told = True
+            time.sleep(_PAUSE_SECONDS)
+
+
+def _drain(store: RunStore, host: str, redis: str, control: Control, observer: Observer) -> None:
+    keepers = open_keepers(store, redis, control, observer)
+    moving = RangeMover(store, keepers, observer.note)
+    living, status = keepers.pool.living().keys(), store.state.status
+    if away := sorted({*keepers.range_map.hosts} - {host} - living):
+        raise keepers.away(away)
+    if host not in keepers.range_map.hosts:
+        observer.note(f"finishing the move of ranges of run {store.directory.name}")
+        moving.settle()
+        moving.let_go([host])
+    elif host in living:
+        moving.settle()
+        moving.drain(host, keepers.pool.changes(keepers.range_map.hosts)[1])
+    elif host in keepers.range_map.dispensable():
+        moving.take_over(host)
+        moving.settle()
+    else:
+        text = f"host {host} does not answer, and no other host has copies of its ranges of run {store.directory.name}"
+        raise RunError(text, Hint("host", "DIR"))
+    store.commit(store.state)
+    if store.state.status != status:
+        observer.note(f"run {store.directory.name}: {store.state.reason}", *store.state.hints)
+
+
+def _is_needed(directory: Path, host: str) -> bool:
+    """Return whether a run needs a host; one that was deleted meanwhile, or is of another version, needs none."""
+    with suppress(GoneError, FormatError), Ledger(directory) as ledger:
+        return host in ledger.keepers(leaving=True)
+    return False

@@ -1,0 +1,1 @@
+"""Studies: many deals, boards, sizes or starts, one result after another."""

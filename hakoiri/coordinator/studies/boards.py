@@ -1,0 +1,378 @@
+"""Studies of boards: the whole space of every mix of pieces, measured by workers."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from itertools import islice
+from typing import Any
+
+from hakoiri.coordinator.errors import OverBudgetError
+from hakoiri.coordinator.session.check import Check
+from hakoiri.coordinator.session.job import Request, RowsJob, Table, fit_threads, stored_plan
+from hakoiri.coordinator.session.resources import Budget, Resources
+from hakoiri.coordinator.session.session import Observer
+from hakoiri.errors import Hint, PuzzleError, counted, require_within
+from hakoiri.keys.layout import Key, ints
+from hakoiri.puzzles.capabilities import Family
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.mixes import Boards, Mix, goal_of, in_reading_order
+from hakoiri.puzzles.registry import PuzzleSpec, names_of
+from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.storage.ledger.manifest import Figures, Progress
+from hakoiri.storage.results import ResultRows
+from hakoiri.worker.studies.deals import MOST_POSITIONS, layers_from
+from hakoiri.worker.studies.family import OPEN, Components, Member, MemberRequest, MemberRow, measure, member_of, plain
+from hakoiri.worker.transport.payload import packed, unpacked
+from hakoiri.worker.warm import load_family_kernels
+
+MIXES, COMPONENTS = "mix", "component"
+#: Increase it when a study finds other figures than before.
+_VERSION = 1
+#: The most hardest starts.
+_MOST_HARDEST = 100
+#: The row number of a component that is a task of its own: its mix's number times this, plus its own.
+ROOM = 1 << 12
+
+
+@dataclass(frozen=True)
+class BoardsPlan:
+    """The boards (`puzzles.mixes`), an optional goal ``2x2@4,2``, and whether pairs are counted.
+
+    With a goal, `hardest` is the number of the hardest starts to list.
+    """
+
+    size: str
+    pieces: str
+    empty: str
+    goal: str = ""
+    pairs: bool = False
+    boards_version: int = _VERSION
+    hardest: int = 0
+
+    def mixes(self) -> list[Mix]:
+        """Return every mix; `PuzzleError` for an invalid plan."""
+        if self.boards_version != _VERSION:
+            raise PuzzleError(
+                f"the run was made by version {self.boards_version} of studies of boards, expected {_VERSION}"
+            )
+        require_within("hardest", self.hardest, 0, _MOST_HARDEST)
+        if self.hardest and not self.goal:
+            raise PuzzleError("the hardest starts are those farthest from a goal", Hint("give", "goal", "PIECE@R,C"))
+        mixes = self.boards.mixes()
+        if self.goal:
+            goal_of(self.boards.size, mixes[0].pieces, self.goal)
+        return mixes
+
+    @property
+    def boards(self) -> Boards:
+        return Boards.parse(self.size, self.pieces, self.empty)
+
+    def asked(self, mix: Mix, component: int | None = None) -> MemberRequest:
+        """Return the workers' task for a mix, or for one of its components."""
+        return MemberRequest(mix.board, self.goal_in(mix), self.pairs, component, self.hardest)
+
+    def goal_in(self, mix: Mix) -> str:
+        """Return the goal as a board of a mix; empty without a goal, or if the mix has no such piece."""
+        return goal_of(self.boards.size, mix.pieces, self.goal) if self.goal else ""
+
+
+def family_of(spec: PuzzleSpec) -> Family:
+    """Return the puzzle; `PuzzleError` for one whose start is not a board."""
+    puzzle = spec.build()
+    if not isinstance(puzzle, Family):
+        raise PuzzleError(
+            f"{spec.name} is not a family of boards; expected {names_of(lambda kind: issubclass(kind, Family))}"
+        )
+    return puzzle
+
+
+@dataclass(frozen=True)
+class MixFigures(Figures):
+    """The number of mixes, the number of measured ones, and totals over these.
+
+    `isolated` is the number of components that are single configurations, `diameter` the largest known.
+    """
+
+    mixes: int = 0
+    mixes_done: int = 0
+    configurations: int = 0
+    components: int = 0
+    isolated: int = 0
+    largest_component: int = 0
+    diameter: int = 0
+
+
+def read_members(ledger: Ledger) -> dict[int, Member]:
+    """Return the results of each mix by number, including components that were tasks of their own."""
+    rows = (ResultRows(ledger, table).all(MemberRow) for table in (MIXES, COMPONENTS))
+    found, more = ({number: member_of(row) for number, row in each.items()} for each in rows)
+    for number, member in more.items():
+        # A component of a mix that a repair has erased waits until the mix is measured again.
+        if (mix := number // ROOM) in found:
+            found[mix] = replace(found[mix], components=filled(found[mix].components, member.components))
+    return found
+
+
+def filled(known: Components, more: Components) -> Components:
+    """Return `known` with the diameters and pairs of `more` components."""
+    diameter, pair, pairs = list(known.diameter), list(known.pair), list(known.pairs)
+    for place, number in enumerate(more.number):
+        diameter[number], pair[number], pairs[number] = more.diameter[place], more.pair[place], more.pairs[place]
+    return replace(known, diameter=diameter, pair=pair, pairs=pairs)
+
+
+def counted_of(mixes: int, members: Mapping[int, Member]) -> MixFigures:
+    """Return the figures of a study so far."""
+    known = [member.components for member in members.values()]
+    return MixFigures(
+        mixes,
+        sum(not components.left() for components in known),
+        sum(member.configurations for member in members.values()),
+        sum(len(components.number) for components in known),
+        sum(components.size.count(1) for components in known),
+        max((components.size[0] for components in known), default=0),
+        max((max(components.diameter) for components in known), default=0),
+    )
+
+
+def mix_row(mix: Mix, member: Member, family: Family) -> dict[str, Any]:
+    """Return the row of a mix: the totals over its components, and the component with the greatest diameter."""
+    known, puzzle = member.components, family.member(mix.board)
+    widest = max(range(len(known.number)), key=lambda place: (known.diameter[place], -place))
+    far = max(range(len(known.number)), key=lambda place: (known.moves[place], -place))
+    goal = known.moves[far] != OPEN
+    return {
+        "mix": str(mix),
+        "empty": mix.empty,
+        "configurations": member.configurations,
+        "edges": member.edges,
+        "components": len(known.number),
+        "isolated": known.size.count(1),
+        "largest": known.size[0],
+        "diameter": known.diameter[widest],
+        "pair": [_board(puzzle, key) for key in known.pair[widest]],
+        "pairs": None if known.pairs[widest] == OPEN else known.pairs[widest],
+        "moves": known.moves[far] if goal else None,
+        "hardest": _board(puzzle, known.hardest[far]) if goal else None,
+    }
+
+
+def _board(puzzle: Family, key: Key) -> str:
+    """Return a board in letters that do not depend on the mix: nobody typed letters here."""
+    return in_reading_order(puzzle.render(key))
+
+
+def start_rows(
+    plan: BoardsPlan, mixes: Sequence[Mix], members: Mapping[int, Member], family: Family
+) -> list[dict[str, Any]]:
+    """Return the hardest starts of all mixes, one of each symmetry class; ties go to the first mix and least key."""
+    puzzle_of = cache(lambda number: family.member(mixes[number].board))
+    starts = [(-moves, number, key, image) for number, member in members.items() for moves, key, image in member.starts]
+    first: dict[str, tuple[int, int, Key]] = {}
+    for less, number, key, image in sorted(starts):
+        first.setdefault(image, (-less, number, key))
+    return [
+        {"moves": moves, "mix": str(mixes[number]), "empty": mixes[number].empty,
+         "board": _board(puzzle_of(number), key), "goal": plan.goal_in(mixes[number])}
+        for moves, number, key in islice(first.values(), plan.hardest)
+    ]  # fmt: skip
+
+
+def component_rows(mix: Mix, member: Member, puzzle: Family) -> Iterator[dict[str, Any]]:
+    """Yield a row for each component of a mix."""
+    known = member.components
+    for place, component in enumerate(known.number):
+        one, other = (_board(puzzle, key) for key in known.pair[place])
+        open_one, far = known.diameter[place] == OPEN, known.moves[place] != OPEN
+        yield {
+            "mix": str(mix),
+            "empty": mix.empty,
+            "component": component,
+            "size": known.size[place],
+            "diameter": None if open_one else known.diameter[place],
+            "one": None if open_one else one,
+            "other": None if open_one else other,
+            "pairs": None if known.pairs[place] == OPEN else known.pairs[place],
+            "moves": known.moves[place] if far else None,
+            "hardest": _board(puzzle, known.hardest[place]) if far else None,
+        }
+
+
+#: Bytes per configuration while a mix is measured: moves, their copy by components, 64 distances.
+_BYTES = 400
+#: The most mixes shown, and the mixes that are derived again without ``--full``.
+_SHOWN, _SAMPLE = 8, 4
+
+
+class StudyBoards(RowsJob):
+    """Measures the whole space of each mix of given pieces on a board."""
+
+    kernels = (load_family_kernels,)
+    figures = MixFigures
+    row_noun = "mixes and components"
+    remedy = "measuring it again"
+    puzzle: Family
+
+    @classmethod
+    def parse_request(  # type: ignore[override]
+        cls,
+        spec: PuzzleSpec,
+        *,
+        size: str = "",
+        pieces: str = "",
+        empty: str = "2",
+        goal: str = "",
+        pairs: bool = False,
+        hardest: int = 0,
+    ) -> Request:
+        plan = BoardsPlan(size, " ".join(pieces.split()), empty.strip(), goal, pairs, hardest=hardest)
+        return Request(replace(spec, start=plan.mixes()[0].board), stored_plan(plan, "hardest"), {})
+
+    @classmethod
+    def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
+        BoardsPlan(**plan).mixes()
+        return family_of(spec)
+
+    @cached_property
+    def plan(self) -> BoardsPlan:
+        return self.store.plan(BoardsPlan)
+
+    @cached_property
+    def _mixes(self) -> list[Mix]:
+        return self.plan.mixes()
+
+    def limit_resources(self, resources: Resources, observer: Observer) -> Resources:
+        """Return as many threads as can each hold a large mix; `OverBudgetError` if none can."""
+        memory, needed = resources.budget().memory, _BYTES * max(mix.configurations for mix in self._mixes)
+        if resources.redis is None and needed > memory:
+            raise OverBudgetError(
+                f"the largest mix needs {needed >> 20:,} MB, above the limit of {memory >> 20:,} MB",
+                Hint("raise", "memory"),
+            )
+        return fit_threads(resources, needed, "", observer, Hint("raise", "memory"))
+
+    def begin(self) -> None:
+        self._members = read_members(self.store)
+
+    def make_rows(self) -> None:
+        missing = [mix for mix in range(len(self._mixes)) if mix not in self._members]
+        # The largest first, so that no worker is still busy with one at the end.
+        missing.sort(key=lambda mix: -self._mixes[mix].configurations)
+        self._ask([(mix, None) for mix in missing])
+        left = [(mix, component) for mix, member in self._members.items() for component in member.components.left()]
+        self._ask(left)
+
+    def found(self) -> MixFigures:
+        return counted_of(len(self._mixes), self._members)
+
+    def _ask(self, orders: Sequence[tuple[int, int | None]]) -> None:
+        chunks = (packed(self.plan.asked(self._mixes[mix], component)) for mix, component in orders)
+        for place, result in self.session.context.executor.map("member", chunks):
+            self._keep_member(*orders[place], member_of(unpacked(result, MemberRow)))
+            self.session.control.check()
+
+    def _keep_member(self, mix: int, component: int | None, found: Member) -> None:
+        if component is None:
+            self.keep(MIXES, mix, plain(found))
+            self._members[mix] = found
+        else:
+            self.keep(COMPONENTS, mix * ROOM + component, plain(found))
+            known = self._members[mix]
+            self._members[mix] = replace(known, components=filled(known.components, found.components))
+        whole = [member.configurations for member in self._members.values() if not member.components.left()]
+        total, mixes = sum(each.configurations for each in self._mixes), f"{len(whole)} of {len(self._mixes)} mixes"
+        self.tell(Progress(sum(whole), total, headline=mixes))
+
+    def verify(self, check: Check) -> None:
+        """Measure mixes again, without `full` a sample; search from ends of diameters and hardest starts by layers."""
+        mixes, members = self._mixes, read_members(self.store)
+        known = sorted(members)
+        for mix in check.each([known[place] for place in check.sample(len(known), _SAMPLE, 0)], "mixes measured again"):
+            self._derive(mixes[mix], members[mix], check)
+        starts = self.boards()
+        chosen = [starts[place] for place in check.sample(len(starts), _SAMPLE, 0)]
+        for row in check.each(chosen, "hardest starts solved again"):
+            self._solve(row, check)
+        if self.store.state.status == "complete":
+            if len(members) != len(mixes) or any(member.components.left() for member in members.values()):
+                check.report.fault(f"{len(members):,} of {counted(len(mixes), 'mixes')} are measured")
+            if counted_of(len(mixes), members).as_dict() != MixFigures.of(self.store.state).as_dict():
+                check.report.fault("the figures of the run are not the sums of its rows")
+
+    def _derive(self, mix: Mix, known: Member, check: Check) -> None:
+        found = measure(self.puzzle, self.plan.asked(mix))
+        for component in found.components.left():
+            more = measure(self.puzzle, self.plan.asked(mix, component))
+            found = replace(found, components=filled(found.components, more.components))
+        check.report.count("mixes")
+        check.report.count("components", len(found.components.number))
+        if known.configurations != mix.configurations:
+            said = f"{known.configurations:,} configurations, counted are {mix.configurations:,}"
+            check.report.fault(f"{mix} has {said}")
+        if replace(found, components=replace(found.components, pair=known.components.pair)) != known:
+            check.report.fault(f"{mix} has {found.components}, but {known.components} in the run")
+        puzzle = self.puzzle.member(mix.board)
+        for component, (one, other) in enumerate(known.components.pair):
+            # The first pair found depends on the order of the search.
+            if component and (one, other) == found.components.pair[component]:
+                continue
+            layers, _ = layers_from(puzzle, puzzle.keys([one]), known.configurations + 1)
+            if len(layers) - 1 != known.components.diameter[component] or other not in ints(layers[-1]):
+                check.report.fault(f"{mix}: the ends of component {component} are not its diameter apart")
+
+    def _solve(self, row: Mapping[str, Any], check: Check) -> None:
+        check.report.count("hardest starts")
+        puzzle = self.puzzle.member(row["board"], row["goal"])
+        layers, _ = layers_from(puzzle, puzzle.keys([puzzle.start]), MOST_POSITIONS)
+        moves = next((depth for depth, layer in enumerate(layers) if puzzle.is_goal(layer).any()), None)
+        if moves != row["moves"]:
+            check.report.fault(f"{row['board']} is {moves} moves from the goal, but {row['moves']} in the run")
+
+    def boards(self) -> list[dict[str, Any]]:
+        members = read_members(self.store) if self.plan.hardest else {}
+        return start_rows(self.plan, self._mixes, members, self.puzzle)
+
+    def _mix_rows(self) -> list[dict[str, Any]]:
+        found = sorted(read_members(self.store).items())
+        return [mix_row(self._mixes[number], member, self.puzzle) for number, member in found]
+
+    def summary(self, budget: Budget) -> dict[str, Any]:
+        members = read_members(self.store).values()
+        tally = Counter(diameter for member in members for diameter in member.components.diameter)
+        tally.pop(OPEN, None)
+        rows = self._mix_rows()
+        best = max(rows, key=lambda row: row["diameter"], default={"pair": None, "mix": None})
+        return {name: best[name] for name in ("pair", "mix")} | {
+            "diameters": {str(value): number for value, number in sorted(tally.items())}, "rows": rows,
+            "starts": self.boards(),
+        }  # fmt: skip
+
+    def facts(self, summary: Mapping[str, Any]) -> dict[str, Any]:
+        names = {"largest component": "largest_component", "isolated ones": "isolated"}
+        own = {label: summary[name] for label, name in names.items()}
+        widest = {"largest diameter": summary["diameter"], "of": summary["mix"]}
+        first = {"goal": self.plan.goal or None}
+        first |= {name: summary[name] for name in ("mixes", "configurations", "components")}
+        pair = summary["pair"]
+        return first | own | widest | {"between": None if pair is None else "\n".join(pair)}
+
+    def tables(self) -> list[Table]:
+        """Return the mixes with the greatest diameters, or with the hardest boards if there is a goal."""
+        rows, what = self._mix_rows(), "moves" if self.plan.goal else "diameter"
+        rows.sort(key=lambda row: -(row[what] or 0))
+        for row in rows:
+            del row["pair"], row["hardest"]
+        left = len(rows) - _SHOWN
+        rest = f"{counted(left, 'mixes')} more; export writes every component" if left > 0 else ""
+        starts = [{"rank": rank, **row} for rank, row in enumerate(self.boards(), 1)]
+        for start in starts:
+            del start["goal"]
+        found = [Table("mixes", rows[:_SHOWN], rest=rest), Table("hardest starts", starts, "The hardest starts")]
+        return [table for table in found if table.rows]
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield a row for each component of each mix, in order; ``None`` for unknown and unrequested values."""
+        for number, member in sorted(read_members(self.store).items()):
+            mix = self._mixes[number]
+            yield from component_rows(mix, member, self.puzzle.member(mix.board))

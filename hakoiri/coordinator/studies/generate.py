@@ -1,0 +1,321 @@
+"""Generators of boards: boards of a given difficulty from the spaces of random ones, a batch a row."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import Any, TypedDict
+
+from hakoiri.coordinator.session.check import Check
+from hakoiri.coordinator.session.job import Request, RowsJob, Table, fit_threads, stored_plan
+from hakoiri.coordinator.session.resources import Budget, Resources
+from hakoiri.coordinator.session.session import Observer
+from hakoiri.coordinator.studies.boards import family_of
+from hakoiri.errors import Hint, PuzzleError, require_seconds, require_within
+from hakoiri.keys.layout import Key
+from hakoiri.keys.seeds import MOST_SEED
+from hakoiri.keys.splitmix import random_words
+from hakoiri.puzzles.capabilities import Family
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.mixes import Boards, goal_of
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.storage.ledger.manifest import Figures, Progress, State
+from hakoiri.storage.results import ResultRows
+from hakoiri.worker.studies.designing import DesignRequest, SolvedSpace, statistics
+from hakoiri.worker.transport.payload import Arrays, packed, unpacked
+from hakoiri.worker.warm import load_family_kernels, load_solving_kernels
+
+BATCH, HUNTED = "batch", "hunted"
+#: Random boards per batch; bytes per configuration of a space.
+_COUNT, _BYTES = 64, 400
+#: The boards that are searched again without ``--full``, and those shown.
+_SAMPLE, _SHOWN = 4, 12
+_MOST_CAP, _MOST_MOVES, _MOST_EACH = 10_000_000, 10_000, 64
+#: Positions that a hunt from one board may search: it is one task, and a stop waits for its end.
+_MOST_HUNTED = 20_000_000
+#: Increase it when other boards are found than before.
+_VERSION = 2
+#: Numbers of pieces were not fitted to the board.
+_UNFITTED = 1
+
+
+@dataclass(frozen=True)
+class GeneratePlan:
+    """The boards (`puzzles.mixes`), their goal, and what is wanted of each (`DesignRequest`).
+
+    `hunt` is how often each board found is varied, in search of a harder one.
+    """
+
+    size: str
+    pieces: str
+    empty: str
+    goal: str
+    least: int
+    most: int
+    unique: bool
+    no_idle: bool
+    each: int
+    cap: int
+    seed: int
+    generate_version: int = _VERSION
+    hunt: int = 0
+
+    def first(self) -> str:
+        """Return a board of the pieces; `PuzzleError` for an invalid plan."""
+        if self.generate_version not in (_UNFITTED, _VERSION):
+            raise PuzzleError(f"the run was made by version {self.generate_version} of generators, expected {_VERSION}")
+        boards = Boards.parse(self.size, self.pieces, self.empty)
+        pieces, board = boards.random(random_words(self.seed << 32), self.generate_version > _UNFITTED)
+        goal_of(boards.size, pieces, self.goal)
+        if not board:
+            raise PuzzleError(
+                f"no board of {self.size} with pieces {self.pieces} and {self.empty} empty cells was found",
+                Hint("change", "empty"),
+            )
+        return board
+
+    def asked(self, batch: int) -> DesignRequest:
+        """Return the workers' task for a batch."""
+        wanted = asdict(self)
+        del wanted["generate_version"], wanted["hunt"]
+        wanted["fitted"] = self.generate_version > _UNFITTED
+        return DesignRequest(**wanted, first=batch * _COUNT, count=_COUNT)
+
+    def hunted(self, row: Mapping[str, Any]) -> DesignRequest:
+        """Return the workers' task to look for a harder board than one found."""
+        one = replace(self, least=row["moves"], each=1).asked(0)
+        return replace(one, first=row["number"], count=self.hunt, board=row["board"])
+
+
+@dataclass(frozen=True)
+class GenerateFigures(Figures):
+    """The number of boards found, and of random or varied boards whose spaces were searched for them."""
+
+    boards: int = 0
+    tried: int = 0
+
+
+class GenerateBoards(RowsJob):
+    """Finds boards of a given difficulty, up to a number of them, or until its time is over."""
+
+    kernels = (load_solving_kernels, load_family_kernels)
+    figures = GenerateFigures
+    row_noun = "boards"
+    remedy = "searching the batch again"
+    puzzle: Family
+
+    @classmethod
+    def parse_request(  # type: ignore[override]
+        cls, spec: PuzzleSpec, *, size: str = "", pieces: str = "", empty: str = "1..", goal: str = "",
+        least: int = 1, most: int = _MOST_MOVES, unique: bool = False, no_idle: bool = False, each: int = 1,
+        cap: int = 20_000, seed: int = 1, hunt: int = 0, boards: int = 20, seconds: float = 600.0,
+    ) -> Request:  # fmt: skip
+        require_within("boards", boards, 1, MOST_SEED)
+        require_within("seed", seed, 0, MOST_SEED)
+        require_within("each", each, 1, _MOST_EACH)
+        require_within("cap", cap, 1, _MOST_CAP)
+        require_within("hunt", hunt, 0, _MOST_HUNTED // cap)
+        require_within("least moves", least, 1, _MOST_MOVES)
+        require_within("most moves", most, least, _MOST_MOVES)
+        require_seconds(seconds)
+        if spec.options.get("goal"):
+            raise PuzzleError("the goal of the generator and option goal cannot be combined")
+        pieces = " ".join(pieces.split())
+        goal = goal or _usual_goal(Boards.parse(size, pieces, empty), bool(spec.options.get("axis")))
+        plan = GeneratePlan(
+            size,
+            pieces,
+            empty.strip(),
+            goal,
+            least,
+            most,
+            unique,
+            no_idle,
+            each,
+            cap,
+            seed,
+            hunt=hunt,
+        )
+        return Request(
+            replace(spec, start=plan.first()), stored_plan(plan, "hunt"), {"boards": boards, "seconds": seconds}
+        )
+
+    @classmethod
+    def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
+        GeneratePlan(**plan).first()
+        puzzle = family_of(spec)
+        if puzzle.names_pieces:
+            raise PuzzleError("the boards are random, so no option can name their pieces by letters")
+        return puzzle
+
+    @classmethod
+    def merge_limits(cls, limits: Mapping[str, Any], state: State, waiting: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the limits: the greater number of boards, and seconds from now."""
+        found = super().merge_limits(limits, state, waiting)
+        return found | {"boards": max(limits["boards"], waiting.get("boards", 0))}
+
+    @cached_property
+    def plan(self) -> GeneratePlan:
+        return self.store.plan(GeneratePlan)
+
+    @property
+    def _number(self) -> int:
+        """The number of boards to find."""
+        return int(self.limits["boards"])
+
+    def limit_resources(self, resources: Resources, observer: Observer) -> Resources:
+        return fit_threads(resources, _BYTES * self.plan.cap, "", observer, Hint("lower", "cap"))
+
+    def is_done(self) -> bool:
+        self.begin()
+        return self._enough() and not any(self._unhunted())
+
+    def begin(self) -> None:
+        self._batches, self._hunted = (_boards_in(self.store, table) for table in (BATCH, HUNTED))
+
+    def make_rows(self) -> None:
+        self._make(BATCH, self._batches, self._untried())
+        self._make(HUNTED, self._hunted, self._unhunted())
+
+    def _make(self, table: str, known: dict[int, list[dict[str, Any]]], asked: Iterator[tuple[int, Arrays]]) -> None:
+        """Search and keep the rows of numbered requests, while there is time."""
+        numbers: list[int] = []
+
+        def chunks() -> Iterator[Arrays]:
+            for number, chunk in asked:
+                if self.session.seconds >= self.limits["seconds"]:
+                    return
+                numbers.append(number)
+                yield chunk
+
+        for place, result in self.session.context.executor.map("design", chunks()):
+            number, found = numbers[place], unpacked(result, list[dict[str, Any]])
+            self.keep(table, number, {"boards": found})
+            known[number] = found
+            headline = f"{len(known)} of {self._number} varied" if table == HUNTED else ""
+            self.tell(Progress(self.found().boards, self._number, "boards", headline))
+            self.session.control.check()
+
+    def _untried(self) -> Iterator[tuple[int, Arrays]]:
+        """Yield the batches that are missing, until there are enough boards."""
+        batch = 0
+        while not self._enough():
+            if batch not in self._batches:
+                yield batch, packed(self.plan.asked(batch))
+            batch += 1
+
+    def _unhunted(self) -> Iterator[tuple[int, Arrays]]:
+        """Yield the boards that are still to be varied, by their place among those found."""
+        for place, row in enumerate(self._wanted(self._batches) if self.plan.hunt else ()):
+            if place not in self._hunted:
+                yield place, packed(self.plan.hunted(row))
+
+    def found(self) -> GenerateFigures:
+        tried = _COUNT * len(self._batches) + self.plan.hunt * len(self._hunted)
+        return GenerateFigures(len(self._wanted(self._batches)), tried)
+
+    def _enough(self) -> bool:
+        return len(self._wanted(self._batches)) >= self._number
+
+    def _wanted(self, batches: Mapping[int, list[dict[str, Any]]]) -> list[dict[str, Any]]:
+        """Return the first boards, none of them an image of another, of the batches without a gap.
+
+        They are the same for any number of threads.
+        """
+        found: dict[str, dict[str, Any]] = {}
+        batch = 0
+        while batch in batches and len(found) < self._number:
+            for row in batches[batch]:
+                found.setdefault(row["image"], row)
+            batch += 1
+        return list(found.values())[: self._number]
+
+    def boards(self) -> list[dict[str, Any]]:
+        """Return the boards found, the hardest first: by moves, then by the mean share of good moves.
+
+        The hardest variation that is not an image of another takes the place of a board.
+        """
+        hunted, found = _boards_in(self.store, HUNTED), self._wanted(_boards_in(self.store, BATCH))
+        images = {row["image"] for row in found}
+        for place, row in enumerate(found):
+            free = (harder for harder in hunted.get(place, []) if harder["image"] not in images)
+            found[place] = next(free, row)
+            images.add(found[place]["image"])
+        return sorted(found, key=lambda row: (-row["moves"], sum(row["good"]) / row["moves"], row["number"]))
+
+    def verify(self, check: Check) -> None:
+        """Search boards again by the rules in plain Python, without `full` a sample."""
+        rows = self.boards()
+        for row in check.each([rows[place] for place in check.sample(len(rows), _SAMPLE, 0)], "boards searched again"):
+            self._derive(row, check)
+        if len(rows) != (said := GenerateFigures.of(self.store.state).boards):
+            check.report.fault(f"{len(rows):,} boards are stored, but {said:,} according to the state")
+
+    def _derive(self, row: Mapping[str, Any], check: Check) -> None:
+        check.report.count("boards")
+        puzzle, plan = self.puzzle.member(row["board"], row["goal"]), self.plan
+        moves, solutions = reference_solutions(puzzle, puzzle.start)
+        if (moves, solutions) != (row["moves"], row["solutions"]):
+            said = f"{row['solutions']:,} solutions of {row['moves']} moves"
+            check.report.fault(f"{row['board']} has {solutions:,} solutions of {moves} moves, not {said}")
+        if not plan.least <= moves <= plan.most or (plan.unique and solutions != 1):
+            check.report.fault(f"{row['board']} is not what the run looks for")
+        space = SolvedSpace.of(puzzle, puzzle.start, plan.cap + 1)
+        if (
+            space is None
+            or not asdict(statistics(space, space.place(puzzle.start), row["board"])).items() <= row.items()
+        ):
+            check.report.fault(f"{row['board']} has other figures than those stored")
+
+    def summary(self, budget: Budget) -> dict[str, Any]:
+        return {"rows": self.boards()}
+
+    def facts(self, summary: Mapping[str, Any]) -> dict[str, Any]:
+        return {"goal": self.plan.goal, "boards": summary["boards"], "boards tried": summary["tried"]}
+
+    def tables(self) -> list[Table]:
+        rows = [{"rank": rank, **_told(row)} for rank, row in enumerate(self.boards()[:_SHOWN], 1)]
+        left = self.store.state.figures["boards"] - len(rows)
+        return [Table("boards", rows, rest=f"{left:,} more; export writes all" if left > 0 else "")] if rows else []
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        return map(_told, self.boards())
+
+
+def _usual_goal(boards: Boards, bound: bool) -> str:
+    """Return the usual goal of the first piece: the middle of the lower edge; for `bound` pieces of the right one."""
+    (form, *_), size = boards.pieces[0], boards.size
+    across, down = size.width - form.extent.width, size.height - form.extent.height
+    row, column = (down // 2, across) if bound else (down, across // 2)
+    return f"{form}@{row + 1},{column + 1}"
+
+
+class _Batch(TypedDict):
+    boards: list[dict[str, Any]]
+
+
+def _boards_in(ledger: Ledger, table: str) -> dict[int, list[dict[str, Any]]]:
+    return {number: batch["boards"] for number, batch in ResultRows(ledger, table).all(_Batch).items()}
+
+
+def _told(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a board as a row of a table, without the shares of each step."""
+    return {name: value for name, value in row.items() if name not in ("number", "image", "good", "goal")}
+
+
+def reference_solutions(puzzle: Puzzle, start: Key) -> tuple[int, int]:
+    """Return the fewest moves to a goal and the number of shortest solutions, by plain rules; ``(-1, 0)`` without one.
+
+    The slow reference: breadth first, with `Puzzle.successors` of each key, and a count of the ways to it.
+    """
+    ways, seen, moves = {start: 1}, {start}, 0
+    while ways:
+        if goals := [key for key in ways if puzzle.is_goal(puzzle.keys([key]))[0]]:
+            return moves, sum(ways[key] for key in goals)
+        following: dict[Key, int] = {}
+        for key, number in ways.items():
+            for after in {*puzzle.successors(key)} - seen:
+                following[after] = following.get(after, 0) + number
+        seen |= following.keys()
+        ways, moves = following, moves + 1
+    return -1, 0

@@ -1,0 +1,264 @@
+"""Studies of starts: a list of them, each searched by itself; workers search one each."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, TypeVar
+
+from hakoiri.coordinator.errors import NO_GOAL, UnanswerableError
+from hakoiri.coordinator.session.check import Check
+from hakoiri.coordinator.session.job import Request, RowsJob, Table, fit_threads
+from hakoiri.coordinator.session.resources import Budget, Resources
+from hakoiri.coordinator.session.session import Observer
+from hakoiri.errors import ConfigurationError, Hint, PuzzleError, counted, remark, remarks, require_within
+from hakoiri.puzzles.capabilities import Family, Placements
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
+from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.storage.ledger.manifest import Figures, Progress
+from hakoiri.storage.results import ResultRows
+from hakoiri.worker.studies.deals import StartFigures, StartRequest, bytes_of_search, measure, puzzle_from
+from hakoiri.worker.transport.payload import packed, unpacked
+
+START = "start"
+#: Starts of a study, and the most that are searched again without ``--full``, and that are shown.
+_MOST_STARTS, _SAMPLE, _SHOWN = 10_000, 4, 40
+_MOST_CAP = 1_000_000_000
+#: Spaces of up to this many configurations are searched again by the rules in plain Python, too.
+_PLAIN = 5_000
+#: A line that is left out. A wall may be the first mark of a board, but no blank follows it there.
+_COMMENT = re.compile(r"\s*(;|#(\s|$)|$)")
+_Parsed = TypeVar("_Parsed")
+#: Increase it when a study finds other figures than before.
+_VERSION = 1
+
+
+@dataclass(frozen=True)
+class StartsPlan:
+    """The name, perhaps empty, and text of each start, and its goal as a board; the most configurations of a search.
+
+    `goal` is the goal as the user gave it. Only a `Family` has goals here: for another puzzle it is an option.
+    """
+
+    listed: tuple[tuple[str, str, str], ...]
+    goal: str
+    cap: int
+    starts_version: int = _VERSION
+
+    def asked(self, number: int) -> StartRequest:
+        """Return the workers' task for a start."""
+        _, start, goal = self.listed[number]
+        return StartRequest(start, goal, self.cap)
+
+
+@dataclass(frozen=True)
+class StartsFigures(Figures):
+    """The number of starts, of searched ones, of those with a way to a goal, and the configurations of all."""
+
+    starts: int = 0
+    starts_done: int = 0
+    solvable: int = 0
+    configurations: int = 0
+
+
+def read_starts(text: str, parse: Callable[[str], _Parsed]) -> list[tuple[str, str, _Parsed]]:
+    """Return the name and the text of each start in lines of `text`, and what `parse` returns of it.
+
+    `parse` raises `PuzzleError` for any other text. A line is a start, or a word and a start, or has a start as the one
+    word that has rows or is most of it. Everything before the start is its name. Comments begin with ``;``, or with
+    ``#`` and a blank. `ConfigurationError` names the line that is wrong.
+    """
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not _COMMENT.match(line):
+            try:
+                found.append(_read_line(line.strip(), parse))
+            except PuzzleError as error:
+                raise ConfigurationError(f"line {number}: {error}", *error.hints) from None
+    if not 1 <= len(found) <= _MOST_STARTS:
+        raise ConfigurationError(f"{counted(len(found), 'starts')} found, expected 1 to {_MOST_STARTS:,}")
+    return found
+
+
+def _read_line(line: str, parse: Callable[[str], _Parsed]) -> tuple[str, str, _Parsed]:
+    words = line.split()
+    word = max(words, key=_rank)
+    is_most = _rank(word) > (0, len(line) / 2)
+    parts = [line[len(words[0]) :].strip()] * (len(words) > 1) + [word] * is_most
+    errors = {}
+    for part in dict.fromkeys([line, *sorted(parts, key=_rank, reverse=True)]):
+        try:
+            return line[: line.rindex(part)].strip(), part, parse(part)
+        except PuzzleError as error:
+            errors[part] = error
+    raise errors[word if is_most else line]
+
+
+def _rank(part: str) -> tuple[int, int]:
+    return part.count("/") + part.count("|"), len(part)
+
+
+class StudyStarts(RowsJob):
+    """Searches from each start of a list."""
+
+    figures = StartsFigures
+    row_noun = "starts"
+    remedy = "searching from it again"
+
+    @classmethod
+    def parse_request(  # type: ignore[override]
+        cls, spec: PuzzleSpec, *, starts: str = "", cap: int = 1_000_000
+    ) -> Request:
+        require_within("cap", cap, 1, _MOST_CAP)
+        kind = puzzle_class(spec.name, spec.digest)
+        if issubclass(kind, Placements):
+            text = f"{spec.name} is a tree, so it has no moves to search by; a run counts its solutions"
+            raise UnanswerableError(text, Hint("run", spec.name))
+        with remarks() as notes:  # A puzzle would remark on an option again for each start.
+            found = read_starts(starts, lambda text: _goal_of(replace(spec, start=text)))
+            # As it is pinned: the text of a collection means a goal, too.
+            first = replace(spec, start=found[0][1]).build().start_text()
+        for note in notes:
+            remark(note)
+        options = dict(spec.options)
+        # A goal means other pieces for each board.
+        goal = options.pop("goal", "") if issubclass(kind, Family) else ""
+        plan = {"listed": [*map(list, found)], "goal": goal, "cap": cap, "starts_version": _VERSION}
+        return Request(replace(spec, options=options, start=first), plan, {})
+
+    @classmethod
+    def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
+        puzzle = spec.build()
+        if plan["starts_version"] != _VERSION:
+            raise PuzzleError(f"version {plan['starts_version']} of studies of starts, expected {_VERSION}")
+        if isinstance(puzzle, Family) and puzzle.names_pieces:
+            raise PuzzleError("the starts have different pieces, so no option can name them by letters")
+        if spec.merge_mirrors:
+            raise PuzzleError("mirror images are not merged in a study of starts", Hint("leave out", "merge_mirrors"))
+        return puzzle
+
+    @classmethod
+    def identity(cls, puzzle: Puzzle) -> dict[str, str]:
+        """Return the options; the goal of a `Family` is in the plan."""
+        own = {"goal"} if isinstance(puzzle, Family) else set()
+        return {name: value for name, value in puzzle.option_texts().items() if name not in own}
+
+    @cached_property
+    def plan(self) -> StartsPlan:
+        return self.store.plan(StartsPlan)
+
+    def limit_resources(self, resources: Resources, observer: Observer) -> Resources:
+        needed = 2 * bytes_of_search(self.puzzle, self.plan.cap)
+        return fit_threads(resources, needed, " at the cap", observer, Hint("lower", "cap"))
+
+    def begin(self) -> None:
+        self._rows = _read_rows(self.store)
+
+    def make_rows(self) -> None:
+        missing = [number for number in range(len(self.plan.listed)) if number not in self._rows]
+        chunks = (packed(self.plan.asked(number)) for number in missing)
+        for place, result in self.session.context.executor.map("start", chunks):
+            number = missing[place]
+            self._rows[number] = unpacked(result, StartFigures)
+            self.keep(START, number, self._rows[number])
+            self.tell(Progress(len(self._rows), len(self.plan.listed), "starts"))
+            self.session.control.check()
+
+    def found(self) -> StartsFigures:
+        rows = self._rows.values()
+        solvable = sum(row.moves is not None for row in rows)
+        return StartsFigures(len(self.plan.listed), len(rows), solvable, sum(row.configurations for row in rows))
+
+    def verify(self, check: Check) -> None:
+        """Search from starts again, without `full` from a sample; small spaces by the rules in plain Python, too."""
+        self._rows = _read_rows(self.store)
+        known = sorted(self._rows)
+        places = check.sample(len(known), _SAMPLE, 0)
+        for number in check.each([known[place] for place in places], "starts searched again"):
+            self._derive(number, check)
+        if self.store.state.status == "complete" and len(known) < len(self.plan.listed):
+            check.report.fault(f"{len(known):,} of {counted(len(self.plan.listed), 'starts')} are searched")
+        if self.found().as_dict() != StartsFigures.of(self.store.state).as_dict():
+            check.report.fault("the figures of the run are not the sums of its rows")
+
+    def _derive(self, number: int, check: Check) -> None:
+        said, asked = self._rows[number], self.plan.asked(number)
+        check.report.count("starts")
+        check.report.count("configurations", said.configurations)
+        if (found := measure(self.puzzle, asked)) != said:
+            check.report.fault(f"start {number + 1} has {found}, but {said} in the run")
+        if found.exhausted and found.configurations <= _PLAIN:
+            plain = reference_figures(puzzle_from(self.puzzle, asked.start, asked.goal))
+            if plain != (found.layers, found.moves):
+                check.report.mistake(f"start {number + 1} has layers and fewest moves {plain} by the plain rules")
+
+    def boards(self) -> list[dict[str, Any]]:
+        """Return the starts of a `Family` that have a way to the goal, in the order of the list."""
+        rows = self._told() if isinstance(self.puzzle, Family) else ()
+        return [row | {"board": row["start"]} for row in rows if row["moves"] is not None]
+
+    def _told(self) -> Iterator[dict[str, Any]]:
+        for number, row in sorted(_read_rows(self.store).items()):
+            name, start, goal = self.plan.listed[number]
+            known = {"number": number + 1, "name": name, "start": start, "goal": goal, "moves": row.moves}
+            known |= {"configurations": row.configurations, "depth": len(row.layers) - 1, "exhausted": row.exhausted}
+            yield known | {"hardest_moves": row.hardest_moves, "hardest": row.hardest, "layers": row.layers}
+
+    def summary(self, budget: Budget) -> dict[str, Any]:
+        return {"rows": list(self._told())}
+
+    def facts(self, summary: Mapping[str, Any]) -> dict[str, Any]:
+        capped = sum(not row["exhausted"] for row in summary["rows"])
+        has_goal = self.puzzle.has_goal or any(goal for *_, goal in self.plan.listed)
+        solvable = summary["solvable"] if has_goal else NO_GOAL
+        goal = None if isinstance(self.puzzle, Family) else self.puzzle.goal_text() or None
+        own = {"starts": summary["starts"], "goal": goal, "with a way to the goal": solvable, "capped": capped or None}
+        return own | {"configurations": summary["configurations"]}
+
+    def tables(self) -> list[Table]:
+        rows = list(self._told())
+        shown = ["number", "name", "start", "goal", "moves", "configurations", "depth", "hardest_moves", "searched"]
+        for number, row in enumerate(rows):
+            row["searched"] = "all" if row["exhausted"] else "up to the cap"
+            if row["goal"] and number < _SHOWN:
+                row["goal"] = puzzle_from(self.puzzle, row["start"], row["goal"]).goal_text()
+        if not any(row["goal"] for row in rows):
+            shown.remove("goal")
+        if not any(row["name"] for row in rows):
+            shown.remove("name")
+        if all(row["exhausted"] for row in rows):
+            shown.remove("searched")
+        left = counted(len(rows) - _SHOWN, "starts") if len(rows) > _SHOWN else ""
+        told = [{name: row[name] for name in shown} for row in rows[:_SHOWN]]
+        return [Table("starts", told, rest=f"{left} more; export writes all" if left else "")] if rows else []
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        for row in self._told():
+            del row["layers"]
+            yield row | {"exhausted": int(row["exhausted"])}
+
+
+def _goal_of(spec: PuzzleSpec) -> str:
+    """Return the goal of a puzzle of a `Family` as a board, else nothing; raises as `PuzzleSpec.build` does."""
+    puzzle = spec.build()
+    return str(puzzle.parameters["goal"]) if isinstance(puzzle, Family) else ""
+
+
+def _read_rows(ledger: Ledger) -> dict[int, StartFigures]:
+    return ResultRows(ledger, START).all(StartFigures)
+
+
+def reference_figures(puzzle: Puzzle) -> tuple[list[int], int | None]:
+    """Return the sizes of the layers from the start and the fewest moves to a goal, by plain rules.
+
+    The slow reference: breadth first, with `Puzzle.successors` of each key.
+    """
+    layer, seen, sizes, moves = {puzzle.start}, {puzzle.start}, list[int](), None
+    while layer:
+        if moves is None and puzzle.is_goal(puzzle.keys(sorted(layer))).any():
+            moves = len(sizes)
+        sizes.append(len(layer))
+        layer = {after for key in layer for after in puzzle.successors(key)} - seen
+        seen |= layer
+    return sizes, moves

@@ -1,0 +1,230 @@
+"""Every error that Hakoiri raises on purpose, and the hints that errors carry: the next step as data.
+
+HakoiriError
+├── PuzzleError (ValueError)          a wrong puzzle name or option, or a puzzle that breaks its contract
+│   └── ConfigurationError            a text or key that is no configuration: says which row or piece
+│       └── MisreadError              a text that a user puzzle takes for another one
+├── StorageError                      locks, damage, full disk, versions: below
+├── WorkerError                       Redis, tasks that failed: below
+└── RunError (`coordinator.errors`)   unknown or ambiguous runs, questions a run cannot answer
+
+A message is one line: what was expected and what was found. The next step goes with it as data, for the command line
+and Python have other words for it (`hakoiri.hints`). Only the command line exits.
+
+StorageError (HakoiriError)
+├── RunHeldError (BlockingIOError)     another process drives the run
+├── TakenOverError                     another process has written to the run that this one drives
+├── GoneError (LookupError)            the run was deleted after it was found
+├── NameTakenError (FileExistsError)   another run was made by the same name meanwhile
+├── ElsewhereError                     the requested layer is kept by hosts
+├── DamagedError                       bytes on disk differ from those written: names the first block that fails
+├── FormatError                        written by another version of the format
+├── DiskFullError (OSError)            no room left, found before or during a write
+├── NotWritableError (PermissionError) a file or the data directory refuses us, or is on a network file system
+├── AddressSpaceError (MemoryError)    this process may not have the addresses that LMDB reserves
+└── PoisonedError                      a write failed before: this process may not write to the run any more
+
+WorkerError (HakoiriError)
+├── RedisUnavailableError (ConnectionError)  no Redis there, or it was away for too long
+├── RedisRefusedError (PermissionError)      wrong or missing password, or a command it does not allow
+├── PayloadError (ValueError)                bytes from Redis that are damaged, or lost with a data Redis
+└── TaskError                                a task raised: a mistake in a puzzle, or too little memory
+"""
+
+import math
+import re
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from difflib import get_close_matches
+from typing import Literal, NamedTuple, get_args
+
+#: Control characters (C0, DEL, C1), line separators, and changes of the direction of writing. Not tab and line feed.
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+
+Do = Literal[
+    # For a run.
+    "resume", "repair", "verify", "cancel", "collect", "delete", "begin anew", "status", "ask",
+    # For a setting.
+    "give", "change", "raise", "lower", "leave out", "run without",
+    # Others.
+    "runs", "run", "solve", "optimise", "worker", "worker with", "serve with", "host", "drain", "name file",
+]  # fmt: skip
+
+
+class Hint(NamedTuple):
+    """A hint to the next step for the user. `what` is the name of a run, a setting or a puzzle.
+
+    `value` is a value for a setting, a question to a run (`coordinator.session.job.Job`), or the data directory of a
+    run if the user named it.
+    """
+
+    do: Do
+    what: str = ""
+    value: str = ""
+
+    @staticmethod
+    def read(stored: Iterable[Sequence[str]]) -> "tuple[Hint, ...]":
+        """Return hints that were stored or sent as lists, without those of later versions; or raise `TypeError`."""
+        hints = (Hint(*map(str, hint)) for hint in stored)  # type: ignore[arg-type]
+        return tuple(hint for hint in hints if hint.do in get_args(Do))
+
+
+def visible(text: str) -> str:
+    """Return a text without effects on a terminal: control characters as ``\\x1b``.
+
+    Names, reasons and errors may come from a run, a worker or a Redis of another user.
+    """
+    return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+
+
+def counted(number: int, things: str) -> str:
+    """Return a number with its noun, `things` being the plural: ``1 move``, ``1 mix``, ``1 kernel/s``."""
+    first, *rest = re.split(r"(?=[ /])", things)
+    one = first.removesuffix("es" if first.endswith("xes") else "s")
+    return "".join([f"{number:,} ", one if number == 1 else first, *rest])
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return a suggestion for a mistyped word, to end a message with; empty if no known word is near."""
+    lower = {name.lower(): name for name in known}
+    near = [lower[name] for name in get_close_matches(word.lower(), lower)]
+    return f" (did you mean {' or '.join(near)}?)" if near else ""
+
+
+class HakoiriError(Exception):
+    """The base of every error that is not a defect of the program. `hints` are what may help."""
+
+    def __init__(self, text: str = "", *hints: Hint) -> None:
+        super().__init__(text)
+        self.hints = hints
+
+
+class PuzzleError(HakoiriError, ValueError):
+    """A puzzle was named, configured or written wrongly."""
+
+
+class ConfigurationError(PuzzleError):
+    """A text or a key is not a configuration of the puzzle."""
+
+
+class MisreadError(ConfigurationError):
+    """A puzzle of a user took a text for that of another configuration."""
+
+
+class KernelMissingError(BaseException):
+    """A kernel is not on disk. Not an `Exception`: those of puzzles are caught in places (`hakoiri.compiling`)."""
+
+
+#: Errors raised through a puzzle's code that are not its fault; all others are, `SystemExit` too.
+NO_FAULT = (HakoiriError, MemoryError, KeyboardInterrupt, KernelMissingError)
+
+
+def require_within(name: str, value: int, least: int, most: int) -> None:
+    """Raise `PuzzleError` for a number that is not between two others."""
+    if not least <= value <= most:
+        raise PuzzleError(f"{name} {value} is not in {least}..{most}")
+
+
+def require_seconds(seconds: float) -> None:
+    """Raise `PuzzleError` unless `seconds` is a positive, finite duration."""
+    if not 0 < seconds < math.inf:
+        raise PuzzleError(f"{seconds} is not a number of seconds above 0")
+
+
+class PuzzleWarning(UserWarning):
+    """A user's request has several meanings; the message names the one chosen, and how to express the other."""
+
+
+_REMARKS: ContextVar[list[str] | None] = ContextVar("remarks", default=None)
+
+
+def remark(text: str) -> None:
+    """Warn by `PuzzleWarning`, unless `remarks` are collected."""
+    if (found := _REMARKS.get()) is None:
+        warnings.warn(text, PuzzleWarning, stacklevel=3)
+    elif text not in found:
+        found.append(text)
+
+
+@contextmanager
+def remarks() -> Iterator[list[str]]:
+    """Collect what puzzles remark within the block, in this thread alone."""
+    found: list[str] = []
+    token = _REMARKS.set(found)
+    try:
+        yield found
+    finally:
+        _REMARKS.reset(token)
+
+
+class StorageError(HakoiriError):
+    """The base of everything below."""
+
+
+class RunHeldError(StorageError, BlockingIOError):
+    """Another live process holds the run's lock."""
+
+
+class TakenOverError(StorageError):
+    """Another process has driven the run while this one was suspended and its lock was removed."""
+
+
+class GoneError(StorageError, LookupError):
+    """The run does not exist any more."""
+
+
+class NameTakenError(StorageError, FileExistsError):
+    """Another process has made a run by the same name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"there is a run {name} already; take another name", Hint("delete", name))
+
+
+class ElsewhereError(StorageError):
+    """A layer is kept by hosts, and is not on this machine."""
+
+
+class DamagedError(StorageError):
+    """A record, block or data file fails its checks."""
+
+
+class FormatError(StorageError):
+    """The run was written by a format that this program does not read."""
+
+
+class DiskFullError(StorageError, OSError):
+    """There is not enough free disk for what comes next."""
+
+
+class NotWritableError(StorageError, PermissionError):
+    """A file, or the data directory, cannot be written."""
+
+
+class AddressSpaceError(StorageError, MemoryError):
+    """The map of a data file does not fit into the address space allowed to this process."""
+
+
+class PoisonedError(StorageError):
+    """An earlier write of this process failed; what it wrote cannot be trusted until the run is opened again."""
+
+
+class WorkerError(HakoiriError):
+    """The base of everything below."""
+
+
+class RedisUnavailableError(WorkerError, ConnectionError):
+    """Redis does not answer."""
+
+
+class RedisRefusedError(WorkerError, PermissionError):
+    """Redis answers, but refuses the login or the command."""
+
+
+class PayloadError(WorkerError, ValueError):
+    """A payload is damaged, or was not made by Hakoiri."""
+
+
+class TaskError(WorkerError):
+    """A task failed by itself; another attempt would fail again."""

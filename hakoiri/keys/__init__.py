@@ -1,0 +1,1 @@
+"""Packed configurations: their layouts, order and digests of random bits."""

@@ -1,1 +1,0 @@
-"""Families of puzzles: the enumeration of their members, and the known ones."""

@@ -1,1 +1,0 @@
-"""Packed configurations as arrays of keys: layouts, order, bits, numberings, and chance."""

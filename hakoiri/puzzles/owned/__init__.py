@@ -1,1 +1,0 @@
-"""Files read from one descriptor, after a check of who else can write them."""

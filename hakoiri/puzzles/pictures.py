@@ -1,0 +1,397 @@
+"""Pictures as data: shapes on a plane, colours, and the pictures of texts and of pieces on a board.
+
+A picture is made of parts. A part with the same name on two boards of a path is the same piece: where its shapes are
+the same too, it has only been moved, and a film may let it glide.
+
+A cell is row * columns + column.
+"""
+
+import colorsys
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache, lru_cache
+from itertools import count
+from typing import NamedTuple
+from zlib import crc32
+
+#: Colours of text on a part, of lines, and of empty ground; of what cells are set in, of blank paper, and of cards.
+INK, EDGE, GROUND, BED, PAPER, CARD = "#1b1b1b", "#4a4a4a", "#efebe3", "#d9d4c9", "#fcfbf8", "#fefefe"
+#: The names of colours that a viewer with a dark background replaces by its own.
+SURFACES = {EDGE: "edge", GROUND: "ground", BED: "bed", PAPER: "paper", CARD: "card"}
+
+
+class Rectangle(NamedTuple):
+    """With rounded corners where it has a `radius`; `edge` is the colour of its outline, if it has one."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    fill: str
+    radius: float = 0
+    edge: str = ""
+
+
+class Circle(NamedTuple):
+    """A disc, with an outline where there is an `edge`."""
+
+    x: float
+    y: float
+    radius: float
+    fill: str
+    edge: str = ""
+
+
+class Polygon(NamedTuple):
+    """The points of its corners, in order round it."""
+
+    points: tuple[tuple[float, float], ...]
+    fill: str
+    edge: str = ""
+
+
+class Line(NamedTuple):
+    """From one point to another."""
+
+    x: float
+    y: float
+    to_x: float
+    to_y: float
+    colour: str
+    width: float = 1
+
+
+class Label(NamedTuple):
+    """Words whose middle is at a point; `size` is that of the letters."""
+
+    x: float
+    y: float
+    text: str
+    size: float
+    colour: str = INK
+
+
+Shape = Rectangle | Circle | Polygon | Line | Label
+
+
+class Part(NamedTuple):
+    """A piece that moves as a whole: shapes, with their (0, 0) at `x`, `y` of the picture."""
+
+    name: str
+    shapes: tuple[Shape, ...]
+    x: float = 0
+    y: float = 0
+
+
+class Span(NamedTuple):
+    """Characters on a terminal, on a ground of this colour if any."""
+
+    text: str
+    fill: str = ""
+
+
+class Picture(NamedTuple):
+    """Parts in the order in which they are drawn, the ground first; nothing reaches beyond `width` and `height`.
+
+    `rows` is the picture on a terminal. A picture that has none looks there like the text of its configuration. If
+    `boxed`, each row has a span for each cell, and a terminal with room draws a line around equal letters.
+    """
+
+    width: float
+    height: float
+    parts: tuple[Part, ...]
+    rows: tuple[tuple[Span, ...], ...] = ()
+    boxed: bool = False
+
+
+#: The first seven are those of Okabe and Ito ("Color universal design", 2008); the others differ in lightness, too.
+DISTINCT = (
+    "#e69f00", "#56b4e9", "#009e73", "#f0e442", "#cc79a7", "#d55e00", "#0072b2",
+    "#b3de69", "#7b4ba0", "#f4c9a8", "#7f4a21", "#bdbdbd", "#a6dcd8", "#5e6b73",
+)  # fmt: skip
+#: The goal's places and pieces have the first; kinds of pieces, told apart by their shapes too, have the others.
+GOAL = "#e68d74"
+_KINDS = ("#e3c27f", "#9cc2b2", "#a9bcd8", "#c9b3d8", "#dba9b2", "#c8c2b2")
+#: Points of viridis, which grows lighter evenly (van der Walt and Smith, 2015); without its darkest end.
+_SCALE = ("#414487", "#2a788e", "#22a884", "#7ad151", "#fde725")
+_WHITE = "#ffffff"
+#: The golden angle, as a part of the circle of hues: consecutive hues are never close.
+_GOLDEN = 0.381966
+
+
+def distinct(number: int) -> str:
+    """The colour of this number; beyond the chosen ones, hues that follow each other by the golden angle."""
+    if number < len(DISTINCT):
+        return DISTINCT[number]
+    lightness = (0.45, 0.65, 0.8)[number % 3]
+    return _text(colorsys.hls_to_rgb(number * _GOLDEN % 1, lightness, 0.5))
+
+
+def of_kind(number: int) -> str:
+    """The colour of a kind of pieces."""
+    return _KINDS[number] if number < len(_KINDS) else distinct(number - len(_KINDS))
+
+
+def scale(number: int, count: int) -> str:
+    """The colour of `number` of 0 to `count` - 1, from dark to light."""
+    place = number / max(count - 1, 1) * (len(_SCALE) - 1)
+    index = min(int(place), len(_SCALE) - 2)
+    low, high = _parts(_SCALE[index]), _parts(_SCALE[index + 1])
+    share = place - index
+    return _text(tuple(one + share * (other - one) for one, other in zip(low, high, strict=True)))
+
+
+@cache
+def ink(fill: str) -> str:
+    """Return black or white, whichever has more contrast with this ground (contrast as WCAG 2 defines it)."""
+    light = luminance(fill)
+    return INK if (light + 0.05) / (luminance(INK) + 0.05) > 1.05 / (light + 0.05) else _WHITE
+
+
+def luminance(colour: str) -> float:
+    """Return the luminance of a colour, 0 to 1."""
+    linear = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in _parts(colour))
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def _parts(colour: str) -> tuple[float, ...]:
+    return tuple(int(colour[begin : begin + 2], 16) / 255 for begin in (1, 3, 5))
+
+
+def _text(parts: Iterable[float]) -> str:
+    return "#" + "".join(f"{round(255 * part):02x}" for part in parts)
+
+
+_WORD_CELL, _WORD_GAP, _WORD_RADIUS = 40, 2, 5
+#: Width of a character of words, as a part of their size.
+_WIDTH, _SIZE = 0.66, 20
+#: No piece for these: nothing is there. This is a wall.
+_NOTHING, _WORD_WALL = (".", " ", ".."), "#"
+#: The number of colours for words that the first text does not have.
+_OTHERS = 40
+_Cell = tuple[int, int]
+
+
+def text_pictures(texts: Sequence[str], start: str = "") -> list[Picture]:
+    """The pictures of texts that belong together; what reads the same has the same colour, given by the text `start`.
+
+    A word that is elsewhere in the next text is the same piece. Where there is but one sign, such as ``*``, the colour
+    alone says where it is.
+    """
+    boards = [_words_of(text) for text in texts]
+    usual = dict.fromkeys(word for word in _words_of(start).values() if _is_piece(word))
+    colours = {word: distinct(number) for number, word in enumerate(usual)}
+    found = {word for board in boards for word in board.values() if _is_piece(word)}
+    colours |= {word: distinct(len(usual) + crc32(word.encode()) % _OTHERS) for word in found - usual.keys()}
+    wide = max((len(word) for board in boards for word in board.values()), default=1)
+    width = max(_WORD_CELL, round(_SIZE * _WIDTH * wide) + 16)
+    across, down = (1 + max((cell[axis] for board in boards for cell in board), default=0) for axis in (1, 0))
+    extent = across * width, down * _WORD_CELL
+    return [
+        Picture(*extent, (_word_ground(board, width, extent), *_pieces(board, named, colours, width)))
+        for board, named in zip(boards, _followed(boards), strict=True)
+    ]
+
+
+def _words_of(text: str) -> dict[_Cell, str]:
+    """The words by row and column: those of a row with blanks, or its characters; a number or a key is one word."""
+    rows = (row.split() if row.startswith("0x") or " " in row else list(row) for row in text.split("/"))
+    return {(row, column): word for row, words in enumerate(rows) for column, word in enumerate(words)}
+
+
+def _is_piece(word: str) -> bool:
+    return word not in (*_NOTHING, _WORD_WALL)
+
+
+def _followed(boards: Sequence[Mapping[_Cell, str]]) -> list[dict[_Cell, str]]:
+    """The names of the pieces on each board: a word and a number. A word that left one cell for another keeps it."""
+    numbers, known, before = count(1), dict[_Cell, str](), dict[_Cell, str]()
+    found = []
+    for board in boards:
+        now = {cell: word for cell, word in board.items() if _is_piece(word)}
+        named = {cell: name for cell, name in known.items() if now.get(cell) == before[cell]}
+        left, come = sorted(known.keys() - named.keys()), sorted(now.keys() - named.keys())
+        gone, new = Counter(before[cell] for cell in left), Counter(now[cell] for cell in come)
+        moved = {before[cell]: known[cell] for cell in left if gone[before[cell]] == new[before[cell]] == 1}
+        named |= {cell: moved.get(now[cell]) or f"{now[cell]} {next(numbers)}" for cell in come}
+        found.append(named)
+        known, before = named, now
+    return found
+
+
+def _word_ground(board: Mapping[_Cell, str], width: int, extent: tuple[int, int]) -> Part:
+    shapes: list[Shape] = [Rectangle(0, 0, *extent, BED, _WORD_RADIUS)]
+    for (row, column), word in board.items():
+        fill, x, y = EDGE if word == _WORD_WALL else GROUND, column * width + _WORD_GAP, row * _WORD_CELL + _WORD_GAP
+        shapes.append(Rectangle(x, y, width - 2 * _WORD_GAP, _WORD_CELL - 2 * _WORD_GAP, fill, _WORD_RADIUS))
+    return Part("ground", tuple(shapes))
+
+
+def _pieces(
+    board: Mapping[_Cell, str], named: Mapping[_Cell, str], colours: Mapping[str, str], width: int
+) -> list[Part]:
+    parts = []
+    for (row, column), name in sorted(named.items()):
+        word = board[row, column]
+        box = Rectangle(
+            _WORD_GAP, _WORD_GAP, width - 2 * _WORD_GAP, _WORD_CELL - 2 * _WORD_GAP, colours[word], _WORD_RADIUS
+        )
+        plain = len(colours) == 1 and not any(map(str.isalnum, word))
+        label = () if plain else (Label(width / 2, _WORD_CELL / 2, word, _SIZE, ink(colours[word])),)
+        parts.append(Part(name, (box, *label), column * width, row * _WORD_CELL))
+    return parts
+
+
+#: The cells of a piece, and those of all pieces by their letters.
+Covered = frozenset[int]
+Lettered = dict[str, Covered]
+
+_CELL, _GAP, _RADIUS, _LETTER = 48, 2, 7, 20
+_EMPTY, _WALL = ".", "#"
+#: The distance of an outline from the middle of a cell, in cells, and the width of an exit.
+_INSET, _EXIT = 0.44, 6
+
+
+class Scene(NamedTuple):
+    """A board without its pieces, and what is drawn of a piece on every board, by its letter: colour and axis.
+
+    An axis is ``row``, ``column`` or empty. `targets` are the places in the goal, each with the axis of its piece.
+    """
+
+    rows: int
+    columns: int
+    walls: Collection[int]
+    colours: Mapping[str, str]
+    axes: Mapping[str, str]
+    targets: Sequence[tuple[Covered, str]] = ()
+
+
+def followed(first: Mapping[tuple[Covered, int], str], boards: Sequence[Mapping[Covered, int]]) -> list[Lettered]:
+    """The pieces of each board of a path by the letters that they have on its `first` board, by their cells and kind.
+
+    A board says of which kind the piece on some cells is. A move takes one piece from its cells to others; if more
+    have changed, pieces of one kind keep their order.
+    """
+
+    def order(piece: tuple[Covered, int]) -> tuple[int, int]:
+        return piece[1], min(piece[0])
+
+    known, found = dict(first), []
+    for board in boards:
+        there = set(board.items())
+        left, come = sorted(known.keys() - there, key=order), sorted(there - known.keys(), key=order)
+        moved = dict(zip(left, come, strict=True))
+        known = {moved.get(piece, piece): letter for piece, letter in known.items()}
+        found.append({letter: cells for (cells, _), letter in sorted(known.items(), key=lambda item: min(item[0][0]))})
+    return found
+
+
+def board_text(board: Lettered, cells: int, columns: int, walls: Collection[int] = ()) -> str:
+    """A board as text, each piece by its letter."""
+    of_cell = {cell: letter for letter, piece in board.items() for cell in piece} | dict.fromkeys(walls, _WALL)
+    text = "".join(of_cell.get(cell, _EMPTY) for cell in range(cells))
+    return "/".join(text[begin : begin + columns] for begin in range(0, cells, columns))
+
+
+def block_pictures(boards: Sequence[Lettered], scene: Scene) -> list[Picture]:
+    """The boards of a path; a line across each end of a piece shows the axis that it moves along."""
+    ground = _ground(scene.rows, scene.columns, frozenset(scene.walls), tuple(scene.targets))
+    return [_picture(board, scene, ground) for board in boards]
+
+
+def _picture(board: Lettered, scene: Scene, ground: Part) -> Picture:
+    parts = [
+        _part(letter, board[letter], scene.columns, scene.colours[letter], scene.axes[letter])
+        for letter in sorted(board)
+    ]
+    text = board_text(board, scene.rows * scene.columns, scene.columns, scene.walls).replace("/", "")
+    places = {cell for cells, _ in scene.targets for cell in cells}
+    fills = [scene.colours.get(letter, GOAL if cell in places else "") for cell, letter in enumerate(text)]
+    spans = tuple(map(Span, text, fills))
+    rows = tuple(spans[begin : begin + scene.columns] for begin in range(0, len(spans), scene.columns))
+    return Picture(scene.columns * _CELL, scene.rows * _CELL, (ground, *parts), rows, boxed=True)
+
+
+@lru_cache(maxsize=64)
+def _ground(rows: int, columns: int, walls: Covered, targets: tuple[tuple[Covered, str], ...]) -> Part:
+    """The board, its walls, and the goal: its places in outline, and an exit where a place has one side at the edge."""
+    found: list[Shape] = [_box(0, 0, rows, columns, GROUND, _RADIUS, 0)._replace(edge=EDGE)]
+    found += (_box(*divmod(cell, columns), 1, 1, EDGE, 0, 0) for cell in sorted(walls))
+    for cells, axis in targets:
+        places = sorted(divmod(cell, columns) for cell in cells)
+        found += _outline(places)
+        found += _exit(places, axis, rows, columns) if len(targets) == 1 else []
+    return Part("ground", tuple(found))
+
+
+def _outline(places: Sequence[tuple[int, int]]) -> list[Line]:
+    """Lines along the edges of a shape, just inside it."""
+    found = []
+    for row, column in places:
+        for down, right in ((-1, 0), (1, 0), (0, -1), (0, 1)):
+            if (row + down, column + right) in places:
+                continue
+            y, x = (row + 0.5 + down * _INSET) * _CELL, (column + 0.5 + right * _INSET) * _CELL
+            reach_x, reach_y = _INSET * _CELL * abs(down), _INSET * _CELL * abs(right)
+            found.append(Line(x - reach_x, y - reach_y, x + reach_x, y + reach_y, GOAL, 2))
+    return found
+
+
+def _exit(places: Sequence[tuple[int, int]], axis: str, rows: int, columns: int) -> list[Line]:
+    """A thick line where a piece in its place in the goal would leave the board, if that can be but one side."""
+    downs, rights = zip(*places, strict=True)
+    edges = min(downs), min(rights), max(downs) + 1, max(rights) + 1
+    top, left, bottom, right = (edge * _CELL for edge in edges)
+    width, height = columns * _CELL, rows * _CELL
+    across = [x for x in (left, right) if x in (0, width) and axis != "column"]
+    along = [y for y in (top, bottom) if y in (0, height) and axis != "row"]
+    if len(across) + len(along) != 1:
+        return []
+    if across:
+        return [Line(across[0], top, across[0], bottom, GOAL, _EXIT)]
+    return [Line(left, along[0], right, along[0], GOAL, _EXIT)]
+
+
+# The parts took two thirds of the time to draw one board after another.
+@lru_cache(maxsize=4_096)
+def _part(letter: str, piece: Covered, columns: int, colour: str, axis: str) -> Part:
+    """A piece: one rectangle if it is one, else a rectangle for each cell and bridges between them."""
+    top, left = min(piece) // columns, min(cell % columns for cell in piece)
+    places = sorted((cell // columns - top, cell % columns - left) for cell in piece)
+    down, across = places[-1][0] + 1, 1 + max(column for _, column in places)
+    whole = len(places) == down * across
+    row, column = ((down - 1) / 2, (across - 1) / 2) if whole else places[0]
+    label = Label((column + 0.5) * _CELL, (row + 0.5) * _CELL, letter, _LETTER, ink(colour))
+    shapes: list[Shape] = [_box(0, 0, down, across, colour, _RADIUS)] if whole else [*_bent(places, colour)]
+    if whole and axis:
+        shapes += _ends(down * _CELL, across * _CELL, axis == "column")
+    return Part(letter, (*shapes, label), left * _CELL, top * _CELL)
+
+
+def _ends(height: float, width: float, upright: bool) -> list[Line]:
+    """A line across each end of a rectangle."""
+    length, across = (height, width) if upright else (width, height)
+    first, last = _GAP + _RADIUS, across - _GAP - _RADIUS
+    ends = (_GAP + _CELL / 4, length - _GAP - _CELL / 4)
+    return [Line(first, at, last, at, EDGE, 2) if upright else Line(at, first, at, last, EDGE, 2) for at in ends]
+
+
+def _bent(places: Sequence[tuple[int, int]], colour: str) -> list[Rectangle]:
+    """Cells with round corners, and boxes with square ones over where two or four of them meet."""
+    there, boxes = set(places), [_box(row, column, 1, 1, colour, _RADIUS) for row, column in places]
+    for row, column in places:
+        right, below, across = ((row, column + 1), (row + 1, column), (row + 1, column + 1))
+        if right in there:
+            boxes.append(_box(row, column + 0.5, 1, 1, colour))
+        if below in there:
+            boxes.append(_box(row + 0.5, column, 1, 1, colour))
+        if {right, below, across} <= there:
+            boxes.append(_box(row + 0.5, column + 0.5, 1, 1, colour))
+    return boxes
+
+
+def _box(
+    row: float, column: float, down: float, across: float, colour: str, radius: float = 0, gap: float = _GAP
+) -> Rectangle:
+    width, height = across * _CELL - 2 * gap, down * _CELL - 2 * gap
+    return Rectangle(column * _CELL + gap, row * _CELL + gap, width, height, colour, radius)

@@ -1,1 +1,0 @@
-"""Pictures of configurations as plain data, independent of the program that draws them."""

@@ -1,0 +1,331 @@
+"""Pictures as SVG, as pixels, and on a terminal; several combined into one."""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from html import escape
+from itertools import product, zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.text import Text
+
+from hakoiri.errors import counted
+from hakoiri.puzzles.capabilities import Family, Quotient
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.nakuron.board import Board
+from hakoiri.puzzles.nakuron.puzzle import COLOURS, draw_board, framed_rows
+from hakoiri.puzzles.pictures import Circle, Label, Line, Part, Picture, Polygon, Rectangle, Shape, Span, ink
+from hakoiri.puzzles.sliding_blocks.boards import WALL
+from hakoiri.render.tables import framed
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+    from PIL.ImageDraw import ImageDraw
+    from PIL.ImageFont import FreeTypeFont
+
+#: The margin around a picture in a file of its own.
+MARGIN = 12
+PAPER, EDGE_WIDTH = "#ffffff", 1.5
+#: Fonts of nearly the same widths, if the first is missing.
+FONT = "DejaVu Sans, Verdana, sans-serif"
+_NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
+def svg(picture: Picture, title: str) -> str:
+    """Return a picture on white as a whole document; `title` is for those who cannot see it."""
+    body = "\n".join(part_svg(part) for part in picture.parts)
+    return document(picture.width, picture.height, title, body)
+
+
+def document(width: float, height: float, title: str, body: str) -> str:
+    """Return an SVG document whose content has this size, with a margin around it."""
+    wide, high = number(width + 2 * MARGIN), number(height + 2 * MARGIN)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide}" height="{high}" '
+        f'viewBox="{-MARGIN} {-MARGIN} {wide} {high}" role="img" font-family="{FONT}" text-anchor="middle">\n'
+        f"<title>{text(title)}</title>\n"
+        f'<rect x="{-MARGIN}" y="{-MARGIN}" width="{wide}" height="{high}" fill="{PAPER}"/>\n{body}\n</svg>\n'
+    )
+
+
+def part_svg(part: Part) -> str:
+    """Return a part as a group with its name."""
+    place = f' transform="translate({number(part.x)} {number(part.y)})"' if part.x or part.y else ""
+    return f'<g data-piece="{text(part.name)}"{place}>{shapes_svg(part.shapes)}</g>'
+
+
+def shapes_svg(shapes: tuple[Shape, ...]) -> str:
+    """Return shapes one after another."""
+    return "".join(_shape(shape) for shape in shapes)
+
+
+def text(words: str) -> str:
+    """Return words, or the value of an attribute, escaped for XML; forbidden characters become question marks."""
+    return escape(_NO_XML.sub("?", words))
+
+
+def number(value: float) -> str:
+    """Return a number of pixels, to a hundredth."""
+    return f"{round(value, 2):.10g}"
+
+
+def _shape(shape: Shape) -> str:
+    match shape:
+        case Rectangle(x, y, width, height, fill, radius, edge):
+            places = _attributes(x=x, y=y, width=width, height=height) + (_attributes(rx=radius) if radius else "")
+            return f"<rect{places}{_paint(fill, edge)}/>"
+        case Circle(x, y, radius, fill, edge):
+            return f"<circle{_attributes(cx=x, cy=y, r=radius)}{_paint(fill, edge)}/>"
+        case Polygon(points, fill, edge):
+            corners = " ".join(f"{number(x)},{number(y)}" for x, y in points)
+            return f'<polygon points="{corners}"{_paint(fill, edge)} stroke-linejoin="round"/>'
+        case Line(x, y, to_x, to_y, colour, width):
+            ends = _attributes(x1=x, y1=y, x2=to_x, y2=to_y)
+            return f'<line{ends} stroke="{text(colour)}" stroke-width="{number(width)}"/>'
+        case Label(x, y, words, size, colour):
+            places = _attributes(x=x, y=y, dy=0.36 * size)
+            return f'<text{places} font-size="{number(size)}" fill="{text(colour)}">{text(words)}</text>'
+
+
+def _attributes(**values: float) -> str:
+    return "".join(f' {name}="{number(value)}"' for name, value in values.items())
+
+
+def _paint(fill: str, edge: str) -> str:
+    return f' fill="{text(fill)}"' + (f' stroke="{text(edge)}" stroke-width="{EDGE_WIDTH}"' if edge else "")
+
+
+#: The factor by which it is drawn larger.
+_SMOOTH = 3
+#: Pixels of the longer side: small pictures are enlarged up to it, at most twice.
+_LARGE = 800
+
+
+def image(picture: Picture, most: float = 2) -> "Image":
+    """Return a picture on white, enlarged at most `most` times."""
+    from PIL import Image, ImageDraw
+
+    width, height = picture.width + 2 * MARGIN, picture.height + 2 * MARGIN
+    scale = max(1.0, min(most, _LARGE / max(width, height)))
+    size = round(width * scale) * _SMOOTH, round(height * scale) * _SMOOTH
+    drawn = Image.new("RGB", size, PAPER)
+    pen = _Pen(ImageDraw.Draw(drawn), scale * _SMOOTH)
+    for part in picture.parts:
+        for shape in part.shapes:
+            pen.draw(shape, MARGIN + part.x, MARGIN + part.y)
+    return drawn.reduce(_SMOOTH)
+
+
+class _Pen:
+    """Draws shapes relative to a given origin."""
+
+    def __init__(self, draw: "ImageDraw", scale: float) -> None:
+        self._draw, self._scale = draw, scale
+        self._edge = max(1, round(EDGE_WIDTH * scale))
+
+    def draw(self, shape: Shape, left: float, top: float) -> None:
+        scale, draw = self._scale, self._draw
+
+        def at(x: float, y: float) -> tuple[float, float]:
+            return (left + x) * scale, (top + y) * scale
+
+        match shape:
+            case Rectangle(x, y, width, height, fill, radius, edge):
+                # The last pixel is inclusive.
+                corners = (*at(x, y), *(value - 1 for value in at(x + width, y + height)))
+                draw.rounded_rectangle(corners, radius * scale, fill, edge or None, self._edge if edge else 0)
+            case Circle(x, y, radius, fill, edge):
+                corners = (*at(x - radius, y - radius), *at(x + radius, y + radius))
+                draw.ellipse(corners, fill, edge or None, self._edge if edge else 0)
+            case Polygon(points, fill, edge):
+                corners_of = [at(*point) for point in points]
+                draw.polygon(corners_of, fill)
+                if edge:
+                    draw.line([*corners_of, *corners_of[:2]], edge, self._edge, "curve")
+            case Line(x, y, to_x, to_y, colour, width):
+                draw.line([at(x, y), at(to_x, to_y)], colour, max(1, round(width * scale)))
+            case Label(x, y, words, size, colour):
+                draw.text(at(x, y), words, colour, _font(round(size * scale)), "mm")
+
+
+@cache
+def _font(size: int) -> "FreeTypeFont":
+    """Return the font that comes with matplotlib: the same letters on every machine."""
+    import matplotlib as mpl
+    from PIL import ImageFont
+
+    return ImageFont.truetype(Path(mpl.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf", size)
+
+
+WORDS, LINE, _APART = 15, 26, 28
+#: Longer words are cut.
+_MOST_WORDS = 60
+#: Width of a letter, as a part of its size.
+_WIDTH = 0.62
+
+
+def titled(puzzle: Puzzle) -> str:
+    """Return the title of pictures: the puzzle and its options, e.g. ``klotski, metric=unit``."""
+    options = [f"{name}={value}" for name, value in puzzle.option_texts().items() if value]
+    return ", ".join([puzzle.name, *options, *(["mirror images merged"] if isinstance(puzzle, Quotient) else [])])
+
+
+def captioned(picture: Picture, words: str, width: float = 0, height: float = 0) -> Picture:
+    """Return a picture with a caption below it; `width` and `height` are least sizes, without the caption."""
+    words = words if len(words) <= _MOST_WORDS else f"{words[: _MOST_WORDS - 1]}…"
+    width, height = max(picture.width, width, text_width(words)), max(picture.height, height)
+    left = (width - picture.width) / 2
+    parts = tuple(part._replace(x=part.x + left) for part in picture.parts)
+    label = Label(width / 2, height + LINE / 2 + 4, words, WORDS)
+    return Picture(width, height + LINE, (*parts, Part("words", (label,))))
+
+
+def text_width(words: str) -> float:
+    """Return the approximate width of words drawn by `captioned`."""
+    return min(len(words), _MOST_WORDS) * WORDS * _WIDTH
+
+
+def sheet(rows: Sequence[Sequence[Picture]], heading: Sequence[str]) -> Picture:
+    """Return rows of pictures, the first the longest, below a heading; each column is as wide as its widest picture."""
+    columns = zip_longest(*rows, fillvalue=Picture(0, 0, ()))
+    widths = [max(picture.width for picture in column) for column in columns]
+    inner = sum(widths) + _APART * (len(widths) - 1)
+    width, top = max(inner, *(WORDS * _WIDTH * len(line) for line in heading)), LINE * len(heading) + 6.0
+    lines = (Label(width / 2, LINE * (number + 0.5), line, WORDS) for number, line in enumerate(heading))
+    parts = [Part("heading", tuple(lines))]
+    for number, row in enumerate(rows, 1):
+        left = (width - inner) / 2
+        for place, (picture, room) in enumerate(zip(row, widths, strict=False), 1):
+            x = left + (room - picture.width) / 2
+            parts += [
+                part._replace(name=f"{number}.{place} {part.name}", x=part.x + x, y=part.y + top)
+                for part in picture.parts
+            ]
+            left += room + _APART
+        top += max(picture.height for picture in row) + _APART / 2
+    return Picture(width, top - _APART / 2, tuple(parts))
+
+
+#: Brightness of red, green and blue on a terminal of 256 colours.
+_LEVELS = (0, 95, 135, 175, 215, 255)
+#: Background colours of a terminal of 16 colours, with contrast between neighbours.
+_SIXTEEN = (
+    "yellow", "bright_cyan", "green", "bright_yellow", "magenta", "red", "blue", "bright_green", "bright_magenta",
+    "white", "bright_red", "bright_black", "cyan", "bright_blue", "bright_white",
+)  # fmt: skip
+#: The colours of a terminal of 256 colours by number, without the greys at the end.
+_CUBE = {
+    16 + 36 * red + 6 * green + blue: f"#{_LEVELS[red]:02x}{_LEVELS[green]:02x}{_LEVELS[blue]:02x}"
+    for red, green, blue in product(range(6), repeat=3)
+}
+
+
+def print_nakuron(console: Console, board: Board) -> None:
+    """Print a board with its frame: digits on colours if two characters per cell fit, else blocks.
+
+    A block is two cells, one above the other.
+    """
+    lines = framed_rows(board)
+    if 2 * len(lines) <= max(console.width, 80):
+        print_picture(console, board.text(), draw_board(board))
+        return
+    for upper, lower in zip(lines[::2], [*lines[1::2], ""], strict=False):
+        text = Text(no_wrap=True)
+        for above, below in zip(upper, lower.ljust(len(upper), " "), strict=True):
+            ground = f" on {COLOURS[int(below)]}" if below != " " else ""
+            text.append("▀", COLOURS[int(above)] + ground)
+        console.print(text, soft_wrap=True)
+
+
+class _Paint:
+    """Styles for the colours of given pictures."""
+
+    def __init__(self, console: Console, pictures: Sequence[Picture]) -> None:
+        fills = dict.fromkeys(span.fill for picture in pictures for row in picture.rows for span in row if span.fill)
+        self._styles = dict(zip(fills, _styles(list(fills), console.color_system), strict=True))
+
+    def text(self, span: Span) -> Text:
+        return Text(span.text, self.style(span.fill))
+
+    def style(self, fill: str) -> str:
+        """Return the style of this background; empty for none."""
+        return self._styles.get(fill, "")
+
+
+def _styles(fills: Sequence[str], system: str | None) -> list[str]:
+    """Return a style for each colour, all different while the terminal has colours left."""
+    if system in ("standard", "windows"):
+        return [f"black on {_SIXTEEN[number % len(_SIXTEEN)]}" for number in range(len(fills))]
+    if system != "256":
+        return [f"{ink(fill)} on {fill}" for fill in fills]
+    left, found = set(_CUBE), []
+    for fill in fills:
+        nearest = min(sorted(left or _CUBE), key=lambda number: _distance(_CUBE[number], fill))
+        left.discard(nearest)
+        found.append(f"{ink(_CUBE[nearest])} on color({nearest})")
+    return found
+
+
+def _distance(one: str, other: str) -> int:
+    """Return the squared distance of two colours in red, green and blue."""
+    parts = zip(bytes.fromhex(one[1:]), bytes.fromhex(other[1:]), strict=True)
+    return sum((first - second) ** 2 for first, second in parts)
+
+
+def print_picture(console: Console, text: str, picture: Picture) -> None:
+    """Print one configuration, large: with a line around every piece if the rows of its picture are `boxed`."""
+    paint = _Paint(console, [picture])
+    if picture.boxed:
+        for number, line in enumerate(framed(text).splitlines()):
+            console.print(_coloured(line, number, picture, paint))
+        return
+    spaced = "/" in text and " " not in text
+    spans = picture.rows or [[Span(" ".join(row) if spaced else row)] for row in text.replace(WALL, " ").split("/")]
+    for row in spans:
+        console.print(Text().join(map(paint.text, row)), no_wrap=True, overflow="ignore", crop=False)
+
+
+def _coloured(line: str, number: int, picture: Picture, paint: "_Paint") -> Text:
+    """Return a line of a framed board, all except its lines on the colour of the cell there."""
+    text = Text(line)
+    for place, character in enumerate(line):
+        if character == " " or character.isalnum():
+            span = picture.rows[(number - 1) // 2][(place - 1) // 4]
+            text.stylize(paint.style(span.fill), place, place + 1)
+    return text
+
+
+def print_boards(console: Console, family: Family, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print boards to play (`coordinator.session.job.Job.boards`) under their names, or else ranks, and moves."""
+    puzzles = [family.member(row["board"], row["goal"]) for row in rows]
+    titles = [f"{row.get('name') or rank}: {counted(row['moves'], 'moves')}" for rank, row in enumerate(rows, 1)]
+    pictures = [puzzle.picture(puzzle.start) for puzzle in puzzles]
+    print_side_by_side(console, [row["board"] for row in rows], titles, pictures)
+
+
+def print_side_by_side(
+    console: Console, texts: Sequence[str], titles: Sequence[str], pictures: Sequence[Picture]
+) -> None:
+    """Print configurations under their titles, as many per row as fit the console."""
+    paint = _Paint(console, pictures)
+    drawn = zip(texts, pictures, strict=True)
+    boards = [list(picture.rows or ([Span(row)] for row in text.split("/"))) for text, picture in drawn]
+    width = 2 + max(*map(len, titles), *(_length(row) for board in boards for row in board))
+    per_row = max(1, console.width // width)
+    for begin in range(0, len(boards), per_row):
+        group = boards[begin : begin + per_row]
+        console.print(Text("".join(title.ljust(width) for title in titles[begin : begin + per_row]).rstrip(), "bold"))
+        for line in range(max(map(len, group))):
+            row = Text()
+            for board in group:
+                spans = board[line] if line < len(board) else ()
+                row.append(Text().join(map(paint.text, spans))).append(" " * (width - _length(spans)))
+            row.rstrip()
+            console.print(row)
+        console.print()
+
+
+def _length(spans: Sequence[Span]) -> int:
+    return sum(len(span.text) for span in spans)

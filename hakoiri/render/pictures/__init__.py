@@ -1,1 +1,0 @@
-"""Pictures and films of configurations: as SVG, as an image, as a page, on a terminal."""

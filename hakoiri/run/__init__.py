@@ -1,0 +1,1 @@
+"""An open run and its answers."""

@@ -1,0 +1,226 @@
+"""Answers from an open run about its configurations: layers, and the graph of their moves.
+
+Every answer comes from the run's store alone: no Redis, no worker, no other process is needed.
+"""
+
+from contextlib import AbstractContextManager
+
+import numpy as np
+
+from hakoiri.coordinator.errors import NO_GOAL, UnanswerableError
+from hakoiri.coordinator.goals.job import GoalDistances
+from hakoiri.coordinator.graphs.building import build_graph
+from hakoiri.coordinator.layers.search import StoredFigures
+from hakoiri.coordinator.runs.create import pinned_puzzle
+from hakoiri.coordinator.runs.kinds import kind_of
+from hakoiri.coordinator.runs.opening import open_context, redis_of_hosts
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, SilentObserver
+from hakoiri.errors import ConfigurationError, Hint
+from hakoiri.keys.layout import Configuration, Key, Keys
+from hakoiri.keys.order import order_of
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import Depth, LayerRecord
+from hakoiri.storage.results import read_labels
+from hakoiri.worker.graphs.searches import Graph
+
+#: Bytes of sorting a configuration besides two copies of its key: its place in the order, and its depth, twice.
+_BYTES_BESIDE_KEY = 16
+
+
+class Answers:
+    """An open run of any kind. `name` is its name, `puzzle` its puzzle, `kind` its class.
+
+    `resources` are the threads and memory of this process for questions; `redis` is the URL of the Redis of the hosts
+    that keep the run, ``None`` if none do.
+    """
+
+    def __init__(self, store: RunStore, resources: Resources | None = None) -> None:
+        """Take ownership of `store`, and close it if the run's puzzle differs from that of this program.
+
+        Resources not given are those that the run was created with.
+        """
+        self.name, self._store, self._closed = store.manifest.run, store, False
+        self._distances: dict[str, GoalDistances] = {}
+        self._start_is_the_goal: bool | None = None
+        resources = resources or Resources()
+        self.resources = resources.over(store.manifest.settings).here()
+        self.redis = redis_of_hosts(store, resources.redis)
+        try:
+            self.puzzle, self.spec = pinned_puzzle(store)
+            self.kind = kind_of(store.manifest.kind)
+        except BaseException:
+            store.close()
+            raise
+
+    @property
+    def store(self) -> RunStore:
+        """The data of the run; `UnanswerableError` if it is closed."""
+        if self._closed:
+            raise UnanswerableError(f"run {self.name} is closed; open_run({self.name!r}) opens it again")
+        return self._store
+
+    def close(self) -> None:
+        """Close the run; it answers no more questions. A second call does nothing."""
+        self._closed = True
+        self._store.close()
+        for known in self._distances.values():
+            known.store.close()
+
+    @property
+    def is_census(self) -> bool:
+        """Return whether this is a census of the whole space, not a search from a start."""
+        return not self.kind.from_start
+
+    @property
+    def exhausted(self) -> bool:
+        """Return whether the run has its complete graph of moves: every move leads to a configuration of the run."""
+        return self.kind.has_graph and self._reached.exhausted
+
+    def __contains__(self, configuration: Configuration) -> bool:
+        """Return whether the run has found a configuration."""
+        try:
+            return self.store.find(self.puzzle.parse(configuration)) is not None
+        except ConfigurationError:
+            return False
+
+    @property
+    def layer_sizes(self) -> list[int]:
+        """The number of configurations in each layer; for a whole space, which has no distances, one number."""
+        return [record.size for record in self.layer_records()]
+
+    def layer_records(self) -> list[LayerRecord]:
+        """Return size, digest and goals of each layer."""
+        return self.store.layer_records()
+
+    def layer(self, depth: Depth) -> Keys:
+        """Return the keys of layer `depth`, strictly increasing, in the puzzle's layout."""
+        self.require_layer(depth)
+        return self.store.layer(depth)
+
+    def require_layer(self, depth: Depth) -> None:
+        """Raise `UnanswerableError` unless there is a layer `depth`."""
+        if not 0 <= depth <= self.store.state.depth:
+            hints = () if self.exhausted else (self._further(),)
+            raise UnanswerableError(f"run {self.name} has layers 0 to {self.store.state.depth}, not {depth}", *hints)
+
+    def configurations(self) -> tuple[Keys, np.ndarray]:
+        """Return all keys of the run in increasing order, and each one's depth or, in a census, component."""
+        self._require_graph()
+        if self.store.state.depth < 0:
+            return self.puzzle.keys([]), np.empty(0, dtype=np.uint32)
+        self._require_memory_for_all()
+        if self.is_census:
+            self.require_components()
+            keys = self.store.layer(0)
+            return keys, read_labels(self.store, len(keys))
+        layers = [self.store.layer(depth) for depth in range(self.store.state.depth + 1)]
+        depths = np.repeat(np.arange(len(layers), dtype=np.uint32), [len(layer) for layer in layers])
+        keys = np.concatenate(layers)
+        order = order_of(keys)
+        return keys[order], depths[order]
+
+    def graph(self) -> tuple[Keys, Graph]:
+        """Return all keys in increasing order and the graph of their moves (`worker.graphs.searches.Graph`)."""
+        keys, _ = self.configurations()
+        with self._context() as context:
+            return keys, build_graph(context, keys, closed=self.exhausted)
+
+    def known_distances(self, metric: str = "") -> GoalDistances | None:
+        """Return the distances of the run's configurations to the nearest goal, if computed (`hardest`).
+
+        If `metric` is given, the moves are counted by this one.
+        """
+        if metric not in self._distances and self.exhausted:
+            found = GoalDistances.open(self.store, self.puzzle, metric, self.redis)
+            if found is not None:
+                self._distances[metric] = found
+        return self._distances.get(metric)
+
+    def start_is_the_goal(self) -> bool:
+        """Return whether the start is the only goal of an exhausted run: then depths are goal distances."""
+        if self._start_is_the_goal is None and self.exhausted:
+            goals = [record.goals for record in self.layer_records()]
+            self._start_is_the_goal = self.puzzle.undirected and not self.is_census and goals[0] == sum(goals) == 1
+        return bool(self._start_is_the_goal)
+
+    def _depth_of(self, key: Key) -> Depth:
+        depth = self.store.find(key)
+        if depth is None:
+            raise self.not_found(f"did not find {self.puzzle.render(key)}")
+        return depth
+
+    def not_found(self, what: str) -> UnanswerableError:
+        """Return the error for something that the run has not found, with a hint how to find more."""
+        if self.exhausted:
+            return UnanswerableError(f"run {self.name} {what} among all that its start can reach")
+        depth, where = self.store.state.depth, "yet"
+        if depth >= 0:
+            where = f"up to layer {depth}, as far as it went"
+            where += (
+                "" if self.is_census else f": it is {depth + 1:,} or more moves from the start, or not to be reached"
+            )
+        return UnanswerableError(f"run {self.name} {what} {where}", self._further())
+
+    def _further(self) -> Hint:
+        """Return the hint how to find more than this run has."""
+        complete = self.store.state.status == "complete"
+        limit = next(iter(self.store.manifest.plan), "until_goal")
+        return Hint("run without", limit) if complete else Hint("resume", self.name)
+
+    def _context(
+        self, control: Control | None = None, observer: Observer | None = None, puzzle: Puzzle | None = None,
+        workers: Resources | None = None,
+    ) -> AbstractContextManager[ComputeContext]:  # fmt: skip
+        """Return threads of this process, or `workers`, for questions; by default with the run's puzzle."""
+        resources = self.resources if workers is None else workers.over(self.store.manifest.settings)
+        puzzle = puzzle or self.puzzle
+        return open_context(puzzle, self.spec, resources, control or Control(), observer or SilentObserver())
+
+    def require_goal(self) -> None:
+        """Raise `UnanswerableError` if the puzzle has no goal."""
+        if not self.puzzle.has_goal:
+            hint = Hint("give", "goal", "CONF")
+            raise UnanswerableError(f"{NO_GOAL} for run {self.name}; run the puzzle again", hint)
+
+    def _require_memory_for_all(self) -> None:
+        """Raise `OverBudgetError` if all configurations do not fit the memory: twice, with depths and order."""
+        count = self._reached.configurations
+        needed = count * (2 * self.store.layout.bytes + _BYTES_BESIDE_KEY)
+        self.resources.budget().require(f"a list of all {count:,} configurations of run {self.name}", needed)
+
+    @property
+    def _reached(self) -> StoredFigures:
+        return StoredFigures.of(self.store.state)
+
+    def _require_complete(self, unknown: str = "its components are") -> None:
+        self._require_graph()
+        if not self.exhausted:
+            limited = f"stopped at layer {self.store.state.depth}"
+            limited = "stopped at its first goal" if self.store.manifest.plan.get("until_goal") else limited
+            why = limited if self.store.state.status == "complete" else "is not complete"
+            raise UnanswerableError(f"run {self.name} {why}, so {unknown} not known", self._further())
+
+    @property
+    def knows_components(self) -> bool:
+        """Return whether the components are known: a census may have been created without them."""
+        return not self.is_census or self.store.state.figures.get("components") is not None
+
+    def require_components(self) -> None:
+        """Raise `UnanswerableError` if the configurations were listed without their components."""
+        if self.exhausted and not self.knows_components:
+            raise UnanswerableError(
+                f"run {self.name} listed its configurations without components; run it again with other "
+                "diameters than none",
+                Hint("ask", self.name, self.kind(self.store, self.puzzle).questions()[0]),
+            )
+
+    def _require_graph(self) -> None:
+        if not self.kind.has_graph:
+            asks = [*self.kind(self.store, self.puzzle).questions(), "status"]
+            raise UnanswerableError(
+                f"run {self.name} is of the kind {self.store.manifest.kind}, which has no graph of moves: no paths, "
+                "distances or components",
+                Hint("ask", self.name, asks[0]),
+            )

@@ -1,1 +1,0 @@
-"""Results of runs besides their layers: components, subtrees, rows, arrays."""

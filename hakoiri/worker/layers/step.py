@@ -1,0 +1,316 @@
+"""Expansion and merge of a layer's key ranges by threads, and the record from which another session continues."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import chain, pairwise, zip_longest
+from threading import Lock
+from typing import NamedTuple, Self
+
+from hakoiri.keys.layout import Key, Keys, ints
+from hakoiri.keys.order import slice_between, sort_keys
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.storage.layers.blocks import NOTHING, Coded, add_lanes, digest_text
+from hakoiri.storage.layers.spill import NO_FILES, SpillFiles
+from hakoiri.storage.layers.store import Layer, Source
+from hakoiri.storage.ledger.manifest import Depth, LayerRecord
+from hakoiri.worker.layers.exchange import Exchange
+from hakoiri.worker.layers.partition import Shares
+from hakoiri.worker.layers.ranges import (
+    ExpandedRange,
+    MergedRange,
+    MergeInput,
+    RangeExpansion,
+    RangeInput,
+    RangeSource,
+    merge_range,
+)
+from hakoiri.worker.pool import Threads
+from hakoiri.worker.transport.payload import Array
+
+
+@dataclass(frozen=True)
+class Partial:
+    """The finished part of a layer whose ranges are those of `partition` (`Partition.packed`).
+
+    `expanded` counts the keys of U(N), in order, whose successors are durable in the spill files. `at` is the next of
+    them, as hexadecimal text, if known. `merged` counts ranges of U(N+1).
+
+    `part` is for layers that are filtered out of others (`coordinator.goals.search`): the number of keys that these
+    are compared with at a time. `flow` is that of the moves of the keys expanded, if it is summed.
+    """
+
+    depth: Depth
+    partition: bytes
+    expanded: int = 0
+    at: str = ""
+    merged: int = 0
+    size: int = 0
+    goals: int = 0
+    lane_0: int = NOTHING[0]
+    lane_1: int = NOTHING[1]
+    stored: int = 0
+    index: int = 0
+    spilled: SpillFiles = NO_FILES
+    part: int = 0
+    flow: int | None = None
+
+    def plus(self, summary: Array, stored: int, index: int) -> Self:
+        """Return this with a merged piece added: its size, goals and digest lanes, its bytes, and the new index."""
+        size, goals, *lanes = (int(value) for value in summary)
+        lane_0, lane_1 = add_lanes((self.lane_0, self.lane_1), (lanes[0], lanes[1]))
+        return replace(
+            self, size=self.size + size, goals=self.goals + goals, lane_0=lane_0, lane_1=lane_1,
+            stored=self.stored + stored, index=index,
+        )  # fmt: skip
+
+    def finished(self, session: int, flow: int | None) -> LayerRecord:
+        digest = digest_text((self.lane_0, self.lane_1))
+        return LayerRecord(self.depth, self.size, digest, self.goals, self.stored, self.index, session, flow)
+
+
+#: What is found is sent in so many parts at most, for what is found in two of them is sent twice: with 4, pancakes of
+#: 11 send 1.10 times as many bytes by 8 hosts, the 3x4 tiles 1.02 times. On fast links there is one part: more cost
+#: pancakes of 11 by 8 hosts a fifth of the processor time, and bring nothing.
+PARTS = 4
+
+
+@dataclass(frozen=True)
+class RoundMark(Partial):
+    """The progress of the layer after `round` rounds, which took `seconds`, and bytes `sent` and `received`.
+
+    Marks of another `beginning` are of no use: a host may have been restored to one of an earlier attempt.
+
+    `begun` maps each range to the key below which it is expanded; both are text, the key hexadecimal. `given` and
+    `taken` count by range the keys in messages to others, and from others.
+    """
+
+    round: int = 0
+    beginning: str = ""
+    seconds: float = 0.0
+    sent: int = 0
+    received: int = 0
+    begun: dict[str, str] = field(default_factory=dict)
+    given: list[int] = field(default_factory=list)
+    taken: list[int] = field(default_factory=list)
+
+
+#: The memory of a successor, which is also sorted, coded and kept, in units of that of a known key.
+KNOWN_WEIGHT = 5
+
+
+class SourceSample(NamedTuple):
+    """Some keys of a source, their successors, sorted, and the seconds per key."""
+
+    keys: Keys
+    successors: Keys
+    seconds_each: float
+
+    @property
+    def branching(self) -> float:
+        """The mean number of successors of a key, duplicates counted."""
+        return len(self.successors) / len(self.keys)
+
+
+class HeldKeys:
+    """The keys of a layer under way, while all of them fit in `most_bytes`; else its `pieces` are ``None``."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._left = most_bytes
+        self.pieces: list[Keys] | None = []
+
+    def add(self, merged: MergedRange) -> None:
+        """Keep the keys of the next piece."""
+        self._left -= merged.keys.nbytes
+        if len(merged.keys) < int(merged.summary[0]) or self._left < 0:
+            self.pieces = None
+        if self.pieces is not None:
+            self.pieces.append(merged.keys)
+
+
+class RangeStep:
+    """The step from `source` to the layer whose ranges are in `exchange`; `known` holds older keys, `source` first.
+
+    A range with dense keys is expanded in pieces of `range_size` keys of the source, and one with a bitmap only if
+    `in_turn`; then ranges take turns, piece by piece. Attribute `at`: the keys of a range below this one are expanded.
+    """
+
+    def __init__(
+        self, puzzle: Puzzle, exchange: Exchange, source: Source, known: list[Layer], sample: SourceSample,
+        range_size: int, shares: Shares, threads: Threads, in_turn: bool = False,
+    ) -> None:  # fmt: skip
+        self._puzzle, self._exchange, self._source, self._known = puzzle, exchange, source, known
+        self._sample, self._range_size = sample, range_size
+        self._shares, self._threads, self._in_turn = shares, threads, in_turn
+        self._stay = True
+        self.at: dict[int, Key] = {}
+        self._locks: dict[int, Lock] = {}
+
+    def begin_at(self, key: Key) -> None:
+        """Mark the keys below `key` as expanded."""
+        self.at = {number: min(key, high) for number, (low, high) in enumerate(self._exchange.bounds) if low < key}
+
+    @property
+    def end(self) -> Key:
+        """All keys below this one are expanded, unless ranges take turns."""
+        return max(self.at.values(), default=0)
+
+    @property
+    def is_finished(self) -> bool:
+        """Return whether all keys in the ranges at hand are expanded."""
+        bounds, away = enumerate(self._exchange.bounds), self._exchange.away
+        return all(number in away or self.at.get(number, low) >= high for number, (low, high) in bounds)
+
+    def plan_bitmaps(self) -> None:
+        """Use bitmaps where successors are dense. Bitmaps that do not all fit in memory are coded one by one."""
+        expected = int(self._sample.branching * self._source.size)
+        room, threads, spare = self._shares.bucket_bytes, self._threads.workers, self._threads.spare
+        self._stay = self._exchange.plan_bitmaps(self._sample.successors, expected, room, threads, spare)
+        spare.clear()
+
+    def expand(
+        self, is_due: Callable[[], bool], sums_flow: bool, meanwhile: Callable[[], None] = lambda: None
+    ) -> Iterator[ExpandedRange]:
+        """Expand from `at` on, until the end or until `is_due`; yield the figures of each range.
+
+        Pieces in progress are finished first. For `meanwhile` see `Threads.each`.
+        """
+        for _, made in self._threads.each("expand", self.expansion(sums_flow), self._frontiers(is_due), meanwhile):
+            self.take(made.keys, made.ends)
+            yield made
+
+    def expansion(self, sums_flow: bool) -> RangeExpansion:
+        """Return the expansion of ranges, or of pieces of them, by threads."""
+        exchange, most_bytes = self._exchange, self._shares.bucket_bytes // (4 * self._threads.workers)
+        table = exchange.partition.table
+        return RangeExpansion(self._puzzle, exchange.depth, table, exchange.put, exchange.whole, most_bytes, sums_flow)
+
+    def shared_pieces(self, is_due: Callable[[], bool], size: int) -> Iterator[RangeSource]:
+        """Yield the next pieces of about `size` keys for any thread or worker: none has a range's bitmap to itself."""
+        for number, low, high in self.pieces(is_due, size):
+            yield RangeSource(number, self._source.between(low, high), None, True, ())
+
+    def put(self, number: int, coded: Coded) -> None:
+        """Add blocks that a worker has found for a range. Thread-safe."""
+        self._exchange.by_others = True
+        self._exchange.put(number, coded)
+
+    def _frontiers(self, is_due: Callable[[], bool]) -> Iterator[RangeSource]:
+        """Yield the next ranges to be expanded, until a checkpoint is due."""
+        for number, low, high in self.pieces(is_due):
+            # Moves lead back into the range: known keys are removed before it is written.
+            known = self._known[1:] if self._puzzle.undirected and not self._stay else []
+            bitmap = self._exchange.bitmaps[number]
+            alone = nullcontext() if bitmap is None else self._locks.setdefault(number, Lock())
+            batches = self._source.between(low, high)
+            yield RangeSource(number, batches, bitmap, self._stay, between(known, low, high), alone)
+
+    def pieces(self, is_due: Callable[[], bool], size: int | None = None) -> Iterator[tuple[int, Key, Key]]:
+        """Yield the remaining pieces of ranges, until `is_due`; if `size` is given, of so many keys in any range."""
+        each, sample = self._source.size / len(self._sample.keys), sort_keys(self._sample.keys.copy())
+        step, numbers = max(1, int((size or self._range_size) / each)), range(len(self._exchange.bounds))
+        away = self._exchange.away
+        left = [self._left_of(number, sample, step, size) for number in numbers if number not in away]
+        # Otherwise threads would wait for each other's bitmap.
+        in_turn = self._in_turn and any(self._exchange.bitmaps)
+        for piece in filter(None, chain.from_iterable(zip_longest(*left) if in_turn else left)):
+            self.at[piece[0]] = piece[2]
+            yield piece
+            if is_due():
+                return
+
+    def _left_of(self, number: int, sample: Keys, step: int, size: int | None) -> Iterator[tuple[int, Key, Key]]:
+        """Yield the remaining pieces of a range, `step` keys of a `sample` of the source in each.
+
+        If a `size` is given, pieces are about even, else a range with a bitmap is one piece, unless all are in turn.
+        """
+        low, high = self._exchange.bounds[number]
+        begin, mine = self.at.get(number, low), slice_between(sample, low, high)
+        if size is not None:
+            # A small rest takes nearly as long to send as a large piece.
+            step = max(1, -(-len(mine) // max(1, round(len(mine) / step))))
+        one = size is None and not self._in_turn and self._exchange.has_bitmap(number)
+        cuts = [] if one else [cut for cut in ints(mine[step::step]) if begin < cut < high]
+        if begin < high:
+            yield from ((number, first, end) for first, end in pairwise([begin, *cuts, high]))
+
+    def take(self, keys: Keys, ends: Array, threads: Threads | None = None) -> None:
+        """Add keys, grouped by range, to those in memory; code these, by `threads`, if they become too many."""
+        self._exchange.add(keys, ends)
+        if self._exchange.held_bytes > self._shares.bucket_bytes // 2:
+            # IMPORTANT: bitmaps stay, because threads are still using them.
+            self._exchange.code_held(threads or self._threads, bits=False)
+
+    def spill(self) -> None:
+        """Spill all keys found, except those for other hosts."""
+        self._exchange.code_held(self._threads, bits=True)
+        self._exchange.spill()
+
+    def send_away(self) -> None:
+        """Send the keys found for ranges of other hosts."""
+        self._exchange.code_held(self._threads, bits=True, away=True)
+
+    def merge(self, first: int, keeps: Callable[[], bool], within: Source | None = None) -> Iterator[list[MergedRange]]:
+        """Yield the merged pieces of each range from number `first` on, in order, with their keys while `keeps`.
+
+        If `within` is given, intersect with it.
+        """
+        waiting: dict[int, MergedRange] = {}
+        pieces: list[MergedRange] = []
+        ends: list[bool] = []
+        following = 0
+        merge = partial(merge_range, self._puzzle, self._exchange.depth)
+        for number, result in self._threads.each("merge", merge, self._works(first, ends, keeps, within)):
+            waiting[number] = result
+            while following in waiting:
+                pieces.append(waiting.pop(following))
+                # IMPORTANT: a range is yielded whole or not at all, because its pieces may be cut differently next
+                # time.
+                if ends[following]:
+                    yield pieces
+                    pieces = []
+                following += 1
+        if not first:
+            # IMPORTANT: the bits of ranges that an earlier session has merged are still set.
+            self._threads.spare.extend(self._exchange.emptied())
+
+    def _works(
+        self, first: int, ends: list[bool], keeps: Callable[[], bool], within: Source | None
+    ) -> Iterator[MergeInput]:
+        """Yield the work for each piece of a range; append to `ends` whether it is the last piece of its range."""
+        exchange = self._exchange
+
+        def work(found: RangeInput, low: Key, high: Key, keep: bool) -> MergeInput:
+            among, run = within.between(low, high) if within else None, exchange.run if exchange.by_others else ""
+            return MergeInput(found, between(self._known, low, high), keep, among, run)
+
+        for number in range(first, len(exchange.bounds)):
+            if number in exchange.away:
+                continue
+            low, high = exchange.bounds[number]
+            # Keys in a bitmap are listed some at a time, however many there are.
+            keys = exchange.keys_in(number)
+            pieces = (
+                1 if exchange.has_bitmap(number) else pieces_of(keys, self._known, low, high, self._shares.range_keys)
+            )
+            if pieces == 1:
+                ends.append(True)
+                yield work(exchange.take(number), low, high, keeps())
+                continue
+            # Too large: the sample misled, or older keys are dense here. Merge in smaller pieces.
+            for begin, end in pairwise([low, *exchange.cut_again(number, pieces), high]):
+                ends.append(end == high)
+                yield work(exchange.between(number, begin, end), begin, end, keep=False)
+            exchange.take(number)
+
+
+def between(layers: list[Layer], low: Key, high: Key) -> Iterable[Keys]:
+    """Return the keys of some layers with low <= key < high, increasing within each batch."""
+    return chain.from_iterable([layer.between(low, high) for layer in layers])
+
+
+def pieces_of(keys: int, known: list[Layer], low: Key, high: Key, range_keys: int) -> int:
+    """Return the number of pieces in which to merge a range of `keys` successors, each of at most 1.5 `range_keys`."""
+    load = keys + sum(layer.at_most(low, high) for layer in known) // KNOWN_WEIGHT
+    return 1 if load <= 3 * range_keys // 2 else -(-load // range_keys)

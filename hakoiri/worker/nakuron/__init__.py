@@ -1,1 +1,0 @@
-"""Boards of Nakuron tilted, and games of it played."""

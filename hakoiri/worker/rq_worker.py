@@ -1,0 +1,336 @@
+"""The RQ worker: no fork per job (5.7 ms a round trip against 29 ms), and only this project's tasks.
+
+Contents of Redis are data: a job is a name from `worker.tasks.TASKS` and a msgpack map. RQ would also import callbacks
+and call webhooks that a job names, and follow its times and repetitions; `TaskJob` reads none of these. RQ's
+registries, their maintenance and its command channel are not used, so that no entry there can end a worker.
+"""
+
+import math
+import os
+import signal
+import sys
+import time
+import zlib
+from collections import Counter, deque
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from functools import lru_cache, partial
+from itertools import accumulate, pairwise
+from typing import Any, Protocol
+
+import numpy as np
+import redis
+from rq import Queue, SimpleWorker
+from rq.exceptions import NoSuchJobError
+from rq.job import Job
+from rq.worker import WorkerStatus
+
+from hakoiri.compiling import prepare
+from hakoiri.errors import HakoiriError, PayloadError, TaskError, WorkerError, visible
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.storage.ledger.manifest import local_time, typed
+from hakoiri.worker.program import differing_parts, program_of
+from hakoiri.worker.tasks import TASKS, checked
+from hakoiri.worker.transport.connection import QUEUE, event_key, input_key, is_away, own_queue, result_key, shared_key
+from hakoiri.worker.transport.data_redis import DATA_REDIS, DataRedisPool
+from hakoiri.worker.transport.payload import (
+    Array,
+    Arrays,
+    Event,
+    EventKind,
+    MsgpackSerializer,
+    TaskRequest,
+    pack_arrays,
+    unpack_arrays,
+)
+from hakoiri.worker.warm import kernels_of
+
+_MAX_DETAIL = 500
+#: Number of last chunks by which a worker with a deadline estimates the next.
+_LATELY = 16
+#: Pause of a worker after it has refused a chunk.
+_REFUSAL_SECONDS = 1.0
+_SAME = "install the same Hakoiri on all machines"
+
+
+class HostProtocol(Protocol):
+    """A host that keeps ranges of runs (`worker.hosts.host`), and answers `tasks` of its own."""
+
+    @property
+    def tasks(self) -> Collection[str]:
+        """The names of its tasks."""
+
+    def perform(self, task: str, puzzle: Puzzle, session: str, chunk: Arrays, data_pool: DataRedisPool) -> Arrays:
+        """Return the answer to a request; `PayloadError` if the layer must be begun anew."""
+
+
+class TaskJob(Job):
+    """An RQ job whose function comes from `TASKS` alone."""
+
+    #: The host of the worker that makes the attempt, if it has one.
+    host: HostProtocol | None = None
+
+    @property
+    def func(self) -> Callable[..., Any]:
+        """The attempt at the task that the job names. Never imports."""
+        return partial(_perform, self.connection, self.host, self.worker_name or "?", self.func_name or "")
+
+    def refresh(self) -> None:
+        """Read the job's data from Redis; if it has none, `NoSuchJobError`, at which RQ takes the next job."""
+        self.origin = QUEUE
+        try:
+            packed: Any = self.connection.hget(self.key, "data")
+            self.data = zlib.decompress(packed or b"")
+        except (redis.ResponseError, zlib.error) as error:
+            raise NoSuchJobError(f"{self.key}: {error}") from error
+
+
+class TaskQueue(Queue):
+    """The one queue, with the job class and the serializer that all must use."""
+
+    def __init__(self, name: str = QUEUE, connection: redis.Redis | None = None, **options: Any) -> None:
+        options.update(job_class=TaskJob, serializer=MsgpackSerializer)
+        super().__init__(name, connection=connection, **options)
+
+    @classmethod
+    def dequeue_any(cls, *arguments: Any, **options: Any) -> Any:
+        """Return the next job; skip entries of the queue that are not the name of a job.
+
+        `redis.ConnectionError`, at which RQ tries again, while Redis refuses to serve.
+        """
+        while True:
+            try:
+                return super().dequeue_any(*arguments, **options)
+            except ValueError:
+                continue
+            except redis.ResponseError as error:
+                if is_away(error):
+                    raise redis.ConnectionError(str(error)) from error
+                raise
+
+    @classmethod
+    def lmove(cls, connection: redis.Redis, queue_key: str, timeout: int | None) -> Any:
+        """Take the next entry of a single queue, and leave no trace of it in a list that only RQ's registries empty."""
+        return cls.lpop([queue_key], timeout, connection)
+
+
+class TaskWorker(SimpleWorker):
+    """Takes jobs from the one queue until asked to stop. Waits while Redis is away.
+
+    It stops by itself when less time is left until `until` (`time.monotonic`) than the longest of its last chunks took.
+    """
+
+    job_class = TaskJob
+    queue_class: type[Queue] = TaskQueue
+    max_connection_wait_time = 2.0
+
+    def __init__(
+        self, name: str, connection: redis.Redis, host: HostProtocol | None = None, until: float = math.inf
+    ) -> None:
+        # A host takes only the jobs addressed to it.
+        queues = [TaskQueue(connection=connection)] if host is None else []
+        own = TaskQueue(own_queue(name), connection=connection)
+        super().__init__(queues or [own], name=name, connection=connection, serializer=MsgpackSerializer)
+        # Not entered in RQ's registries, where it would stay for ever. The coordinator sends a job again if it is lost.
+        self._ordered_queues = [own, *queues]
+        self.log_job_description, self.host = False, host
+        self._until, self._lately, self._done = until, deque([0.0], _LATELY), deque[str]()
+
+    def print_done(self) -> None:
+        """Print the chunks done since the last call, if any: ``host-17: 41 expand, 2 derive``."""
+        done = Counter(self._done.popleft() for _ in range(len(self._done)))
+        if done:
+            line = f"{local_time()} {self.name}: {', '.join(f'{number} {task}' for task, number in done.items())}"
+            with suppress(OSError):  # A log that cannot be written stops no work.
+                print(visible(line), file=sys.stderr, flush=True)
+
+    @property
+    def seconds_left(self) -> float:
+        """The seconds until it takes no more chunks."""
+        return self._until - time.monotonic() - max(self._lately)
+
+    def _nothing(self, *_: Any, **__: Any) -> None:
+        """Do nothing, in place of what RQ does."""
+
+    # RQ's registries and channel are not used: `worker.transport.connection.start_heartbeat` reports living workers.
+    run_maintenance_tasks = register_birth = register_death = heartbeat = subscribe = _nothing
+    # Another program may have suspended its workers, and Hakoiri's would let runs wait silently.
+    check_for_suspension = _nothing
+    # The key would stay in Redis for ever.
+    set_shutdown_requested_date = _nothing
+
+    def _install_signal_handlers(self) -> None:
+        super()._install_signal_handlers()  # type: ignore[no-untyped-call]
+        signal.signal(signal.SIGALRM, lambda *_: self._shutdown())  # type: ignore[no-untyped-call]
+        self._look_at_time()
+
+    def _look_at_time(self) -> None:
+        """Stop before the next chunk, or set an alarm for when it would be too late."""
+        if (left := self.seconds_left) < math.inf:
+            self._stop_requested = self._stop_requested or left <= 0
+            signal.setitimer(signal.ITIMER_REAL, max(left, 0))
+
+    def set_state(self, state: str, pipeline: Any = None) -> None:
+        """Set the state, busy or idle, in this process only; a request to stop depends on it."""
+        self._state = state
+
+    def execute_job(self, job: Job, queue: Queue) -> None:
+        """Make the attempt that a job requests, and remove the job from Redis.
+
+        RQ would keep records of it, in some twenty round trips; the coordinator has its own, and reads none of RQ's.
+        """
+        self.set_state(WorkerStatus.BUSY)
+        began = time.monotonic()
+        job.worker_name = self.name
+        if isinstance(job, TaskJob):
+            job.host = self.host
+        try:
+            self.connection.unlink(job.key)
+            job.perform()
+        except Exception:
+            # Redis is away, or no coordinator made the job: a coordinator that waits for it sends it again.
+            self.log.exception("job %s was broken off", job.id)
+        self.set_state(WorkerStatus.IDLE)
+        self._lately.append(time.monotonic() - began)
+        self._look_at_time()
+        self._done.append(job.func_name or "")
+
+
+def _perform(
+    connection: redis.Redis, host: HostProtocol | None, worker: str, task: str, session: str, token: str, attempt: int,
+    keep: int, **rest: Any,
+) -> None:  # fmt: skip
+    """Make one attempt at one chunk and report to the coordinator. Raises nothing that concerns the chunk."""
+
+    def report(kind: EventKind, detail: object = "", result: bytes | None = None) -> None:
+        # IMPORTANT: all or nothing, or late events of an ended session would stay for ever.
+        pipeline = connection.pipeline(transaction=True)
+        if result is not None:
+            # If Redis refuses it, redis-py puts all of it into words, unless it is a view.
+            pipeline.set(result_key(session, token, attempt), memoryview(result), ex=keep)
+        event = Event(kind, token, attempt, worker, str(detail)[:_MAX_DETAIL], getattr(detail, "hints", ()))
+        pipeline.lpush(event_key(session), event.pack())
+        pipeline.expire(event_key(session), keep)
+        pipeline.execute()
+
+    if host is None:
+        # A coordinator that waits for a host watches its heartbeat instead.
+        report("started")
+    try:
+        request = _understood(host, task, session=session, token=token, attempt=attempt, keep=keep, **rest)
+        puzzle = _build_puzzle(task, request, *([] if host is None else [type(host).__module__]))
+    except Exception as error:
+        report("refused", error)
+        # Give other workers time to take the next chunks: refusing them all would be faster than doing any of them.
+        time.sleep(_REFUSAL_SECONDS)
+    else:
+        try:
+            report(*_outcome(connection, task, request, puzzle, host))
+        except redis.RedisError as error:
+            # If Redis answers again, the coordinator learns of it at once, and need not wait until it is overdue.
+            report("missing", _fault(error))
+
+
+def _understood(host: HostProtocol | None, task: str, **fields: Any) -> TaskRequest:
+    if task not in (host.tasks if host else TASKS):
+        raise WorkerError(f"this worker has no task {task!r}; {_SAME}")
+    try:
+        return typed(fields, TaskRequest)
+    except ValueError as error:
+        raise WorkerError(f"this worker does not understand the request ({error}); {_SAME}") from error
+
+
+def _outcome(
+    connection: redis.Redis, task: str, request: TaskRequest, puzzle: Puzzle, host: HostProtocol | None = None
+) -> tuple[EventKind, object, bytes | None]:
+    """Return the outcome of an attempt, the error or text that says why, and the bytes of its result."""
+    try:
+        chunk, shared = _fetch(connection, request)
+        if host is not None:
+            result = pack_arrays(host.perform(task, puzzle, request.session, chunk, _data_pool(connection)))
+        else:
+            result = pack_arrays(checked(task, puzzle, chunk, shared))
+    except redis.RedisError as error:
+        return "missing", _fault(error), None
+    except PayloadError as error:
+        return "missing", error, None
+    except MemoryError:
+        # Another machine may have more.
+        return "missing", "too little memory", None
+    except Exception as error:
+        failure = error if isinstance(error, HakoiriError) else TaskError(f"{type(error).__name__}: {error}")
+        return "failed", failure, None
+    return "done", "", result
+
+
+def _fault(error: redis.RedisError) -> str:
+    if isinstance(error, redis.exceptions.OutOfMemoryError):
+        return "Redis is full"
+    return f"Redis did not answer ({type(error).__name__})"
+
+
+def _fetch(connection: redis.Redis, request: TaskRequest) -> tuple[Arrays, Arrays]:
+    """Return the arrays of a chunk and those shared by its stage; `PayloadError` if Redis has lost any."""
+    shared = _shared_arrays(connection, request)
+    raw: Any = connection.get(input_key(request.session, request.token))
+    if raw is None:
+        raise PayloadError("its arrays are missing from Redis")
+    return unpack_arrays(raw), shared
+
+
+@lru_cache(maxsize=1)
+def _data_pool(connection: redis.Redis) -> DataRedisPool:
+    return DataRedisPool(connection, os.environ.get(DATA_REDIS, ""))
+
+
+_puzzles: dict[str, Puzzle] = {}
+#: The loaders that have loaded kernels of that puzzle.
+_loaders = set[Callable[[Puzzle], None]]()
+_shared: dict[tuple[str, int], Arrays] = {}
+
+
+def _build_puzzle(task: str, request: TaskRequest, *more: str) -> Puzzle:
+    """Return the puzzle of a request, built once per process; one process compiles the kernels of the task for all.
+
+    IMPORTANT: a request can name only a puzzle that is already here; it imports no modules but Hakoiri's own.
+    """
+    name = repr(sorted(request.puzzle.items()))
+    if name not in _puzzles:
+        _puzzles.clear()
+        _loaders.clear()
+        _puzzles[name] = PuzzleSpec.from_dict(request.puzzle).build()
+    puzzle = _puzzles[name]
+    if parts := differing_parts(program_of(puzzle, *more), request.program):
+        raise WorkerError(f"its code differs from the run's: {', '.join(parts)}; {_SAME}")
+    load = kernels_of(task)
+    if load not in _loaders:
+        prepare(lambda: load(puzzle))
+        _loaders.add(load)
+    return puzzle
+
+
+def _shared_arrays(connection: redis.Redis, request: TaskRequest) -> Arrays:
+    """Return the arrays shared by a stage, fetched once per process."""
+    name = request.session, request.shared
+    if request.pieces and name not in _shared:
+        _shared.clear()
+        ends = list(accumulate(request.pieces, initial=0))
+        _shared[name] = [_joined(connection, request, range(*each)) for each in pairwise(ends)]
+    return _shared[name] if request.pieces else ()
+
+
+def _joined(connection: redis.Redis, request: TaskRequest, pieces: range) -> Array:
+    parts = []
+    for piece in pieces:
+        name = shared_key(request.session, request.shared, piece)
+        raw: Any = connection.get(name)
+        if raw is None:
+            raise PayloadError("the arrays of its stage are missing from Redis")
+        try:
+            parts += unpack_arrays(raw)
+        except PayloadError:
+            # The coordinator sends missing pieces again.
+            connection.unlink(name)
+            raise
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
