@@ -91,7 +91,10 @@ def _parsed(form: str) -> tuple[str, list[str], str, str]:
 def _fits(form: str, puzzle: Puzzle, array: Array, sizes: Sizes, own: bool) -> bool:
     kind, shape, sign, bound = _parsed(form)
     if kind == "offsets":
-        return _is_offsets(array, sizes)
+        if array.dtype != np.int64 or array.ndim != 1 or not len(array) or array[0] or (np.diff(array) < 0).any():
+            return False
+        sizes |= {"V": len(array) - 1, "E": int(array[-1])}
+        return True
     if kind in _BATCHES:
         layout = PAIR_LAYOUTS[puzzle.layout] if kind == "pairs" else puzzle.layout
         if not layout.holds(array) or (kind in ("sorted", "cuts") and not own and not is_increasing(array)):
@@ -121,10 +124,3 @@ def _holds(array: Array, sign: str, bound: str, sizes: Sizes) -> bool:
         return False
     end = int(bound) if bound.isdigit() else sizes[bound]
     return not array.size or (least >= -(sign == "~") and most < end + (sign == "@"))
-
-
-def _is_offsets(array: Array, sizes: Sizes) -> bool:
-    if array.dtype != np.int64 or array.ndim != 1 or not len(array) or array[0] or (np.diff(array) < 0).any():
-        return False
-    sizes |= {"V": len(array) - 1, "E": int(array[-1])}
-    return True

@@ -87,7 +87,13 @@ class Supervisor:
                     if time.monotonic() >= self._again[place]:
                         self._replace(place)
                 if self._server is not None and not self._server.lives:
-                    self._revive(self._server)
+                    try:
+                        self._server.revive()
+                    except WorkerError as error:
+                        self._note(f"{error}; trying again")
+                        time.sleep(_RESTART_SECONDS)
+                    else:
+                        self._note("the data Redis ended; an empty one replaces it")
                 time.sleep(_POLL_SECONDS)
         finally:
             self.stop()
@@ -131,15 +137,6 @@ class Supervisor:
         else:
             self.replaced += 1
             del self._again[place]
-
-    def _revive(self, server: DataRedis) -> None:
-        try:
-            server.revive()
-        except WorkerError as error:
-            self._note(f"{error}; trying again")
-            time.sleep(_RESTART_SECONDS)
-        else:
-            self._note("the data Redis ended; an empty one replaces it")
 
     def request_stop(self) -> None:
         """Make `run` return; safe in a signal handler."""

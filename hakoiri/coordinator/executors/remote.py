@@ -159,7 +159,12 @@ class RemoteExecutor:
             while True:
                 results: list[_Landed] = []
                 try:
-                    self._refill(numbered)
+                    while self._has_room() and (following := next(numbered, None)) is not None:
+                        chunk = self._in_flight.add(*following, self._tuning.deadline)
+                        chunk.sizes = self._sizes_of("chunk", following[1], self._shared_sizes)
+                        if not self._workers.is_away or self._workers.has_newcomer:
+                            self._workers.has_newcomer = False
+                            self._in_flight.send(chunk)
                     if not self._in_flight.chunks:
                         self._in_flight.take_back()
                         return
@@ -181,14 +186,6 @@ class RemoteExecutor:
         except redis.RedisError:
             pass  # Every key has a time to live.
         self._redis.close()
-
-    def _refill(self, numbered: Iterator[tuple[int, Arrays]]) -> None:
-        while self._has_room() and (following := next(numbered, None)) is not None:
-            chunk = self._in_flight.add(*following, self._tuning.deadline)
-            chunk.sizes = self._sizes_of("chunk", following[1], self._shared_sizes)
-            if not self._workers.is_away or self._workers.has_newcomer:
-                self._workers.has_newcomer = False
-                self._in_flight.send(chunk)
 
     def _sizes_of(self, part: Part, arrays: Arrays, known: Sizes) -> Sizes:
         """The `known` sizes and those of some arrays; `TaskError` for arrays that no worker would take."""
@@ -238,14 +235,12 @@ class RemoteExecutor:
             result = None
         if result is None or event.worker in self.work_log.untrusted:
             self._in_flight.send(chunk)
-        elif self._audit.picks() or self._is_malformed(chunk, result):
+        elif self._audit.picks() or wrong_array(
+            self._in_flight.task, "result", self._puzzle, result, dict(chunk.sizes)
+        ):
             yield self._land(chunk, self._audited(chunk, event.worker, result))
         else:
             yield self._land(chunk, self._counted(chunk, event.worker, result))
-
-    def _is_malformed(self, chunk: Chunk, result: list[Array]) -> bool:
-        """Return whether a result cannot be right: kernels must not get it."""
-        return bool(wrong_array(self._in_flight.task, "result", self._puzzle, result, dict(chunk.sizes)))
 
     def _counted(self, chunk: Chunk, worker: str, result: list[Array]) -> list[Array]:
         """The result of a worker, which counts from now on."""

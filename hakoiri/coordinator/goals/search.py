@@ -254,14 +254,6 @@ class GoalSearch(LayeredSearch):
 
     def __init__(self, session: Session, base: RunStore) -> None:
         self._base, self._run = base, stored_run(base)
-        self._within = self._base_at_hosts(session)
-        #: The layers to come, once they are known: where the moves fit in memory.
-        self._backwards: Iterator[Keys] | None = None
-        self._fits = True
-        super().__init__(session, session.puzzle.start)
-
-    def _base_at_hosts(self, session: Session) -> RunStore | None:
-        """Return the run of the configurations if its hosts can make the layers, by moves backwards."""
         follows = isinstance(session.puzzle, Reversible) and not session.puzzle.undirected
         begun, kept, run = session.store.keepers(), self._base.keepers(), self._base.directory.name
         if follows and begun and not kept:
@@ -271,7 +263,11 @@ class GoalSearch(LayeredSearch):
         if follows and not kept and hosts is not None and hosts.is_requested:
             session.observer.note(f"run {run} is not kept by hosts, so this process makes its goal distances")
         able = begun or (hosts is not None and session.store.state.depth < 0)
-        return self._base if follows and kept and able else None
+        self._within = self._base if follows and kept and able else None
+        #: The layers to come, once they are known: where the moves fit in memory.
+        self._backwards: Iterator[Keys] | None = None
+        self._fits = True
+        super().__init__(session, session.puzzle.start)
 
     @property
     def total(self) -> None:
@@ -319,7 +315,8 @@ class GoalSearch(LayeredSearch):
         if self._hosting is not None:
             return super()._next(current)
         unmoves = self._unmoves
-        if not (unmoves and self._few_passes) and (backwards := self._known_backwards()) is not None:
+        few_passes = self.store.layout.words == 1 and len(self._base.layer_records()) <= _MOST_PASSES
+        if not (unmoves and few_passes) and (backwards := self._known_backwards()) is not None:
             keys = next(backwards, self.store.layout.empty(0))
             if len(keys):
                 self._add_small(keys)
@@ -329,11 +326,6 @@ class GoalSearch(LayeredSearch):
             return self._led_from(current, known)
         leading = Filter("leading", current)
         return self._made_by(FilterStep(self._session, self.state.depth + 1, self._run, leading, known, self._pace))
-
-    @property
-    def _few_passes(self) -> bool:
-        """Return whether reading the run once for each layer is faster than looking all its moves up."""
-        return self.store.layout.words == 1 and len(self._base.layer_records()) <= _MOST_PASSES
 
     @property
     def _unmoves(self) -> bool:

@@ -161,7 +161,18 @@ class HostPool:
             flight, waiting = self._flight(task, requests)
             try:
                 flight.send_all((flight.chunks[token], host) for token, host in waiting.items())
-                return self._collect(flight, waiting, living)
+                answers, looked, idle = dict[str, list[Array]](), time.monotonic(), dict[str, float]()
+                while waiting:
+                    for event in read_events(self._redis, self._events, _WAIT_SECONDS, self._observer):
+                        if event.token in waiting and event.kind != "started":
+                            host = waiting[event.token]
+                            answers[host] = self._answer(flight, flight.chunks[event.token], host, event)
+                            del waiting[event.token]
+                    self._control.check()
+                    if waiting and time.monotonic() > looked + _LOOK_SECONDS:
+                        looked = time.monotonic()
+                        self._look(flight, waiting, living, idle)
+                return answers
             except redis.RedisError as error:
                 self._redis_answers = not is_away(error)
                 self._redis_retry.outlast(error)
@@ -203,22 +214,6 @@ class HostPool:
         self._stage += 1
         flight = InFlight(self._redis, task, self._stage, self._request, self._shared)
         return flight, {flight.add(n, arrays, 0.0).token: host for n, (host, arrays) in enumerate(requests.items())}
-
-    def _collect(
-        self, flight: InFlight, waiting: dict[str, str], began: Mapping[str, HostBeat]
-    ) -> dict[str, list[Array]]:
-        answers, looked, idle = dict[str, list[Array]](), time.monotonic(), dict[str, float]()
-        while waiting:
-            for event in read_events(self._redis, self._events, _WAIT_SECONDS, self._observer):
-                if event.token in waiting and event.kind != "started":
-                    host = waiting[event.token]
-                    answers[host] = self._answer(flight, flight.chunks[event.token], host, event)
-                    del waiting[event.token]
-            self._control.check()
-            if waiting and time.monotonic() > looked + _LOOK_SECONDS:
-                looked = time.monotonic()
-                self._look(flight, waiting, began, idle)
-        return answers
 
     def _answer(self, flight: InFlight, chunk: Chunk, host: str, event: Event) -> list[Array]:
         if event.kind == "missing":

@@ -141,7 +141,12 @@ class HostRounds:
             require_base(self._keepers, self._keepers.base, [answer.within for answer in told.values()])
         self._round += 1
         if self._round > 1 or not all(answer.finished for answer in told.values()):
-            self._keep(depth, told, expanded)
+            self._ask("host-keep", depth, told)
+            self._store.stage_record(META, ROUND_KEY, asdict(LastRound(depth, self._round, self._beginning)))
+            found, state = sum(answer.size for answer in told.values()), self._store.state
+            headline = f"layer {depth}: expanded {found:,} of {expanded:,}, {counted(self._round, 'rounds')}"
+            self._session.tell(Progress(state.figures["configurations"], headline=headline, disk=state.stored_bytes))
+            self._session.commit(state)
 
     def _gone_back(self, depth: Depth, first: bool) -> dict[str, HostExpanded]:
         """Have hosts go back to the last round that all have kept; return their answers, none if the layer is begun.
@@ -170,15 +175,6 @@ class HostRounds:
     def _kept(self, depth: Depth) -> LastRound | None:
         kept = self._store.read_if_any(LastRound, META, ROUND_KEY, "record of its last round")
         return kept if kept and kept.depth == depth else None
-
-    def _keep(self, depth: Depth, told: dict[str, HostExpanded], expanded: int) -> None:
-        """Have all hosts keep the round, then record it."""
-        self._ask("host-keep", depth, told)
-        self._store.stage_record(META, ROUND_KEY, asdict(LastRound(depth, self._round, self._beginning)))
-        found, state = sum(answer.size for answer in told.values()), self._store.state
-        headline = f"layer {depth}: expanded {found:,} of {expanded:,}, {counted(self._round, 'rounds')}"
-        self._session.tell(Progress(state.figures["configurations"], headline=headline, disk=state.stored_bytes))
-        self._session.commit(state)
 
     def _ask(
         self, task: str, depth: Depth, told: dict[str, HostExpanded], **more: Any
@@ -323,7 +319,10 @@ class HostedStep:
         self._moving.renew_copies()
         if self._keepers.base is None:
             if monotonic() > self._looked + _LOOK_SECONDS:
-                self._let_come_and_go()
+                copies, joining = self._keepers.range_map.copies, self._moving.let_leave()
+                if joining and (self._seconds > _LEAST_SECONDS or NOBODY in copies):
+                    self._balancing.cut_for(len(self._keepers.range_map.hosts) + len(joining))
+                    self._moving.admit(joining)
                 self._looked = monotonic()
             self._balancing.balance()
         work, kept = partial(self._made, depth, expanded, is_last), partial(self._rounds.kept, depth)
@@ -337,13 +336,6 @@ class HostedStep:
             self._store.stage_layer(replace(record, work=self._session.work_log.take_layer()))
         self._balancing.weigh(told, merged)
         return record
-
-    def _let_come_and_go(self) -> None:
-        """Move ranges away from hosts that are to leave, and to new ones where that pays, or copies are missing."""
-        copies, joining = self._keepers.range_map.copies, self._moving.let_leave()
-        if joining and (self._seconds > _LEAST_SECONDS or NOBODY in copies):
-            self._balancing.cut_for(len(self._keepers.range_map.hosts) + len(joining))
-            self._moving.admit(joining)
 
     def _made(
         self, depth: Depth, expanded: int, is_last: bool

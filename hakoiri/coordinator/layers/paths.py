@@ -64,7 +64,12 @@ def _levels(
     levels, held = [begin], begin.nbytes
     for nearer in range(depth - 1, -1, -1):
         if way is None:
-            parts = _leading(context, store, nearer, levels[-1])
+            layer = StoredLayer(store, nearer, store.layer_record(nearer).size)
+            chunks = layer.chunks(0, context.shares.chunk_size(layer.size, context.puzzle.most_successors))
+            found = context.map_chunks(
+                "leading", ([keys] for keys in chunks), layer.size, [context.puzzle.keys([]), levels[-1]]
+            )
+            parts = [keys for _, (keys, _) in found]
         else:
             moves = (merge([way(keys).successors], []) for keys in split(levels[-1], _AT_ONCE))
             parts = [keys[store.contains(nearer, keys)] for keys in moves]
@@ -79,14 +84,6 @@ def _levels(
             context.budget.require("a list of the configurations on all shortest paths", held + level.nbytes)
         levels.append(level[:1] if one else level)
     return levels
-
-
-def _leading(context: ComputeContext, store: RunStore, depth: Depth, level: Keys) -> list[Keys]:
-    """Return the keys of layer `depth` that lead to `level`, in parts; expands the whole layer."""
-    layer = StoredLayer(store, depth, store.layer_record(depth).size)
-    chunks = layer.chunks(0, context.shares.chunk_size(layer.size, context.puzzle.most_successors))
-    found = context.map_chunks("leading", ([keys] for keys in chunks), layer.size, [context.puzzle.keys([]), level])
-    return [keys for _, (keys, _) in found]
 
 
 @dataclass(frozen=True)

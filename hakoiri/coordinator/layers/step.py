@@ -162,11 +162,8 @@ class LayerStep:
         self._store.erase(META, PARTIAL_KEY)
         if record.size:
             self._store.stage_layer(record)
-        return record, self._made()
-
-    def _made(self) -> Layer:
         stored = StoredLayer(self._store, self._depth, self._partial.size)
-        return stored if self._held.pieces is None else HeldLayer(self._held.pieces)
+        return record, (stored if self._held.pieces is None else HeldLayer(self._held.pieces))
 
     @property
     def has_files(self) -> bool:

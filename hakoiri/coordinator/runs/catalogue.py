@@ -284,15 +284,12 @@ def delete_run(directory: Path, *bases: Path) -> list[str]:
             is_ours = file.read(len(CERTIFICATE_BEGINS)) == CERTIFICATE_BEGINS
         if is_ours:
             certificate_file(directory).unlink()
-    _end_questions(questions_folder(directory))
-    lock.remove_abandoned(directory.parent)
-    return [*names, directory.name]
-
-
-def _end_questions(folder: Path) -> None:
+    folder = questions_folder(directory)
     for question in folder.glob("*"):
         lock.interrupt_holder(question)
     shutil.rmtree(folder, ignore_errors=True)
+    lock.remove_abandoned(directory.parent)
+    return [*names, directory.name]
 
 
 #: A queued run is still wanted; an unreadable one may contain anything.

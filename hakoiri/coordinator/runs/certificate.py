@@ -169,7 +169,13 @@ def verify_certificate(
     try:
         with _explored(certificate.spec, resources, control, observer, unlike) as store:
             report = verify_run(store, full, resources, control, observer, seed)
-            _compare_ends(certificate, store, report)
+            depth = store.state.depth
+            if depth + 1 != len(certificate.layers):
+                report.fault(f"the certificate has {len(certificate.layers)} layers, expected {depth + 1}")
+            if certificate.digest != store.state.digest:
+                report.fault(
+                    f"the digest of all layers is {store.state.digest}, but {certificate.digest} in the certificate"
+                )
             known = _figures(store)
     except StopRun:
         for fault in (faults := _differences(certificate, layers[-1]) if layers else []):
@@ -202,15 +208,6 @@ def _differences(certificate: Certificate, record: LayerRecord) -> list[str]:
         f"layer {record.depth}: its {what} is {found}, but {said} in the certificate"
         for what, (found, said) in differing.items()
     ]
-
-
-def _compare_ends(certificate: Certificate, store: RunStore, report: Report) -> None:
-    """Report differences in the number of layers and the digest; the layers made are as certified."""
-    depth = store.state.depth
-    if depth + 1 != len(certificate.layers):
-        report.fault(f"the certificate has {len(certificate.layers)} layers, expected {depth + 1}")
-    if certificate.digest != store.state.digest:
-        report.fault(f"the digest of all layers is {store.state.digest}, but {certificate.digest} in the certificate")
 
 
 def _compare(report: Report, said: DealFigures, found: DealFigures, finder: str) -> None:

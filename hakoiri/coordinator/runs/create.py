@@ -87,17 +87,7 @@ def make_planned(data: Path, manifest: Manifest, queued: bool, limits: Mapping[s
             # Another process may have been faster.
             if not job.named_by_plan or not (data / run / DATA_FILE).exists():
                 raise
-    return _go_on(data / run, manifest, job, limits or {}, queued)
-
-
-def name_of_plan(spec: PuzzleSpec, puzzle: Puzzle, kind: str, plan: Mapping[str, Any]) -> str:
-    """Return a name like other runs', but with six hexadecimal digits that follow from the run's identity."""
-    identity = json.dumps([spec.as_dict(), puzzle.version, kind, plan], sort_keys=True)
-    return f"{hashlib.sha256(identity.encode()).hexdigest()[:6]}-{puzzle.name}"
-
-
-def _go_on(directory: Path, manifest: Manifest, job: type[Job], limits: Mapping[str, Any], queued: bool) -> Path:
-    """Queue an existing run again with other limits; `RunHeldError` if a process drives it."""
+    directory = data / run
     with RunLock(directory), Ledger(directory, writable=True) as ledger:
         there = ledger.manifest
         for what in ("puzzle", "puzzle_version", "kind", "plan"):
@@ -105,11 +95,17 @@ def _go_on(directory: Path, manifest: Manifest, job: type[Job], limits: Mapping[
                 text = f"run {there.run} has another {what.replace('_', ' ')} by the same name"
                 raise MismatchError(text, Hint("change", "data"))
         waiting = ledger.limits() if (directory / QUEUED_FILE).exists() else {}
-        ledger.stage_limits(job.merge_limits(limits, ledger.state, waiting))
+        ledger.stage_limits(job.merge_limits(limits or {}, ledger.state, waiting))
         ledger.commit(ledger.state.become("queued"))
         if queued:
             open_inside(directory, QUEUED_FILE, "a").close()
     return directory
+
+
+def name_of_plan(spec: PuzzleSpec, puzzle: Puzzle, kind: str, plan: Mapping[str, Any]) -> str:
+    """Return a name like other runs', but with six hexadecimal digits that follow from the run's identity."""
+    identity = json.dumps([spec.as_dict(), puzzle.version, kind, plan], sort_keys=True)
+    return f"{hashlib.sha256(identity.encode()).hexdigest()[:6]}-{puzzle.name}"
 
 
 def _text_of_start(puzzle: Puzzle) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from hakoiri.coordinator.errors import ContradictionError
 from hakoiri.errors import HakoiriError, PuzzleError, TaskError
-from hakoiri.keys.layout import Key, Keys, key_at
+from hakoiri.keys.layout import Keys, key_at
 from hakoiri.keys.order import equal_rows
 from hakoiri.puzzles.conformance.pool import check_expansion, describe_key, disagreement, disagreement_among
 from hakoiri.puzzles.contract import Expansion, Puzzle
@@ -66,7 +66,14 @@ def _inspect(puzzle: Puzzle, keys: Keys, expansion: Expansion, depth: Depth) -> 
             raise PuzzleError(said)
     for place in looked_at:
         if len(moves[place]):
-            _check_key(puzzle, key_at(keys, chosen[place]), key_at(moves[place], depth % len(moves[place])))
+            key, successor = key_at(keys, chosen[place]), key_at(moves[place], depth % len(moves[place]))
+            try:
+                puzzle.check_key(successor)
+            except Exception as error:
+                raise PuzzleError(
+                    f"{puzzle.name}: a move from {describe_key(puzzle, key)} leads to {successor:#x}, which is "
+                    f"not a configuration: {error}"
+                ) from error
     if puzzle.undirected:
         check_way_back(puzzle, keys[np.repeat(chosen, counts)], np.concatenate(moves))
 
@@ -75,16 +82,6 @@ def _chosen(count: int, depth: Depth) -> Array:
     """The places of the keys that are looked at: evenly spread, and elsewhere in each layer."""
     tried = min(_TRIED, count)
     return ((np.arange(tried) + depth * _GOLDEN % 1) * (count / max(1, tried))).astype(np.int64)
-
-
-def _check_key(puzzle: Puzzle, key: Key, successor: Key) -> None:
-    try:
-        puzzle.check_key(successor)
-    except Exception as error:
-        raise PuzzleError(
-            f"{puzzle.name}: a move from {describe_key(puzzle, key)} leads to {successor:#x}, which is "
-            f"not a configuration: {error}"
-        ) from error
 
 
 def check_way_back(puzzle: Puzzle, keys: Keys, successors: Keys) -> None:

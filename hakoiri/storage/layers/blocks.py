@@ -253,7 +253,8 @@ def decode(block: Block, layout: Layout) -> Keys:
         elif layout.words == 1:
             keys = list_coded(data, block.first // WORD_BITS * WORD_BITS, layout.empty(block.size))
     if keys is None:
-        raise _damaged(block, layout)
+        wrong = f"its bytes are not {block.size} increasing keys" if is_sound(block, layout) else "its checksum differs"
+        raise DamagedError(f"layer {block.number}, block {block.first:#x} is damaged: {wrong}")
     return keys
 
 
@@ -266,11 +267,6 @@ def set_bits(block: Block, words: Words, base: Key, layout: Layout) -> bool:
     if first < 0 or not has_bits(block.value) or not is_sound(block, layout):
         return False
     return set_coded(memoryview(block.value)[HEADER_BYTES:], words[first:]) == block.size
-
-
-def _damaged(block: Block, layout: Layout) -> DamagedError:
-    wrong = f"its bytes are not {block.size} increasing keys" if is_sound(block, layout) else "its checksum differs"
-    return DamagedError(f"layer {block.number}, block {block.first:#x} is damaged: {wrong}")
 
 
 def is_sound(block: Block, layout: Layout) -> bool:

@@ -143,7 +143,13 @@ class Spill:
         """Adopt the files recorded in the run's ledger, remove others; `DamagedError` if one is missing or short."""
         with translated(self._run):
             for name, length in files.lengths.items():
-                self._cut(name, length)
+                try:
+                    with open_inside(self._run, self._name(name), "r+b") as file:
+                        if os.fstat(file.fileno()).st_size < length:
+                            raise self._broken(int(name))
+                        file.truncate(length)
+                except FileNotFoundError:
+                    raise self._broken(int(name)) from None
             for name in {*names_inside(self._run, SPILL_FOLDER)} - {f"{self._depth}-{name}" for name in files.lengths}:
                 remove_inside(self._run, f"{SPILL_FOLDER}/{name}")
         self.files = files
@@ -152,15 +158,6 @@ class Spill:
         self.files = NO_FILES
         self._unsynced.clear()
         remove_folder(self._run, SPILL_FOLDER)
-
-    def _cut(self, name: str, length: int) -> None:
-        try:
-            with open_inside(self._run, self._name(name), "r+b") as file:
-                if os.fstat(file.fileno()).st_size < length:
-                    raise self._broken(int(name))
-                file.truncate(length)
-        except FileNotFoundError:
-            raise self._broken(int(name)) from None
 
     def _name(self, number: int | str) -> str:
         return f"{SPILL_FOLDER}/{self._depth}-{number}"

@@ -90,7 +90,14 @@ class Ledger:
         self._erasures: list[tuple[bytes, bytes]] = []
         self._poisoned: StorageError | None = None
         try:
-            made = self._read_manifest()
+            fields = self.read_record(META, MANIFEST_KEY, "manifest")
+            if fields.get("format") != FORMAT_VERSION:
+                raise FormatError(
+                    f"run {self.directory.name} has storage format {fields.get('format')}, expected "
+                    f"{FORMAT_VERSION}; use the version of Hakoiri that made it"
+                )
+            with self.fitting("manifest"):
+                made = Manifest.from_dict(fields)
             self.made_as, self.manifest = made.run, replace(made, run=run_of(directory))
             self.state = self.read_state()
             self._state_record = self.read(META, STATE_KEY) or b""
@@ -288,16 +295,6 @@ class Ledger:
             yield
         except (KeyError, TypeError, ValueError) as error:
             raise self.damaged(f"its {what} is malformed: {error}") from error
-
-    def _read_manifest(self) -> Manifest:
-        fields = self.read_record(META, MANIFEST_KEY, "manifest")
-        if fields.get("format") != FORMAT_VERSION:
-            raise FormatError(
-                f"run {self.directory.name} has storage format {fields.get('format')}, expected "
-                f"{FORMAT_VERSION}; use the version of Hakoiri that made it"
-            )
-        with self.fitting("manifest"):
-            return Manifest.from_dict(fields)
 
     def damaged(self, what: str) -> DamagedError:
         """Return the error for a part of the run that is damaged."""

@@ -53,7 +53,12 @@ class RunLock:
         _held[directory] = self._file
         with suppress(OSError):  # On a full disk the lock holds, without the holder's name.
             self._file.truncate(0)
-            self._file.write(json.dumps(_myself()).encode())
+            # Only the command's name, not its arguments: a Redis URL may hold a password.
+            program = Path(sys.argv[0])
+            name = program.parent.name if program.name == "__main__.py" else program.name
+            command = " ".join([name, *sys.argv[1:2]])
+            described = {"pid": os.getpid(), "host": socket.gethostname(), "command": command, "since": local_time()}
+            self._file.write(json.dumps(described).encode())
 
     def release(self) -> None:
         _held.pop(self._directory, None)
@@ -205,14 +210,6 @@ def _try_lock(descriptor: int, kind: int = fcntl.LOCK_EX) -> bool:
     except BlockingIOError:
         return False
     return True
-
-
-def _myself() -> dict[str, Any]:
-    # Only the command's name, not its arguments: a Redis URL may hold a password.
-    program = Path(sys.argv[0])
-    name = program.parent.name if program.name == "__main__.py" else program.name
-    command = " ".join([name, *sys.argv[1:2]])
-    return {"pid": os.getpid(), "host": socket.gethostname(), "command": command, "since": local_time()}
 
 
 def _said_by(file: IO[Any]) -> dict[str, Any]:

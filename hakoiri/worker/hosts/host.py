@@ -67,7 +67,11 @@ class Host:
     def __init__(self, directory: Path, threads: int) -> None:
         require_store(directory)
         self._directory, self._threads = directory, threads
-        self._parts, self.place = dict[Path, RunPart](), _place_of(directory)
+        boot, there = Path("/proc/sys/kernel/random/boot_id"), directory.stat()
+        machine = boot.read_text(encoding="ascii") if boot.exists() else socket.gethostname()
+        #: A text for this directory on this machine, until it starts anew.
+        self.place = hashlib.sha256(f"{machine} {there.st_dev} {there.st_ino}".encode()).hexdigest()[:12]
+        self._parts = dict[Path, RunPart]()
         self._process = f"{os.getpid()}-{secrets.token_hex(4)}-{self.place}"
         with ExitStack() as stack:
             try:
@@ -220,13 +224,6 @@ def require_store(directory: Path) -> None:
 def is_host(directory: Path) -> bool:
     """Return whether a host has been in a directory before."""
     return (directory / _NAME_FILE).exists()
-
-
-def _place_of(directory: Path) -> str:
-    """Return a text for this directory on this machine, until it starts anew."""
-    boot, there = Path("/proc/sys/kernel/random/boot_id"), directory.stat()
-    machine = boot.read_text(encoding="ascii") if boot.exists() else socket.gethostname()
-    return hashlib.sha256(f"{machine} {there.st_dev} {there.st_ino}".encode()).hexdigest()[:12]
 
 
 def name_in(directory: Path) -> str:

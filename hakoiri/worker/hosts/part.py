@@ -124,7 +124,19 @@ class RunPart:
 
         If `request.ahead`, also expand the first round of the next layer, and append its `HostExpanded`.
         """
-        merged = self._merge(request, session)
+        step = self._asked(request, session)
+        try:
+            figures, keys = step.merge(request.expected, request.commit_seconds)
+        except DamagedError:
+            # IMPORTANT: or each attempt would go back to what cannot be read.
+            self.store.discard_staged()
+            self.store.erase(META, PARTIAL_KEY)
+            self.store.commit(self.store.state)
+            raise
+        self._layers.finish(step.mark, keys)
+        step.close(clear=True)
+        self._step = None
+        merged = packed(figures)
         if not request.ahead:
             return merged
         following = replace(request, depth=request.depth + 1, round=0)
@@ -240,22 +252,6 @@ class RunPart:
             if self._copies is not None:
                 self._copies.finish()
             self.store.commit(replace(self.store.state, depth=depth - 1))
-
-    def _merge(self, request: HostRequest, session: str) -> list[Array]:
-        """Merge a layer; its figures. IMPORTANT: nothing refers to its step afterwards, which holds older layers."""
-        step = self._asked(request, session)
-        try:
-            figures, keys = step.merge(request.expected, request.commit_seconds)
-        except DamagedError:
-            # IMPORTANT: or each attempt would go back to what cannot be read.
-            self.store.discard_staged()
-            self.store.erase(META, PARTIAL_KEY)
-            self.store.commit(self.store.state)
-            raise
-        self._layers.finish(step.mark, keys)
-        step.close(clear=True)
-        self._step = None
-        return packed(figures)
 
     def _expand(self, request: HostRequest, session: str) -> list[Array]:
         """Expand one round of the layer in progress; return its `HostExpanded`."""

@@ -25,7 +25,6 @@ from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.ledger import CommitThread
 from hakoiri.storage.names import META, PARTIAL_KEY
-from hakoiri.worker.hosts.layers import BaseConfigurations
 from hakoiri.worker.hosts.requests import HostExpanded, HostMerged, HostRequest
 from hakoiri.worker.hosts.wire import PATIENCE_SECONDS, Inbox, Mail, Outbox
 from hakoiri.worker.layers.exchange import Exchange
@@ -170,7 +169,9 @@ class HostStep:
         held = HeldKeys(self._part.shares.layer_bytes)
         if first:
             held.pieces = None
-        merged = self._ranges.merge(first, lambda: held.pieces is not None, self._within)
+        # Layer 0 of goal distances needs no filter.
+        within = self._part.within if self.mark.depth else None
+        merged = self._ranges.merge(first, lambda: held.pieces is not None, within)
         mine = sorted(number for number in self._mine if number >= first)
         sizes = list[int]()
         with CommitThread(self._store) as commits:
@@ -201,11 +202,6 @@ class HostStep:
     @property
     def _is_finished(self) -> bool:
         return not self._all or self._ranges.is_finished
-
-    @property
-    def _within(self) -> BaseConfigurations | None:
-        """The configurations that the layer is filtered by; layer 0 of goal distances needs no filter."""
-        return self._part.within if self.mark.depth else None
 
     @property
     def _received(self) -> int:

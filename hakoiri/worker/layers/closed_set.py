@@ -128,7 +128,13 @@ class ClosedSet:
         # They may have layer `depth`, too, which the next one must not have either.
         if self._covered > depth + 1 or not self._adds_up():
             self._drop()
-        self._sweep()
+        # Erase segments that are not in the record: remains of a kill during a merge.
+        known = {segment.number for segment in self._segments}
+        stray = {int.from_bytes(name[:4], "big") for name in self._store.names(CLOSED)} - known
+        for number in stray:
+            self._store.erase(CLOSED, number_key(number))
+        if stray:
+            self._commit()
         for segment in self._segments:
             self._store.require_names(segment.number, segment.crc, "a segment of older keys", CLOSED)
         self.depth = self._covered
@@ -224,12 +230,3 @@ class ClosedSet:
 
     def _stage_record(self) -> None:
         self._store.stage_record(META, CLOSED_KEY, asdict(_Segments(self._covered, self._next, self._segments)))
-
-    def _sweep(self) -> None:
-        """Erase segments that are not in the record: remains of a kill during a merge."""
-        known = {segment.number for segment in self._segments}
-        stray = {int.from_bytes(name[:4], "big") for name in self._store.names(CLOSED)} - known
-        for number in stray:
-            self._store.erase(CLOSED, number_key(number))
-        if stray:
-            self._commit()

@@ -19,7 +19,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Any, Self
+from typing import Self
 from urllib.parse import urlsplit
 
 import redis
@@ -84,7 +84,13 @@ class DataRedisPool:
         if number == MAIN:
             yield self._main
             return
-        connection, where = self._open(number)
+        if number not in self._opened:
+            urls = {data_redis_number(beat.url): beat.url for beat in living_hosts(self._main).values()}
+            if number not in urls:
+                raise PayloadError("the data Redis of a message belongs to no live host")
+            url = urls[number]
+            self._opened[number] = open_data_redis(url), without_password(url)
+        connection, where = self._opened[number]
         if time.monotonic() < self._away.get(number, 0.0):
             raise PayloadError(f"the data Redis at {where} did not answer a moment ago")
         try:
@@ -94,16 +100,6 @@ class DataRedisPool:
         except RedisError as error:
             self._away[number] = time.monotonic() + _AWAY_SECONDS
             raise PayloadError(f"the data Redis at {where} does not answer ({type(error).__name__})") from error
-
-    def _open(self, number: int) -> tuple[redis.Redis, str]:
-        """Return a data Redis that a living host reports, without contacting it, and its address."""
-        if number not in self._opened:
-            urls = {data_redis_number(beat.url): beat.url for beat in living_hosts(self._main).values()}
-            if number not in urls:
-                raise PayloadError("the data Redis of a message belongs to no live host")
-            url = urls[number]
-            self._opened[number] = open_data_redis(url), without_password(url)
-        return self._opened[number]
 
 
 class OwnDataRedis:
@@ -178,19 +174,16 @@ class DataRedis:
                 )  # fmt: skip
             except OSError as error:
                 raise WorkerError(f"cannot start redis-server ({error}); install it") from error
-            self._await_answer(process, log)
+            until = time.monotonic() + _START_SECONDS
+            with open_data_redis(self.url) as connection:
+                while not _answers(connection):
+                    if process.poll() is not None or time.monotonic() > until:
+                        end(process, _STOP_SECONDS)
+                        log.seek(0)
+                        why = log.read().decode(errors="replace").replace(self._password, "...").strip()[-_MOST_WORDS:]
+                        raise WorkerError(f"the redis-server for {without_password(self.url)} does not start: {why}")
+                    time.sleep(_POLL_SECONDS)
         return process
-
-    def _await_answer(self, process: "subprocess.Popen[bytes]", log: Any) -> None:
-        until = time.monotonic() + _START_SECONDS
-        with open_data_redis(self.url) as connection:
-            while not _answers(connection):
-                if process.poll() is not None or time.monotonic() > until:
-                    end(process, _STOP_SECONDS)
-                    log.seek(0)
-                    why = log.read().decode(errors="replace").replace(self._password, "...").strip()[-_MOST_WORDS:]
-                    raise WorkerError(f"the redis-server for {without_password(self.url)} does not start: {why}")
-                time.sleep(_POLL_SECONDS)
 
 
 def address_towards(connection: redis.Redis) -> str:
