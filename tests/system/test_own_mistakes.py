@@ -93,7 +93,7 @@ def test_a_mistake_is_told_before_a_run_is_made(text: str | None, said: str, tmp
             "a move from 3/2/3 (0x323) leads to 0x1000000, which is not a configuration",
         ),
         (changed(("undirected = False", "undirected = True")), "which does not lead back; set undirected = False"),
-        (changed(("keys == 0x440", "[key == 0x440 for key in keys]")), "(list), expected bool of shape (1,)"),
+        (changed(("keys == 0x440", "[key == 0x440 for key in keys]")), "(list); expected bool of shape (1,)"),
         (
             changed(("keys == 0x440", "keys == keys.missing")),
             "is_goal of 8/0/0 (0x800) failed: line 30, AttributeError",

@@ -14,10 +14,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hakoiri.errors import NO_FAULT, ConfigurationError, MisreadError, PuzzleError
-from hakoiri.keys.layout import Key, Keys, Layout, Mask, ints, key_at
+from hakoiri.keys.layout import Key, Keys, Layout, ints, key_at
 from hakoiri.puzzles.capabilities import Dealt, Scored
 from hakoiri.puzzles.conformance.pool import check_expansion, describe_key, error_line, kind_of, too_many
-from hakoiri.puzzles.contract import Expansion, Orbits, Puzzle
+from hakoiri.puzzles.contract import Expansion, Puzzle
 from hakoiri.puzzles.pictures import Part, Picture, Shape
 
 _NEEDED = ("layout", "undirected", "most_successors")
@@ -25,18 +25,20 @@ _NEEDED = ("layout", "undirected", "most_successors")
 
 def guarded(plain: type[Puzzle], file: str) -> type[Puzzle]:
     """The class `plain` of a user's `file`, under guard; named as before."""
-    chosen = {name: method for name, method in _IF_OVERRIDDEN.items() if getattr(plain, name) is not _BASE[name]}
-    chosen |= {name: _named(name) for kind, names in _ABLE.items() if issubclass(plain, kind) for name in names}
+    # A method that a class does not override must still look absent.
+    chosen = {
+        name: method
+        for name, method in _GUARDED.items()
+        for kind in (Puzzle, Scored, Dealt)
+        if issubclass(plain, kind) and hasattr(kind, name) and getattr(plain, name) is not getattr(kind, name)
+    }
     about = {"__module__": plain.__module__, "__doc__": plain.__doc__, "guarded_file": file}
-    own = {"has_kernel": plain.expand is not Puzzle.expand}
-    if plain.has_goal is Puzzle.has_goal:
-        own["has_goal"] = plain.is_goal is not Puzzle.is_goal
-    made: type[Puzzle] = type(plain.__name__, (_Guard, plain), chosen | about | own)
+    made: type[Puzzle] = type(plain.__name__, (_Guard, plain), chosen | about)
     return made
 
 
 class _Guard(Puzzle):
-    """Mixed in before a user's class: each method calls the user's, and names what goes wrong."""
+    """Mixed in before a user's class, together with the methods of `_GUARDED`."""
 
     guarded_file: ClassVar[str]
 
@@ -55,10 +57,6 @@ class _Guard(Puzzle):
             )
         self.check_key(self._start)
 
-    def usual_start(self) -> Key:
-        with self._naming("usual_start"):
-            return super().usual_start()  # type: ignore[safe-super]
-
     def successors(self, key: Key) -> list[Key]:
         with self._naming("successors", key):
             found = list(super().successors(key))  # type: ignore[safe-super]
@@ -69,63 +67,6 @@ class _Guard(Puzzle):
         if len(found) > self.most_successors:
             raise too_many(self, key, len(found))
         return found
-
-    def expand(self, keys: Keys) -> Expansion:
-        try:
-            expansion = super().expand(keys)
-        except NO_FAULT:
-            raise
-        except BaseException as error:
-            raise self._first_to_blame(keys, error) from error
-        check_expansion(self, keys, expansion)
-        return Expansion(*expansion)
-
-    def is_goal(self, keys: Keys) -> Mask:
-        return self._masked("is_goal", super().is_goal, keys)
-
-    def are_keys(self, keys: Keys) -> Mask:
-        return self._masked("are_keys", super().are_keys, keys)
-
-    def _masked(self, name: str, method: Callable[[Keys], Mask], keys: Keys) -> Mask:
-        with self._naming(name, *ints(keys[:1])):
-            found = method(keys)
-        if not isinstance(found, np.ndarray) or found.dtype != np.bool_ or found.shape != (len(keys),):
-            raise PuzzleError(f"{self._here}: {name} returned {kind_of(found)}, expected bool of shape ({len(keys)},)")
-        return found
-
-    def orbits(self, keys: Keys) -> Orbits | None:
-        with self._naming("orbits", *ints(keys[:1])):
-            found = super().orbits(keys)
-        if found is not None and (not isinstance(found, np.ndarray) or found.shape != (len(keys),)):
-            raise PuzzleError(f"{self._here}: orbits returned {kind_of(found)} for {len(keys)} configurations")
-        return found
-
-    def symmetry_maps(self) -> Sequence[Callable[[Keys], Keys]]:
-        with self._naming("symmetry_maps"):
-            return [partial(self._image, symmetry) for symmetry in super().symmetry_maps()]
-
-    def _image(self, symmetry: Callable[[Keys], Keys], keys: Keys) -> Keys:
-        with self._naming("a symmetry map", *ints(keys[:1])):
-            found = symmetry(keys)
-        if not isinstance(found, np.ndarray) or found.shape != keys.shape or found.dtype != keys.dtype:
-            raise PuzzleError(f"{self._here}: a symmetry map returned {kind_of(found)} for {len(keys)} configurations")
-        return found
-
-    def render(self, key: Key) -> str:
-        # Not as a configuration of `_naming`: rendering it is what fails.
-        with self._naming(f"render of {key:#x}"):
-            text: Any = super().render(key)
-        if not isinstance(text, str):
-            raise PuzzleError(f"{self._here}: render returned {kind_of(text)} for {key:#x}, expected str")
-        return text
-
-    def describe_move(self, before: Key, after: Key) -> str:
-        with self._naming("describe_move", before, after):
-            return str(super().describe_move(before, after))
-
-    def check_key(self, key: Key) -> None:
-        with self._naming(f"check_key of {key:#x}"):
-            super().check_key(key)
 
     @property
     def _here(self) -> str:
@@ -141,31 +82,15 @@ class _Guard(Puzzle):
         except BaseException as error:
             raise self._blame(what, keys, error) from error
 
-    def _blame(self, what: str, keys: tuple[Key, ...], error: BaseException) -> PuzzleError:
+    def _blame(self, what: str, keys: Sequence[Key], error: BaseException) -> PuzzleError:
         about = f" of {' to '.join(describe_key(self, key) for key in keys)}" if keys else ""
         return PuzzleError(f"{self._here}: {what}{about} failed: {error_line(error, self.guarded_file)}")
 
-    def _first_to_blame(self, keys: Keys, error: BaseException) -> PuzzleError:
-        """The error of the first configuration that `expand` fails with, found by halving the batch."""
-        whole = len(keys)
-        while len(keys) > 1:
-            middle = len(keys) // 2
-            for half in (keys[:middle], keys[middle:]):
-                if (found := self._failure(half)) is not None:
-                    keys, error = half, found
-                    break
-            else:
-                return self._blame(f"expand of {whole} configurations at once, the first", (key_at(keys, 0),), error)
-        return self._blame("expand", tuple(ints(keys)), error)
-
-    def _failure(self, keys: Keys) -> BaseException | None:
-        try:
-            super().expand(keys)
-        except NO_FAULT:
-            raise
-        except BaseException as error:
-            return error
-        return None
+    def _fitting(self, fits: bool, name: str, found: Any, expected: str) -> Any:
+        """Return what the method `name` has `found`, if it `fits`; else raise `PuzzleError`."""
+        if not fits:
+            raise PuzzleError(f"{self._here}: {name} returned {kind_of(found)}; expected {expected}")
+        return found
 
     def _checked_key(self, value: Any, what: str) -> Key:
         """`value` as a key of this puzzle's layout; else a `PuzzleError` that says what it is instead."""
@@ -191,7 +116,30 @@ class _Guard(Puzzle):
             raise PuzzleError(f"{self._here}: most_successors is {most!r}; expected a whole number from 0 to 65535")
 
 
-# A method that a class does not override must still look absent, so these are added only to classes that have them.
+def _expand(self: _Guard, keys: Keys) -> Expansion:
+    """Expand a batch; an error names the first configuration that fails, found by halving the batch."""
+    plain, whole = super(_Guard, self).expand, len(keys)
+    try:
+        expansion = plain(keys)
+    except NO_FAULT:
+        raise
+    except BaseException as first:
+        error = first
+        while len(keys) > 1:
+            for half in (keys[: len(keys) // 2], keys[len(keys) // 2 :]):
+                try:
+                    plain(half)
+                except NO_FAULT:
+                    raise
+                except BaseException as found:
+                    keys, error = half, found
+                    break
+            else:
+                at_once = f"expand of {whole} configurations at once, the first"
+                raise self._blame(at_once, (key_at(keys, 0),), error) from first
+        raise self._blame("expand", ints(keys), error) from first
+    check_expansion(self, keys, expansion)
+    return Expansion(*expansion)
 
 
 def _parse_text(self: _Guard, text: str) -> Key:
@@ -219,54 +167,84 @@ def _configurations(self: _Guard) -> Iterator[Keys]:
             block = next(blocks, None)
         if block is None:
             return
-        if not self.layout.holds(block):
-            raise PuzzleError(
-                f"{self._here}: configurations returned {kind_of(block)}; expected layout {self.layout.name}"
-            )
-        yield block
+        yield self._fitting(self.layout.holds(block), "configurations", block, f"layout {self.layout.name}")
 
 
-def _canonical(self: _Guard, keys: Keys) -> Keys:
-    with self._naming("canonical", *ints(keys[:1])):
-        found = super(_Guard, self).canonical(keys)
-    if not self.layout.holds(found) or len(found) != len(keys):
-        raise PuzzleError(f"{self._here}: canonical returned {kind_of(found)} for {kind_of(keys)}")
+def _symmetry_maps(self: _Guard) -> list[Callable[[Keys], Keys]]:
+    def image(symmetry: Callable[[Keys], Keys], keys: Keys) -> Any:
+        with self._naming("a symmetry map", *ints(keys[:1])):
+            found: Any = symmetry(keys)
+        fits = isinstance(found, np.ndarray) and found.shape == keys.shape and found.dtype == keys.dtype
+        return self._fitting(fits, "a symmetry map", found, kind_of(keys))
+
+    with self._naming("symmetry_maps"):
+        return [partial(image, symmetry) for symmetry in super(_Guard, self).symmetry_maps()]
+
+
+def _mask(self: _Guard, name: str, found: Any, keys: Keys) -> Any:
+    fits = isinstance(found, np.ndarray) and found.dtype == np.bool_ and found.shape == (len(keys),)
+    return self._fitting(fits, name, found, f"bool of shape ({len(keys)},)")
+
+
+def _orbits(self: _Guard, name: str, found: Any, keys: Keys) -> Any:
+    fits = found is None or (isinstance(found, np.ndarray) and found.shape == (len(keys),))
+    return self._fitting(fits, name, found, f"None or shape ({len(keys)},)")
+
+
+def _images(self: _Guard, name: str, found: Any, keys: Keys) -> Any:
+    fits = self.layout.holds(found) and len(found) == len(keys)
+    return self._fitting(fits, name, found, f"{len(keys)} keys of layout {self.layout.name}")
+
+
+def _drawn(self: _Guard, name: str, found: Any, path: list[Key]) -> Any:
+    self._fitting(
+        len(found) == len(path) and all(isinstance(each, Picture) for each in found),
+        name, found, f"a picture of each of {len(path)} configurations",
+    )  # fmt: skip
+    for part in (part for picture in found for part in picture.parts):
+        fits = isinstance(part, Part) and all(isinstance(shape, Shape) for shape in part.shapes)
+        self._fitting(fits, name, part, "a Part made of shapes")
     return found
 
 
-def _pictures(self: _Guard, path: list[Key]) -> list[Picture]:
-    with self._naming("pictures", *path[:2]):
-        found = list(super(_Guard, self).pictures(path))
-    if len(found) != len(path) or not all(isinstance(each, Picture) for each in found):
-        what = f"{kind_of(found)} for {len(path)} configurations, expected a picture of each"
-        raise PuzzleError(f"{self._here}: pictures returned {what}")
-    parts = [part for picture in found for part in picture.parts]
-    if wrong := [
-        part for part in parts if not isinstance(part, Part) or not all(isinstance(s, Shape) for s in part.shapes)
-    ]:
-        raise PuzzleError(f"{self._here}: pictures returned {kind_of(wrong[0])}, expected a Part made of shapes")
-    return found
+def _text(self: _Guard, name: str, found: Any, key: Key) -> Any:
+    return self._fitting(isinstance(found, str), f"{name} of {key:#x}", found, "str")
 
 
-_IF_OVERRIDDEN: dict[str, Callable[..., Any]] = {
-    "canonical": _canonical,
-    "configurations": _configurations,
-    "parse_text": _parse_text,
-    "pictures": _pictures,
-}
-_BASE = {name: getattr(Puzzle, name) for name in _IF_OVERRIDDEN}
-#: The further methods of a puzzle with some capability.
-_ABLE: dict[type, tuple[str, ...]] = {
-    Scored: ("score", "reserve", "scored", "reserves"),
-    Dealt: ("random_deal", "varied", "grown"),
-}
-
-
-def _named(name: str) -> Callable[..., Any]:
-    """A method that does what the user's does, and names what goes wrong in it."""
+def _plainly(name: str, made: Callable[[Any], Any] | None = None, check: Callable[..., Any] | None = None) -> Any:
+    """A method that does what the user's does, names what goes wrong in it, and checks its result as it is `made`."""
 
     def method(self: _Guard, *given: Any) -> Any:
-        with self._naming(name, *(each for each in given if isinstance(each, int))):
-            return getattr(super(_Guard, self), name)(*given)
+        if name in ("render", "check_key"):
+            # Not as configurations of `_naming`, which renders them: that is what fails.
+            about, keys = f"{name} of {given[0]:#x}", []
+        else:
+            first = [ints(each[:1]) if isinstance(each, np.ndarray) else each for each in given]
+            about, keys = name, [key for each in first for key in (each[:2] if isinstance(each, list) else [each])]
+        with self._naming(about, *(key for key in keys if isinstance(key, int))):
+            found = getattr(super(_Guard, self), name)(*given)
+            found = found if made is None else made(found)
+        return found if check is None else check(self, name, found, *given)
 
     return method
+
+
+#: The guarded methods by name, besides `successors`.
+_GUARDED: dict[str, Callable[..., Any]] = {
+    "expand": _expand,
+    "parse_text": _parse_text,
+    "configurations": _configurations,
+    "symmetry_maps": _symmetry_maps,
+    "is_goal": _plainly("is_goal", check=_mask),
+    "are_keys": _plainly("are_keys", check=_mask),
+    "orbits": _plainly("orbits", check=_orbits),
+    "canonical": _plainly("canonical", check=_images),
+    "pictures": _plainly("pictures", list, _drawn),
+    "render": _plainly("render", check=_text),
+    "describe_move": _plainly("describe_move", str),
+} | {
+    name: _plainly(name)
+    for name in (
+        "usual_start", "check_key", "score", "reserve", "scored", "reserves", "random_deal", "varied", "grown"
+    )
+}  # fmt: skip
