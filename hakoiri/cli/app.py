@@ -5,7 +5,6 @@ import os
 import re
 import resource
 import signal
-import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -26,6 +25,7 @@ from hakoiri.errors import HakoiriError, PuzzleWarning
 from hakoiri.hints import worded
 from hakoiri.puzzles.user.files import prefer
 from hakoiri.render.streams import drop_stdout, prepare_streams, print_error, results_apart
+from hakoiri.worker.machine import SUPERVISOR, how_ended, start_child
 
 #: By panel of the help, command -> modules of this package. Imported on demand: importing all of them would take a
 #: fifth of the time of a short command.
@@ -265,8 +265,6 @@ def _fail(line: str) -> NoReturn:
 
 #: Environment variable with the descriptor that the child writes to when it ends by itself.
 _ENDING = "HAKOIRI_ENDING"
-#: Environment variable with the parent process, which `follow_supervisor` watches.
-_PARENT = "HAKOIRI_SUPERVISOR"
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 
 
@@ -278,7 +276,7 @@ def is_apart() -> bool:
     """Return whether another process started this one, and outlives it. Clears the mark for its own children."""
     if (number := os.environ.pop(_ENDING, "")).isdigit():
         _telling.append(int(number))
-    return _PARENT in os.environ
+    return SUPERVISOR in os.environ
 
 
 def start_again() -> NoReturn:
@@ -287,9 +285,8 @@ def start_again() -> NoReturn:
     Signals to this process are forwarded; the child has a session of its own, so that Ctrl-C reaches it once.
     """
     told, telling = os.pipe()
-    environment = os.environ | {_ENDING: str(telling), _PARENT: str(os.getpid())}
-    command = [sys.executable, "-P", "-m", "hakoiri", *sys.argv[1:]]
-    child = subprocess.Popen(command, env=environment, pass_fds=[telling], start_new_session=True)
+    more: dict[str, Any] = {"env": os.environ | {_ENDING: str(telling)}, "start_new_session": True}
+    child = start_child("hakoiri", *sys.argv[1:], pass_fds=[telling], **more)
     os.close(telling)
 
     asked = set[int]()
@@ -310,7 +307,7 @@ def start_again() -> NoReturn:
     with open(told, "rb") as ended:
         expected = ended.read() or code in asked
     if not expected:
-        print_error(_words(code))
+        print_error(f"the process that ran your puzzle ended {how_ended(code)}, which Hakoiri did not ask for")
         sys.exit(128 - code if code < 0 else code or ERROR)
     if code < 0:
         signal.signal(-code, signal.SIG_DFL)
@@ -322,8 +319,3 @@ def tell_end() -> None:
     """Tell the parent process that the command ends by itself, whatever its exit code."""
     while _telling:
         os.write(_telling.pop(), b".")
-
-
-def _words(code: int) -> str:
-    how = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
-    return f"the process that ran your puzzle ended {how}, which Hakoiri did not ask for"

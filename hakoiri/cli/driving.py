@@ -30,6 +30,7 @@ from hakoiri.render.progress import ProgressLine, expanded_text, progress_text, 
 from hakoiri.render.streams import unread
 from hakoiri.render.tables import facts, print_json, rows_table, stderr, stdout
 from hakoiri.rows.runs import work_log_row
+from hakoiri.worker.machine import SUPERVISOR
 
 if TYPE_CHECKING:
     from hakoiri.api import Run
@@ -161,7 +162,7 @@ class Received:
 
 def follow_supervisor() -> None:
     """Interrupt this process, as by Ctrl-C, once its parent HAKOIRI_SUPERVISOR is gone, if it has one."""
-    if (parent := os.environ.get("HAKOIRI_SUPERVISOR")) is None:
+    if (parent := os.environ.get(SUPERVISOR)) is None:
         return
 
     def watch() -> None:

@@ -23,7 +23,7 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from hakoiri.web.settings import SERVER, Settings
-from hakoiri.worker.machine import end
+from hakoiri.worker.machine import end, start_child
 
 #: The key in the scope of a request for the function to call when it has passed the guard.
 KNOWN = "hakoiri.known"
@@ -206,7 +206,7 @@ def _driving(settings: Settings, driver: list[str], note: Callable[[str], None])
 
 class _Keeper:
     def __init__(self, settings: Settings, driver: list[str], note: Callable[[str], None]) -> None:
-        self._line = [sys.executable, "-P", "-m", "hakoiri", *driver]
+        self._words = ["hakoiri", *driver]
         self._environment = settings.for_children()
         if settings.redis:
             self._environment["HAKOIRI_REDIS"] = settings.redis
@@ -218,8 +218,8 @@ class _Keeper:
         while not self._stopping.is_set():
             begun = time.monotonic()
             # A group of its own: Ctrl-C on the terminal reaches only the server, which ends the coordinator.
-            process = subprocess.Popen(
-                self._line, env=self._environment, stdin=subprocess.DEVNULL, stdout=sys.stderr, process_group=0
+            process = start_child(
+                *self._words, env=self._environment, stdin=subprocess.DEVNULL, stdout=sys.stderr, process_group=0
             )
             while process.poll() is None and not self._stopping.wait(0.1):
                 pass

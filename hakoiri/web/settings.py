@@ -50,7 +50,7 @@ class Settings:
         """Return the environment of a process that drives or queries runs: it may load the named puzzles."""
         kept = {name: value for name, value in os.environ.items() if name not in (TOKEN, SETTINGS, "HAKOIRI_REDIS")}
         named = [Path(word.rpartition(":")[0]).absolute() for word in self.puzzles]
-        return kept | files_variable([*configured_files(), *named]) | {"HAKOIRI_SUPERVISOR": str(os.getpid())}
+        return kept | files_variable([*configured_files(), *named])
 
     def own_puzzles(self) -> dict[str, PuzzleSpec]:
         """Return the user puzzles by the names that clients may use; all named files are executed now."""

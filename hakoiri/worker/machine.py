@@ -12,7 +12,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
+#: Environment variable of a child: the process that started it.
+SUPERVISOR = "HAKOIRI_SUPERVISOR"
 _CGROUPS, _MINE = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 #: The most memory of a worker: 300 MB on the 3x4 tiles, of which it has some 4 million at a time.
 WORKER_BYTES = 400_000_000
@@ -104,6 +107,18 @@ def end_with(parent: int) -> None:
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)  # The parent has ended already.
+
+
+def start_child(module: str, *words: str, **how: Any) -> "subprocess.Popen[bytes]":
+    """Start a module as a program whose supervisor is this process; `how` has `env` and more for `Popen`."""
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", module, *words], **how | {"env": how["env"] | {SUPERVISOR: str(os.getpid())}}
+    )
+
+
+def how_ended(code: int) -> str:
+    """Return the end of a child in words, from its exit code."""
+    return f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
 
 
 def end(process: "subprocess.Popen[bytes]", seconds: float, number: int = signal.SIGTERM) -> None:

@@ -316,7 +316,7 @@ def test_what_the_tutorial_types_prints_what_it_shows(
 
 def test_wrong_pictures_are_one_line(tmp_path: Path, hakoiri: Hakoiri) -> None:
     for body, said in (
-        ("        return [None for key in path]", "for 1 configurations, expected a picture of each"),
+        ("        return [None for key in path]", "expected a picture of each of 1 configurations"),
         (
             "        from hakoiri import Part, Picture\n        return [Picture(9, 9, (Part('a', ('b',)),))]",
             "made of shapes",

@@ -33,7 +33,7 @@ from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.ledger.manifest import ENDED, Progress, State, Status
 from hakoiri.storage.names import QUEUED_FILE
-from hakoiri.worker.machine import available_memory, end_with
+from hakoiri.worker.machine import SUPERVISOR, available_memory, end_with, how_ended, start_child
 from hakoiri.worker.warm import compiling
 
 
@@ -176,10 +176,10 @@ def drive_apart(directory: Path, resources: Resources, control: Control) -> Stat
     process ended amid the work, `TaskError` if it was killed, and `RunHeldError` if another process drives the run.
     """
     files = ":".join(map(str, dict.fromkeys([*configured_files(), *loaded_files()])))
-    own = {FILES: files, "HAKOIRI_SUPERVISOR": str(os.getpid()), _REDIS: resources.redis or ""}
+    environment = os.environ | {FILES: files, _REDIS: resources.redis or ""}
     settings = json.dumps({name: getattr(resources, name) for name in ("workers", "memory")})
-    command = [sys.executable, "-P", "-m", __name__, str(directory), settings]
-    with subprocess.Popen(command, env=os.environ | own, stdin=subprocess.DEVNULL, start_new_session=True) as child:
+    more: dict[str, Any] = {"env": environment, "stdin": subprocess.DEVNULL, "start_new_session": True}
+    with start_child(__name__, str(directory), settings, **more) as child:
         stop_by = 0.0
         while child.poll() is None:
             if not stop_by and (control.interrupted or _is_cancelled(directory)):
@@ -195,8 +195,7 @@ def drive_apart(directory: Path, resources: Resources, control: Control) -> Stat
         state = ledger.state
     died = child.returncode < 0 and not stop_by and state.status not in ENDED
     if state.status == "running" or died:
-        how = f"by {signal.Signals(-child.returncode).name}" if child.returncode < 0 else f"with {child.returncode}"
-        text = f"the process of the run ended {how} before its work was done"
+        text = f"the process of the run ended {how_ended(child.returncode)} before its work was done"
         raise TaskError(text) if stop_by else DiedError(text)
     return state
 
@@ -215,7 +214,7 @@ class _Log(SilentObserver):
 
 def main(directory: str, settings: str) -> None:
     """Drive a queued run for the process that started this one."""
-    end_with(int(os.environ["HAKOIRI_SUPERVISOR"]))
+    end_with(int(os.environ[SUPERVISOR]))
     control = Control()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda received, _: control.interrupt(f"stopped by {signal.Signals(received).name}"))

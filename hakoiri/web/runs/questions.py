@@ -14,7 +14,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from contextlib import ExitStack, suppress
@@ -33,7 +32,7 @@ from hakoiri.storage.ledger.lock import holder_of, interrupt_holder, locked
 from hakoiri.storage.ledger.manifest import State
 from hakoiri.storage.names import HOLDER_FILE, answering_file, questions_folder
 from hakoiri.web.settings import Settings
-from hakoiri.worker.machine import end
+from hakoiri.worker.machine import end, start_child
 
 _ANSWER, _SAID = "answer", "said"
 #: Processes that answer at the same time, for all processes that serve a data directory. They share the memory.
@@ -183,8 +182,8 @@ class Questions:
                 asks = self._redis is not None and keepers_of(self._data / question.run)
                 environment = self._environment | ({"HAKOIRI_REDIS": str(self._redis)} if asks else {})
                 # The locks belong to the open files, so the child holds them until it ends.
-                process = subprocess.Popen(
-                    [sys.executable, "-P", "-m", "hakoiri", command, question.run, *words, *self._options],
+                process = start_child(
+                    "hakoiri", command, question.run, *words, *self._options,
                     env=environment, cwd="/", stdin=subprocess.DEVNULL, stdout=answer, stderr=said,
                     pass_fds=[holder.fileno(), place.fileno()], process_group=0,
                 )  # fmt: skip
