@@ -20,6 +20,7 @@ from hakoiri.puzzles.capabilities import Sized
 from hakoiri.puzzles.contract import OVERFLOW, Expansion, Orbits
 from hakoiri.puzzles.options import Number
 from hakoiri.puzzles.pictures import EDGE, Label, Part, Picture, Rectangle, ink, scale
+from hakoiri.puzzles.texts import marks_in, rows_in
 
 _MOST_DISCS = 20
 _LETTERS = "ABCDEFGHIJKLMNOPQRST"
@@ -112,28 +113,23 @@ class Hanoi(Sized):
                 raise ConfigurationError(f"{key:#x} puts disc {_LETTERS[disc]} on peg {peg + 1} of {self.pegs}")
 
     def parse_text(self, text: str) -> Key:
-        rows, letters = text.split("/"), _LETTERS[: self.discs]
-        if len(rows) != self.pegs:
-            wanted = f"{self.pegs} rows, one for each peg, joined by '/'"
-            raise ConfigurationError(f"expected {wanted}; {text!r} has {len(rows)}")
-        found: dict[str, int] = {}
-        for peg, row in enumerate(rows, 1):
+        letters, found = _LETTERS[: self.discs], dict[str, str]()
+        towers = rows_in(text, self.pegs, name="peg", form=", one for each peg")
+        for peg, row in towers.items():
             if not row:
-                raise ConfigurationError(f"peg {peg} is blank; write an empty peg as '.'")
-            tower = row if row != "." else ""
-            for letter in tower:
-                if letter not in letters:
-                    raise ConfigurationError(f"peg {peg}: {letter!r} is not a disc; the discs are {letters}")
-                if letter in found:
-                    raise ConfigurationError(f"disc {letter} appears twice, on peg {found[letter]} and on peg {peg}")
-                found[letter] = peg
-            for below, above in pairwise(tower):
+                raise ConfigurationError(f"{peg} is blank; write an empty peg as '.'")
+            towers[peg] = row if row != "." else ""
+        for peg, letter in marks_in(towers, letters, f"a disc; the discs are {letters}"):
+            if letter in found:
+                raise ConfigurationError(f"disc {letter} appears twice, on {found[letter]} and on {peg}")
+            found[letter] = peg
+        for peg, row in towers.items():
+            for below, above in pairwise(row):
                 if above > below:
-                    raise ConfigurationError(f"peg {peg}: disc {above} lies on {below}, which is smaller")
-        for letter in letters:
-            if letter not in found:
-                raise ConfigurationError(f"disc {letter} is missing")
-        return self._pack([found[letter] - 1 for letter in letters])
+                    raise ConfigurationError(f"{peg}: disc {above} lies on {below}, which is smaller")
+        if missing := sorted({*letters} - {*found}):
+            raise ConfigurationError(f"disc {missing[0]} is missing")
+        return self._pack([[*towers].index(found[letter]) for letter in letters])
 
     def render(self, key: Key) -> str:
         return "/".join("".join(_LETTERS[disc] for disc in tower) or "." for tower in self._towers(key))

@@ -20,6 +20,7 @@ from hakoiri.puzzles.capabilities import Reversible
 from hakoiri.puzzles.contract import OVERFLOW, Expansion, Matching
 from hakoiri.puzzles.options import Choice
 from hakoiri.puzzles.pictures import BED, EDGE, GROUND, Circle, Part, Picture, Rectangle
+from hakoiri.puzzles.texts import rows_in
 
 _Cell = tuple[int, int]
 #: A peg's cell, the cell that it jumps over, and the cell where it lands.
@@ -132,13 +133,8 @@ class PegSolitaire(Reversible):
 
     def _read(self, text: str, marks: str) -> dict[_Cell, str]:
         """Return the character on each cell of a text, one of `marks`."""
-        rows = text.split("/")
-        if len(rows) != _SIDE:
-            raise ConfigurationError(f"expected {_SIDE} rows joined by '/'; {text!r} has {len(rows)}")
         found = {}
-        for row, characters in enumerate(rows):
-            if len(characters) != _SIDE:
-                raise ConfigurationError(f"row {row + 1}: {characters!r} has {len(characters)} cells, expected {_SIDE}")
+        for row, characters in enumerate(rows_in(text, _SIDE, _SIDE).values()):
             for column, character in enumerate(characters):
                 if (row, column) in _NUMBER:
                     found[row, column] = character

@@ -171,7 +171,7 @@ def test_nested_repeats_take_no_time() -> None:
         ("(R, U)", "',' after turn 1"),
         ("[R, U)", r"'\)' after turn 2"),
         ("(R U R' U']", "']' after turn 4"),
-        ("UUU/RRR/FFF/DDD/LLL/BBB", "face U: 'UUU' has 3 stickers"),
+        ("UUU/RRR/FFF/DDD/LLL/BBB", "face U 'UUU' has 3 stickers"),
         ("WWWWRRRRGGGGYYYYOOOOBBBR", "colour R appears 5 times"),
         ("UUUURRRRFFFFDDDDLLLLBBB", "24 stickers without '/', or turns such as R U R'; 'U+R+F+D+L+B+' has 23 stickers"),
         ("LUUURRRRFFFFDDDDULLLBBBB", "no piece has these"),

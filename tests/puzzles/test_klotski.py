@@ -259,13 +259,13 @@ def test_longer_ways_in_words(path: list[tuple[int, int]], words: str) -> None:
 
 
 BAD_TEXTS = {
-    "": ["5 rows", "found 1"],
-    "ABBC/ABBC": ["5 rows", "found 2"],
-    START + "/....": ["5 rows", "found 6"],
+    "": ["5 rows", "has 1"],
+    "ABBC/ABBC": ["5 rows", "has 2"],
+    START + "/....": ["5 rows", "has 6"],
     "ABBC/ABBC/DEEF/DGHF/I..": ["row 5", "'I..'", "3 cells", "expected 4"],
     "ABBCX/ABBC/DEEF/DGHF/I..J": ["row 1", "5 cells"],
     "ABBC/ABBC/DEEF/DG#F/I..J": ["row 4", "'#'"],
-    "ABBC/AB\nC/DEEF/DGHF/I..J": ["5 rows", "found 6"],
+    "ABBC/AB\nC/DEEF/DGHF/I..J": ["5 rows", "has 6"],
     "ABBC/ABBC/DÉÉF/DGHF/I..J": ["row 3", "'É'"],
     "ABBC/ABBC/DEEF/DGEF/I..J": ["piece E", "not a rectangle", "row 4 column 3"],
     "ABBC/ABBC/DEEF/DGHF/G..J": ["piece G", "not a rectangle", "row 5 column 1"],

@@ -159,7 +159,7 @@ def test_moves_in_words() -> None:
 
 
 BAD_TEXTS = {
-    "": ["3 rows", "has 1"],
+    "": ["3 rows", "has 0 cells"],
     ".12/345": ["3 rows", "has 2"],
     ".12/345/678/": ["3 rows", "has 4"],
     ".12/3456/78": ["row 2", "'3456'", "4 cells", "expected 3"],

@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakoiri.compiling import jit
-from hakoiri.errors import ConfigurationError
 from hakoiri.keys.layout import Key, Keys
 from hakoiri.puzzles.capabilities import Sized
 from hakoiri.puzzles.contract import Expansion, Numbered
 from hakoiri.puzzles.options import Number
 from hakoiri.puzzles.permutation.orders import all_orders, draw_stack, number_of, order_of, pack_places
 from hakoiri.puzzles.pictures import Picture
+from hakoiri.puzzles.texts import numbers_in
 
 #: The sizes from the top down, negative with the burnt side up.
 Stack = list[int]
@@ -66,15 +66,7 @@ class _Stacks(Numbered, Sized):
         return [self.pack(self._turned(stack[:k]) + stack[k:]) for k in range(self.least, self.n + 1)]
 
     def parse_text(self, text: str) -> Key:
-        words = text.replace(",", " ").split()
-        if len(words) != self.n:
-            raise ConfigurationError(f"expected {self.n} pancakes, from the top one down; {text!r} has {len(words)}")
-        stack: Stack = []
-        for place, word in enumerate(words, 1):
-            stack.append(self._size_of(word, place))
-            if abs(stack[-1]) in map(abs, stack[:-1]):
-                raise ConfigurationError(f"place {place}: pancake {abs(stack[-1])} appears twice")
-        return self.pack(stack)
+        return self.pack(numbers_in(text, self.n, "pancake", form=", from the top one down", signed=self.least == 1))
 
     def render(self, key: Key) -> str:
         return " ".join(map(str, self.unpack(key)))
@@ -86,13 +78,6 @@ class _Stacks(Numbered, Sized):
 
     def pictures(self, path: list[Key]) -> list[Picture]:
         return [draw_stack(self.unpack(key), self.least == 1) for key in path]
-
-    def _size_of(self, word: str, place: int) -> int:
-        digits = word.removeprefix("-") if self.least == 1 else word
-        if digits not in map(str, range(1, self.n + 1)):
-            minus = ", with a minus if the burnt side is up" if self.least == 1 else ""
-            raise ConfigurationError(f"place {place}: {word!r} is not a pancake; expected 1 to {self.n}{minus}")
-        return int(word)
 
 
 class Pancakes(_Stacks):

@@ -33,6 +33,7 @@ from hakoiri.puzzles.options import Choice, Number
 from hakoiri.puzzles.permutation.orders import digits_of, draw_tiles, number_of, order_of
 from hakoiri.puzzles.permutation.tiles_kernels import expand_keys, expand_lines, find_boards, tables_of, write_images
 from hakoiri.puzzles.pictures import Picture
+from hakoiri.puzzles.texts import marks_in, rows_in
 
 #: The tiles of a board in the order of their cells, 0 for the blank.
 Arrangement = list[int]
@@ -180,25 +181,16 @@ class Tiles(Numbered, Sized):
             rows = (re.findall(r"[^\s,]+", row) for row in text.split("/"))
             text = "/".join("".join(numbered.get(word, word) for word in row) for row in rows)
         text = text.replace("0", ".")
-        if "/" not in text and len(text) == self._cells:
-            text = "/".join(text[begin : begin + self.columns] for begin in range(0, self._cells, self.columns))
-        if len(lines := text.split("/")) != self.rows:
-            hints = Hint("give", "option", f"rows={len(lines)}"), Hint("give", "option", f"columns={len(lines[0])}")
-            raise ConfigurationError(f"expected {self.rows} rows joined by '/'; {text!r} has {len(lines)}", *hints)
+        sizes = {"rows": text.count("/") + 1, "columns": len(text.partition("/")[0])}
+        hints = [Hint("give", "option", f"{name}={size}") for name, size in sizes.items()]
+        lines = rows_in(text, self.rows, self.columns, folded=True, hints=hints)
         board: Arrangement = []
-        for row, line in enumerate(lines, 1):
-            if len(line) != self.columns:
-                raise ConfigurationError(f"row {row} {line!r} has {len(line)} cells, expected {self.columns}")
-            for letter in line:
-                if letter == anything:
-                    board.append(_ANY)
-                    continue
-                if (tile := letters.find(letter.lower())) < 0:
-                    known = f"the tiles are {letters[1:]}, the blank is '.'"
-                    raise ConfigurationError(f"row {row} {line!r}: {letter!r} is not a tile; {known}")
-                if tile in board:
-                    raise ConfigurationError(f"row {row} {line!r}: {letter!r} appears twice")
-                board.append(tile)
+        expected = f"a tile; the tiles are {letters[1:]}, the blank is '.'"
+        for where, letter in marks_in(lines, {*letters, *letters.upper(), anything}, expected):
+            tile = _ANY if letter == anything else letters.index(letter.lower())
+            if tile in board and tile != _ANY:
+                raise ConfigurationError(f"{where} {lines[where]!r}: {letter!r} appears twice")
+            board.append(tile)
         return board
 
     def render(self, key: Key) -> str:

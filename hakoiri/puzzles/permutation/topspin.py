@@ -26,6 +26,7 @@ from hakoiri.puzzles.contract import Expansion, Numbered
 from hakoiri.puzzles.options import Number
 from hakoiri.puzzles.permutation.orders import all_orders, draw_rings, number_of, order_of, pack_places
 from hakoiri.puzzles.pictures import Picture
+from hakoiri.puzzles.texts import numbers_in
 
 #: The tokens around the ring.
 Ring = list[int]
@@ -71,17 +72,7 @@ class TopSpin(Numbered, Sized):
         return [self.pack(ring) for ring in self._rings_after(self.unpack(key))]
 
     def parse_text(self, text: str) -> Key:
-        words = text.replace(",", " ").split()
-        if len(words) != self.n:
-            raise ConfigurationError(f"expected {self.n} tokens; {text!r} has {len(words)}")
-        ring: Ring = []
-        for place, word in enumerate(words, 1):
-            if word not in map(str, range(1, self.n + 1)):
-                raise ConfigurationError(f"place {place}: {word!r} is not a token; expected 1 to {self.n}")
-            if int(word) in ring:
-                raise ConfigurationError(f"place {place}: token {word} appears twice")
-            ring.append(int(word))
-        return self.pack(ring)
+        return self.pack(numbers_in(text, self.n, "token"))
 
     def render(self, key: Key) -> str:
         return " ".join(map(str, self.unpack(key)))

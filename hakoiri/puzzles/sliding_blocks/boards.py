@@ -18,6 +18,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from hakoiri.errors import ConfigurationError
+from hakoiri.puzzles.texts import marks_in, rows_in
 
 _ROW_END = "|"
 #: The most marks of a board, short rows filled: a text of some kilobytes could have gigabytes of them.
@@ -90,19 +91,11 @@ def parse_rectangles(text: str, rows: int, columns: int) -> dict[str, Piece]:
 
     Raises `ConfigurationError` that names the row of a wrong length or character, or the piece that is no rectangle.
     """
-    lines = expand_runs(text).split("/")
-    if len(lines) != rows:
-        raise ConfigurationError(f"expected {rows} rows joined by '/', found {len(lines)}: {text!r}")
+    marks = marks_in(rows_in(expand_runs(text), rows, columns), LETTERS + EMPTY, f"a letter or '{EMPTY}'")
     cells: dict[str, list[tuple[int, int]]] = {}
-    for row, line in enumerate(lines):
-        if len(line) != columns:
-            raise ConfigurationError(f"row {row + 1} {line!r} has {len(line)} cells, expected {columns}")
-        for column, letter in enumerate(line):
-            if letter == EMPTY:
-                continue
-            if letter not in LETTERS:
-                raise ConfigurationError(f"row {row + 1} {line!r}: {letter!r} is neither a letter nor '{EMPTY}'")
-            cells.setdefault(letter, []).append((row, column))
+    for cell, (_, letter) in enumerate(marks):
+        if letter != EMPTY:
+            cells.setdefault(letter, []).append(divmod(cell, columns))
     return {letter: _rectangle(letter, places) for letter, places in cells.items()}
 
 
@@ -154,20 +147,15 @@ def parse_board(text: str, with_anything: bool = False) -> ParsedBoard:
 
     Raises `ConfigurationError` that names the row of a wrong length or character, or the piece that is not connected.
     """
-    lines = _unfolded(text).split("/")
-    rows, columns = len(lines), len(lines[0])
+    unfolded = _unfolded(text)
+    rows, columns = unfolded.count("/") + 1, len(unfolded.partition("/")[0])
+    if not columns:
+        raise ConfigurationError(f"row 1 of the board is empty: {text!r}")
     marks: dict[str, list[Cell]] = {mark: [] for mark in (WALL, EMPTY, ANYTHING) if with_anything or mark != ANYTHING}
     pieces: dict[str, list[Cell]] = {}
-    for row, line in enumerate(lines):
-        if not line:
-            raise ConfigurationError(f"row {row + 1} of the board is empty: {text!r}")
-        if len(line) != columns:
-            raise ConfigurationError(f"row {row + 1} {line!r} has {len(line)} cells, row 1 has {columns}")
-        for column, letter in enumerate(line):
-            if letter not in LETTERS and letter not in marks:
-                known = "', '".join(marks)
-                raise ConfigurationError(f"row {row + 1} {line!r}: {letter!r} is neither a letter nor one of '{known}'")
-            (marks[letter] if letter in marks else pieces.setdefault(letter, [])).append(row * columns + column)
+    known = "a letter or one of '" + "', '".join(marks) + "'"
+    for cell, (_, letter) in enumerate(marks_in(rows_in(unfolded, rows, columns), {*LETTERS, *marks}, known)):
+        (marks[letter] if letter in marks else pieces.setdefault(letter, [])).append(cell)
     if (free := rows * columns - len(marks[WALL])) > MOST_CELLS and not with_anything:
         raise ConfigurationError(
             f"the board has {rows} x {columns} cells, {free} of them not walls, above the limit of {MOST_CELLS} cells"

@@ -1,6 +1,5 @@
 """Magic stars: 1 to 2n on the points of the star {n/2}, so that the four numbers of every line add up to 4n + 2."""
 
-import re
 from collections.abc import Iterator
 from itertools import combinations
 
@@ -27,6 +26,7 @@ from hakoiri.puzzles.stars.strategies import (
     table,
     table_of,
 )
+from hakoiri.puzzles.texts import numbers_in
 
 GENERATE, PRUNE, FASTEST = "generate", "prune", "prune+symmetry"
 _NOTHING_THERE = "."
@@ -226,24 +226,9 @@ class MagicStar(Placements):
         return "/".join(" ".join(str(numbers[point] or _NOTHING_THERE) for point in row) for row in self.star.rows)
 
     def parse_text(self, text: str) -> Key:
-        words = [word for word in re.split(r"[\s/,]+", text) if word]
-        if len(words) != self.star.points:
-            raise ConfigurationError(
-                f"expected {self.star.points} numbers or dots for a star of {self.star.tips} tips; {text!r} has "
-                f"{len(words)}"
-            )
-        numbers = [self._number(word) for word in words]
-        for number in numbers:
-            if number and numbers.count(number) > 1:
-                raise ConfigurationError(f"number {number} appears {numbers.count(number)} times")
-        return self._numbering.key_of(numbers)
-
-    def _number(self, word: str) -> int:
-        if word == _NOTHING_THERE:
-            return 0
-        if not re.fullmatch(r"[0-9]{1,2}", word) or not 1 <= int(word) <= self.star.points:
-            raise ConfigurationError(f"{word!r} is neither a number from 1 to {self.star.points} nor a dot")
-        return int(word)
+        form = f" or dots for a star of {self.star.tips} tips"
+        words = text.replace("/", " ")
+        return self._numbering.key_of(numbers_in(words, self.star.points, "number", form=form, blank=_NOTHING_THERE))
 
     def describe_move(self, before: Key, after: Key) -> str:
         numbers, following = self._numbering.numbers_of(before), self._numbering.numbers_of(after)

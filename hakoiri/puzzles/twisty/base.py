@@ -32,6 +32,7 @@ from hakoiri.errors import ConfigurationError
 from hakoiri.keys.layout import Key, Keys, Mask
 from hakoiri.puzzles.contract import Expansion, Matching, Numbered
 from hakoiri.puzzles.pictures import Picture
+from hakoiri.puzzles.texts import marks_in, rows_in
 
 #: The stickers of a piece's place, clockwise.
 Place = tuple[int, ...]
@@ -231,21 +232,12 @@ class Twisty(Numbered):
     def _read(self, text: str, anything: str = "") -> str:
         """The colours of all stickers; a sticker may also be `anything`, where that is something."""
         faces, size = self.pieces.faces, self.pieces.row
-        rows = text.split("/")
-        if len(rows) == 1 and len(text) == len(faces) * size:
-            rows = [text[begin : begin + size] for begin in range(0, len(text), size)]
-        if len(rows) != len(faces):
-            all_of_them = f"{len(faces) * size} stickers without '/'"
-            wanted = f"{len(faces)} rows, the faces {', '.join(faces)}, or their {all_of_them}"
-            there = f"{len(text)} stickers" if len(rows) == 1 else f"{len(rows)} rows"
-            raise ConfigurationError(f"expected {wanted}, or turns such as {_EXAMPLE}; {text!r} has {there}")
-        for face, row in zip(faces, rows, strict=True):
-            if len(row) != size:
-                raise ConfigurationError(f"face {face}: {row!r} has {len(row)} stickers, expected {size}")
-            for colour in row:
-                if colour not in faces + anything:
-                    raise ConfigurationError(f"face {face}: {colour!r} is not a colour; expected {', '.join(faces)}")
-        return "".join(rows)
+        known, all_of_them = ", ".join(faces), f"{len(faces) * size} stickers without '/'"
+        rows = rows_in(
+            text, len(faces), size, names=[f"face {face}" for face in faces], unit="stickers", folded=True,
+            form=f", the faces {known}, or their {all_of_them}, or turns such as {_EXAMPLE}",
+        )  # fmt: skip
+        return "".join(mark for _, mark in marks_in(rows, faces + anything, f"a colour; expected {known}"))
 
     def _check_still(self, pattern: str) -> None:
         for name, place in self.pieces.still.items():
