@@ -73,12 +73,7 @@ _PANELS = {
         "health": "runs.serving",
         "drain": "runs.running",
     },
-    "Keep": {
-        "runs": "runs.listing",
-        "verify": "runs.running",
-        "export": "answers.asking",
-        "delete": "runs.listing",
-    },
+    "Keep": {"runs": "runs.listing", "verify": "runs.running", "export": "answers.asking", "delete": "runs.listing"},
 }
 _PLACES = {name: (panel, names) for panel, commands in _PANELS.items() for name, names in commands.items()}
 #: Exit codes: 0 success, 1 an error described on stderr, 2 wrong usage, 128 plus the number of the signal received.

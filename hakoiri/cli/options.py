@@ -292,8 +292,7 @@ CopiesOption = Annotated[
     ),
 ]
 PuzzleOptions = Annotated[
-    list[str] | None,
-    option("-o", "KEY=VALUE", "Option of the puzzle. Repeatable.", autocompletion=options_beginning),
+    list[str] | None, option("-o", "KEY=VALUE", "Option of the puzzle. Repeatable.", autocompletion=options_beginning)
 ]
 WorkersOption = Annotated[
     int | None,

@@ -151,8 +151,7 @@ def _print_more(count: int, what: str, how: str) -> None:
 def draw_map(
     name: RunArgument,
     target: Annotated[
-        Path,
-        option("--to", "FILE", "File to write: .png, .svg, .pdf, .html (a page to turn) or .hakomap."),
+        Path, option("--to", "FILE", "File to write: .png, .svg, .pdf, .html (a page to turn) or .hakomap.")
     ],
     component: ComponentOption = None,
     dim: Annotated[Literal["2", "3"], flag("--dim", "Number of dimensions.")] = "3",

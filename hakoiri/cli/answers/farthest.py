@@ -38,8 +38,7 @@ def diameter(
     name: RunArgument,
     component: ComponentOption = None,
     every: Annotated[
-        bool,
-        flag("--all", "Compute every eccentricity, and so the radius, centre, periphery and all pairs."),
+        bool, flag("--all", "Compute every eccentricity, and so the radius, centre, periphery and all pairs.")
     ] = False,
     pairs: Annotated[
         Path | None, option("--pairs", "FILE", "With --all: write all pairs to FILE, .csv or .parquet.")

@@ -189,8 +189,7 @@ def serve(
         bool, flag("--no-drive", "Only answer requests; a coordinator elsewhere drives queued runs.")
     ] = False,
     puzzles: Annotated[
-        list[str] | None,
-        option("--puzzle", "FILE.py:NAME", "Puzzle of yours that clients may use. Repeatable."),
+        list[str] | None, option("--puzzle", "FILE.py:NAME", "Puzzle of yours that clients may use. Repeatable.")
     ] = None,
     processes: Annotated[int, option("--workers", "N", "Number of processes that answer requests.", min=1, max=64)] = 1,
     redis: RedisOption = None,
