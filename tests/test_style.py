@@ -22,9 +22,9 @@ LONG = "word " * 36 + "end."
 
 
 def test_each_fault_of_a_text_is_found(tmp_path: Path) -> None:
-    for folder in ("storage", "docs"):
+    for folder in ("hakoiri", "docs"):
         (tmp_path / folder).mkdir()
-    (tmp_path / "storage" / "bad.py").write_text(BAD.format(of="Of", none="is " + "none", long=LONG))
+    (tmp_path / "hakoiri" / "bad.py").write_text(BAD.format(of="Of", none="is " + "none", long=LONG))
     (tmp_path / "docs" / "bad.md").write_text(f"# Title\n\nOf X, Y is told.\n\n- {LONG}\n")
     (tmp_path / "README.md").write_text(f"{LONG} {LONG} {'w ' * 41}.\n")
     counts = Counter(found[:2] for found in check_style.findings(tmp_path))

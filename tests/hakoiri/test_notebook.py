@@ -155,7 +155,7 @@ def test_a_run_that_was_stopped_goes_on(tmp_path: Path) -> None:
 def test_every_error_is_public() -> None:
     modules = (run_errors, storage_errors)
     errors = {name for module in modules for name, it in getmembers(module, isclass) if issubclass(it, HakoiriError)}
-    internal = {"AddressSpaceError", "PoisonedError", "TakenOverError"}
+    internal = {"AddressSpaceError", "MisreadError", "PayloadError", "PoisonedError", "TakenOverError"}
     assert internal < errors
     assert errors - internal <= set(dir(hakoiri))
     assert all(issubclass(getattr(hakoiri, name), HakoiriError) for name in dir(hakoiri) if name.endswith("Error"))

@@ -274,7 +274,7 @@ def test_an_edit_of_what_is_no_kernel_compiles_nothing(tmp_path: Path) -> None:
     for path in (tmp_path / "copy").rglob("*.py"):
         path.write_text(path.read_text(encoding="utf-8") + "\n\ndef unused() -> None:\n    pass\n", encoding="utf-8")
     assert run(tmp_path / "copy") == [str(tmp_path / "copy" / "hakoiri" / "puzzles" / "hanoi.py")]
-    order = tmp_path / "copy" / "hakoiri" / "puzzles" / "keys" / "order.py"
+    order = tmp_path / "copy" / "hakoiri" / "keys" / "order.py"
     comparison = "keys[index] < others[other]"
     text = order.read_text(encoding="utf-8").replace(comparison, f"{comparison} + 0")
     order.write_text(text, encoding="utf-8")
