@@ -93,7 +93,7 @@ def cache_directory() -> Path:
 
 
 def intrinsic(function: Callable[[Any, Any], Any]) -> Any:
-    """A function of one argument that kernels have from LLVM's own instructions; see `puzzles.bits`."""
+    """A function of one argument that kernels have from LLVM's own instructions."""
     made: Any = extending.intrinsic(function)
     return made
 

@@ -27,7 +27,7 @@ OTHER = {
     "table": "from hakoiri.worker import tasks; tasks.TASKS['neighbours'] = tasks.TASKS['forest']",
     "task": "from hakoiri.worker.graphs import searches; searches.UNSEEN = -{number}",
     "coding": "from hakoiri.storage.layers import blocks; blocks.HEADER_BYTES += {number}",
-    "digest": "from hakoiri.storage.layers import digest; digest.lanes_of = lambda keys: ({number}, 0)",
+    "digest": "from hakoiri.storage.layers import blocks; blocks.lanes_of = lambda keys: ({number}, 0)",
     "payload": "from hakoiri.worker.transport import payload; payload._DTYPES['<u{number}'] = None",
     "Python": (
         "import types; from hakoiri.worker import program\nprogram.sys = types.SimpleNamespace("

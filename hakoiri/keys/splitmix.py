@@ -1,7 +1,7 @@
 """SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014): the one random generator.
 
-Deals, boards, walks and the order of chunks come from it, so that they are the same on every machine. Here in plain
-Python; `hakoiri.keys.splitmix` has it for kernels and whole arrays.
+Deals, boards, walks and the order of chunks come from it, so that they are the same on every machine. It is here
+in plain Python, for kernels, and for whole arrays.
 """
 
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
 """Capabilities of puzzles beyond the contract, each a base class; engines never test for a puzzle by name.
 
-``Scored``      its moves score: a finished run has a best play (`puzzles.capabilities`)
+``Scored``      its moves score: a finished run has a best play
 ``Dealt``       its starts come as deals: they are solved in memory, studied by the thousand, hunted for hard ones
 ``Family``      other starts make other puzzles of it: their whole spaces are studied together
 ``Sized``       options say how large it is: tables of its layers and diameters go through the sizes

@@ -71,7 +71,7 @@ OTHER_VERSIONS = {
         "from hakoiri.puzzles.sliding_blocks.klotski import Klotski; Klotski.version = 0"
     ),
     "its code differs from the run's: puzzle;": OVERLOOKS,
-    "its code differs from the run's: tasks;": "from hakoiri.worker.graphs import closed; closed._BLOCK = 4",
+    "its code differs from the run's: tasks;": "from hakoiri.worker.graphs import searches; searches._BLOCK = 4",
     "its code differs from the run's: coding;": (
         "from hakoiri.storage.layers import codec; codec.longest_varint = lambda layout: 20"
     ),
@@ -270,7 +270,7 @@ def test_a_worker_of_another_version_is_left_out(
 @pytest.mark.parametrize(
     ("said", "change"),
     [
-        ("tasks;", "from hakoiri.worker.hosts import mail; mail._LOOK_SECONDS = 0.3"),
+        ("tasks;", "from hakoiri.worker.hosts import wire; wire._LOOK_SECONDS = 0.3"),
         ("coding;", "from hakoiri.storage.layers import blocks; blocks._BITS = 1 << 30"),
         pytest.param("puzzle;", OVERLOOKS, marks=pytest.mark.slow),
     ],

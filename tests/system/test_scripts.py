@@ -15,7 +15,9 @@ import yaml
 from tests.support.commands import ROOT, wait_until
 
 SCRIPTS = sorted(
-    path for path in [*ROOT.glob("scripts/*"), ROOT / ".ci/run"] if path.suffix not in (".py", ".json") and path.is_file()
+    path
+    for path in [*ROOT.glob("scripts/*"), ROOT / ".ci/run"]
+    if path.suffix not in (".py", ".json") and path.is_file()
 )
 STAMP = ".venv/hakoiri-stamp"
 

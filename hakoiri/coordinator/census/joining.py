@@ -1,7 +1,7 @@
 """The components of a whole space that is joined here: listed, grown to trees, united; or found layer by layer.
 
-This is the other way to find what `coordinator.census.joining` finds: what joins configurations there is not used here.
-A component that is interrupted is searched again. Each component comes with its depth profile: how many configurations
+Searches by layers use nothing of what joins configurations, so that each way proves the other. A component that is
+interrupted is searched again. Each component comes with its depth profile: how many configurations
 are 0, 1, 2, ... moves from its least one.
 """
 

@@ -5,7 +5,7 @@ Moves backwards lead to many configurations that the run has not found. A Bloom 
 (`worker.layers.closed_set`); each key range of what is left is compared with that range of the run.
 
 For an undirected puzzle it is the usual search by layers with another first layer. For a directed one, U(N+1) is made
-by the puzzle's own moves backwards, if it has any (`coordinator.goals.search`). Otherwise all moves are looked up
+by the puzzle's own moves backwards, if it has any. Otherwise all moves are looked up
 once and followed backwards, if they fit in memory. Otherwise U(N+1) is filtered out of the configurations
 that are left, so all of these are expanded once for each layer.
 

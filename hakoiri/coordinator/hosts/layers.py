@@ -4,7 +4,7 @@ A layer that takes long is expanded in rounds: when all hosts have kept one it i
 more than the next one. Hosts that have merged a short layer expand for the next one at once.
 
 seed: the last layers that were made here -> each host its ranges of them
-each layer: expand at all hosts at once, in rounds (`coordinator.hosts.layers`), then merge; only figures come back
+each layer: expand at all hosts at once, in rounds, then merge; only figures come back
 """
 
 import math

@@ -151,7 +151,7 @@ _KEYS_AT_ONCE = 1 << 18
 def search_levels(
     context: ComputeContext, run: RunStore, source: Key, target: Key | None, one: bool = False
 ) -> list[Keys] | None:
-    """Return the levels of all shortest paths, or of `one` (`coordinator.layers.paths`); ``None`` if none exists.
+    """Return the levels of all shortest paths, or of `one`; ``None`` if none exists.
 
     If `target` is ``None``, the paths lead to the nearest goals. The search is from both ends if possible; its layers
     are on disk, beside `run`.

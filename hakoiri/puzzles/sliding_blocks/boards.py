@@ -2,7 +2,7 @@
 
 A board of 5x5 to 8x8 cells may be one line, as the collections of Rush Hour write it: `OPEN` cells, `BLOCKED` ones; in
 one with ``.`` both marks are letters.
-Rows joined by ``|`` have runs, such as ``2A3.|5.`` (`puzzles.sliding_blocks.boards`).
+Rows joined by ``|`` have runs, such as ``2A3.|5.``.
 
 Pieces have the letters of the start as it was typed. On input any letter may name any piece; equal letters are one
 piece. In goals ``*`` stands for a cell that may hold anything.

@@ -10,7 +10,7 @@ loaded and never loads any, so write access to Redis, or to a run, cannot have a
 
 - a command on which the user names the file, and a service what `FILES` and its user name: `load`, `load_file`;
 - a command that opens a run: `find_again`, and only a file with the run's digest that the user names, or has made runs
-  of (`puzzles.user.files`). The run does not say where it is.
+  of. The run does not say where it is.
 
 A file is opened once; what was checked is what is executed.
 

@@ -7,7 +7,7 @@ comes from). Ranges need nothing of each other for this. What is left then is a 
 in 16 ranges 18 trees and 149 edges between them, of the 2x5 tiles 106,640 of 1.8 million configurations. With small
 ranges and moves that lead far it is larger: the Pyraminx in 64 ranges has three trees for four configurations.
 
-The trees of one range (`worker.census.forests`): made by its moves, and the edges to them from those of others.
+The trees of one range: made by its moves, and the edges to them from those of others.
 """
 
 from collections.abc import Iterable

@@ -126,7 +126,7 @@ def solve(puzzle: Dealt, start: Key, order: SearchOrder, until: Until, cap: int)
 
     Depth first, Gap visits all positions, as its paper says: the first goal need not be the nearest. If the cap stops
     it, its goal is the first one met. `longest` does the same for a solution of most moves; `tree` remembers no
-    position (`worker.solitaires.solving`).
+    position.
     """
     began, game = time.thread_time(), as_solitaire(puzzle)
     places = np.array(game.placing.unpack(start), dtype=np.uint8)
