@@ -1,19 +1,14 @@
 """Predictions for many hosts: by hand on a tiny case, by fits that are known, and against runs on slow links."""
 
-import math
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from benchmarks import scaling
-from benchmarks.costs import EXPAND, MERGE, ROLES, THREADS, Costs, Line, Phase, Run, Runs, Share, Work, fitted, uneven
-from benchmarks.prediction import Place, Step, least_size, limit, run_seconds, speed_up, step_seconds, steps_of
-from benchmarks.roles import run_here
-from benchmarks.scaling_page import GIGABITS, HOSTS, as_text, draw
+from benchmarks.costs import EXPAND, MERGE, ROLES, THREADS, Costs, Line, Phase, Run, Runs, Share, Work, fitted
+from benchmarks.prediction import Place, Step, run_seconds, step_seconds, steps_of
 from benchmarks.watched import Asked, Moment
-from tests.support.namespaces import why_not
 
 MILLION = 1_000_000
 #: A link of a million bytes of values a second.
@@ -64,24 +59,6 @@ def test_a_run_is_its_start_its_small_layers_and_those_of_hosts() -> None:
     hosted = sum(step_seconds(COSTS, place, step) for step in list(steps_of(layers))[2:])
     assert run_seconds(COSTS, place, layers, 5_000) == pytest.approx(0.5 + 10_101 * 2e-6 + 2 * 0.01 + hosted)
     assert run_seconds(COSTS, place, layers, 50_000) == pytest.approx(0.5 + sum(layers) * 2e-6)
-
-
-def test_numbers_lie_on_lines_of_how_often_hosts_double() -> None:
-    assert [COSTS.sent.of(hosts) for hosts in (1, 2, 4, 8, 64)] == pytest.approx([0.0, 1.0, 2.0, 3.0, 6.0])
-    assert [COSTS.uneven.of(hosts) for hosts in (1, 2, 4, 16)] == pytest.approx([1.0, 1.125, 1.25, 1.5])
-    assert uneven([1, 3, 5, 5], 2) == pytest.approx(8 / 7)
-    assert uneven([0, 0], 2) == 1
-
-
-def test_larger_runs_come_closer_to_the_most_that_is_possible() -> None:
-    layers, place = [1.0, *[40_000.0] * 5], Place(4, 8, 1e9)
-    most = limit(COSTS, place, layers)
-    times = [speed_up(COSTS, place, [size * larger for size in layers], 1) for larger in (1, 10, 100, 1000)]
-    assert times == sorted(times)
-    assert times[-1] < most < 32
-    half = least_size(COSTS, place, layers, 1, most / 2)
-    assert speed_up(COSTS, place, [size * half for size in layers], 1) == pytest.approx(most / 2, rel=0.01)
-    assert least_size(COSTS, place, layers, 1, most) == math.inf
 
 
 LAYERS = [10, 100_000, 300_000, 900_000, 500_000]
@@ -142,37 +119,3 @@ def toy() -> dict[str, object]:
     found = scaling.Measured(scaling.Space("toy", farm=50_000), seen.threads.layers, 1.0, fitted({"toy": seen})["toy"])
     costs = scaling.as_plain(found.costs)
     return {"costs": costs, "layers": found.layers, "stored": 1.0, "predicted": scaling.predicted(found)}
-
-
-def test_the_tables_have_all_that_was_predicted(tmp_path: Path) -> None:
-    row = {"space": "toy", "hosts": 2, "mbit": 4, "took_s": 2.0}
-    found = {"spaces": {"toy": toy()}, "test": [row]}
-    lines = list(as_text(found))
-    assert "| toy | 0.50 | 10.0 | 1.0 | 2.0 | 2.0 | 2.0 | 5.0 | 0.5 | 3.0 | 5.0 | 0.0 | 0.0 |" in lines
-    assert sum("Gbit/s" in line for line in lines) == 4 * len(GIGABITS)
-    assert all(line.count("|") == len(HOSTS) + 2 for line in lines if "Gbit/s" in line)
-    assert lines[-1] == "| toy | 2 | 4 | 2.0 |"
-    draw(found, tmp_path / "toy.svg")
-    assert b"</svg>" in (tmp_path / "toy.svg").read_bytes()
-
-
-@pytest.mark.slow
-def test_a_run_is_looked_at_before_it_and_after_each_layer(tmp_path: Path) -> None:
-    spent = run_here(("tiles", "-o", "rows=2", "-o", "columns=3"), str(tmp_path))
-    times = [moment.cpu["coordinator"] for moment in spent.seen.moments]
-    assert len(times) == len(spent.report["layers"]) + 1
-    assert 0 < times[0] <= times[-1] < spent.cpu["coordinator"]
-    assert times == sorted(times)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(900)
-def test_runs_on_slow_links_take_no_less_than_predicted() -> None:
-    """The time depends on other work on the machine; docs/reports/scaling.md has the figures of an idle one."""
-    if why := why_not():
-        pytest.skip(f"no network namespaces here: {why}")
-    space = scaling.Space("pancakes", {"n": 10}, farm=20_000)
-    rows = scaling.measure_all({"pancakes 10": space}, ["pancakes 10"], counts=(2,), megabits=(8,))["test"]
-    print(rows)
-    assert len(rows) == 1
-    assert 0.2 < rows[0]["ratio"] < 1.3

@@ -7,17 +7,15 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
-from subprocess import PIPE
 from typing import ClassVar
 
 import psutil
 import pytest
 
-from campaigns.mayhem.__main__ import PARTS, campaign, code, wanted
-from campaigns.mayhem.page import PAGE, RESULTS, page, summary
+from campaigns.mayhem.__main__ import PARTS, campaign, wanted
+from campaigns.mayhem.page import PAGE, RESULTS, page
 from campaigns.mayhem.places import own_folder
 from campaigns.mayhem.scene import Disturbed
-from campaigns.mayhem.services import megabytes
 from campaigns.mayhem.trials import ImpossibleError, Measure, Outcome, Part, Trial, TrialBooks
 from tests.support.commands import await_end, wait_until
 
@@ -57,65 +55,6 @@ def test_a_campaign_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
     assert list(campaign(wanted([Toy(tmp_path)], None), 0, 9, TrialBooks(file))) == []
 
 
-def test_the_page_tells_what_was_counted_and_what_was_not_kept(tmp_path: Path) -> None:
-    books = TrialBooks(tmp_path / "results.jsonl")
-    list(campaign(wanted([Toy(tmp_path)], None), float("inf"), 7, books))
-    found = summary(books.rows(), {"toy": Toy})
-    results = found["parts"]["toy"]
-    assert (results["trials"], results["blows"], results["lost"]) == (5, 8, 0.75)
-    told = page(found, {"toy": Toy})
-    assert [entry.name for entry in books.kept.iterdir()] == ["7-toy-2"]
-    assert not list(tmp_path.glob("toy-*"))
-    assert "| even | 2 | 4 | 0.50 |" in told
-    assert "| all | 5 | 8 | 0.75 |" in told
-    assert f"Most seconds lost: 0.75 in `toy:3 --seed 7` on `{code()}` (odd). Then 0.5 in `toy:2 --seed 7`" in told
-    assert "2 broke a promise" in told
-    assert f"5 on `{code()}`. 3 cases, each tried 1 to 2 times." in told
-    assert f"- `toy:2 --seed 7` on `{code()}` (even): it did not" in told
-    assert "ValueError: broken" in told
-
-
-def test_the_page_tells_the_figures_of_a_single_trial_one_below_the_other(tmp_path: Path) -> None:
-    books = TrialBooks(tmp_path / "results.jsonl")
-    list(campaign(wanted([Toy(tmp_path)], 1), float("inf"), 7, books))
-    told = page(summary(books.rows(), {"toy": Toy}), {"toy": Toy})
-    assert (
-        f"all kept every promise. On `{code()}`.\n\n| figure | |\n|---|--:|\n| blows | 2 |\n| seconds lost | 0.0 |"
-        in told
-    )
-    assert "Most" not in told
-
-
-def test_the_memory_of_a_service_is_what_no_file_backs(tmp_path: Path) -> None:
-    (tmp_path / "file").write_bytes(bytes(1 << 26))
-    program = (
-        "import mmap\n"
-        "input()\n"
-        f"file = open({str(tmp_path / 'file')!r}, 'rb')\n"
-        "mapped = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)\n"
-        "sum(mapped[::4096])\n"
-        "print('mapped', flush=True)\n"
-        "input()\n"
-        "own = bytes(b'x') * (1 << 25)\n"
-        "print('taken', flush=True)\n"
-        "input()\n"
-    )
-    taken = []
-    with subprocess.Popen([sys.executable, "-c", program], stdin=PIPE, stdout=PIPE, text=True, bufsize=1) as child:
-        assert child.stdin and child.stdout
-        for told in ("mapped", "taken"):
-            child.stdin.write("\n")
-            assert child.stdout.readline() == f"{told}\n"
-            taken.append(megabytes(child.pid))
-        child.stdin.write("\n")
-    assert taken[0] < 32 <= taken[1] - taken[0] < 40
-
-
-def test_the_commit_is_unknown_without_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert code() == "unknown"
-
-
 _DISTURBED = [kind for kind in PARTS.values() if issubclass(kind, Disturbed)]
 
 
@@ -127,12 +66,6 @@ def test_each_way_is_tried_on_each_kind_of_run(kind: type[Disturbed], tmp_path: 
     way, work = chosen = min(pairs)
     numbers = [number for _, number in wanted([part], None, names=chosen)]
     assert numbers == [number for number in range(part.usual) if part.case_of(number) == f"{way} / {work}"] != []
-
-
-def test_chance_is_that_of_the_trial_alone() -> None:
-    drawn = [Trial("kills", number, seed).chance().random() for number in (1, 2) for seed in (1, 2)]
-    assert len(set(drawn)) == 4
-    assert Trial("kills", 1, 1).chance().random() == drawn[0]
 
 
 def test_the_page_is_that_of_the_results() -> None:

@@ -6,12 +6,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from campaigns.mutants.entered import read_entered
-from campaigns.mutants.page import PAGE, RESULTS, judged, last_rows, page, standing
+from campaigns.mutants.page import PAGE, RESULTS, judged, page
 from campaigns.mutants.sites import mutants
 from tests.support.commands import ROOT
 
@@ -63,14 +62,6 @@ def test_one_operator_in_a_function_is_changed_and_all_lines_stay(tree: Path) ->
         assert len(mutant.text.splitlines()) == len(SOURCE.splitlines())
 
 
-def test_the_order_of_two_mutants_depends_on_the_seed_and_on_no_other_code(tree: Path) -> None:
-    before = [mutant.name for mutant in mutants(1, tree)]
-    assert sorted(before) == sorted(other := [mutant.name for mutant in mutants(2, tree)])
-    assert before != other
-    (tree / "storage" / "more.py").write_text(f"{SOURCE}\n", encoding="utf-8")
-    assert [mutant.name for mutant in mutants(1, tree) if "/more.py" not in mutant.name] == before
-
-
 def test_the_shortest_tests_that_enter_a_function_are_chosen(tree: Path) -> None:
     entered = {
         "a::long": {"seconds": 9, "functions": ["storage/thing.py calls", "storage/thing.py Thing.inside", "a"]},
@@ -96,34 +87,6 @@ def test_the_shortest_tests_that_enter_a_function_are_chosen(tree: Path) -> None
     in_puzzles = by_name["puzzles/thing.py kernel"]
     assert found.of(in_puzzles, 9) == ["tests/storage/test_thing.py::test_direct[1]", "a::other"]
     assert found.of(inside._replace(function="nobody"), 10) == []
-
-
-def test_the_page_counts_first_and_last_outcomes() -> None:
-    def row(name: str, outcome: str) -> dict[str, object]:
-        mutant = f"storage/a.py {name}: a < b -> a <= b"
-        return {"mutant": mutant, "seed": 1, "kernel": False, "outcome": outcome}
-
-    names = {"one": "noticed", "two": "too long", "three": "survived", "four": "survived", "five": "survived"}
-    rows = last_rows([*(row(*each) for each in names.items()), row("three", "noticed")])
-    said: dict[str, dict[str, Any]] = {
-        str(row("three", "")["mutant"]): {"tests": ["t::t"]},
-        str(row("four", "")["mutant"]): {"why": "equal"},
-    }
-    made = page(rows, said)
-    assert "| storage | 5 | 2 | 3 | 1 | 1 | 75.0% |" in made
-    assert "- `storage/a.py three`: `a < b -> a <= b`: noticed by `t::t`" in made
-    assert "- `storage/a.py four`: `a < b -> a <= b`: no effect: equal" in made
-    assert "- `storage/a.py five`: `a < b -> a <= b`: not judged" in made
-
-
-def test_rows_of_code_that_is_gone_are_dropped(tree: Path) -> None:
-    names = [mutant.name for mutant in mutants(1, tree)]
-    rows: list[dict[str, object]] = [{"mutant": name, "outcome": "noticed"} for name in names]
-    thing = tree / "storage" / "thing.py"
-    thing.write_text(SOURCE.replace("höhe < LIMIT", "höhe == LIMIT"), encoding="utf-8")
-    left = [row["mutant"] for row in standing(rows, tree)]
-    assert left == [name for name in names if "storage" not in name or "höhe < LIMIT" not in name]
-    assert len(left) == len(names) - 2
 
 
 def test_the_page_is_made_from_the_results_and_names_tests_that_exist() -> None:

@@ -7,7 +7,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from hakoiri.coordinator.plays.beam import Beam, Trail, most_width
+from hakoiri.coordinator.plays.beam import Beam
 from hakoiri.coordinator.runs.opening import open_context
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control
@@ -54,18 +54,6 @@ def test_a_beam_does_not_depend_on_how_it_is_cut_up() -> None:
     assert played(BOARD, ends[0][1]) == ends[0][0]
 
 
-def test_a_frontier_holds_no_board_twice_and_knows_its_points() -> None:
-    with beam_on(BOARD) as beam:
-        for _ in range(40):
-            beam.step(30)
-            digests = list(map(tuple, beam.frontier.digests.tolist()))
-            assert len(set(digests)) == len(digests) <= 30
-        for place in range(0, len(digests), 7):
-            moves = beam.trail.sequence(place)
-            assert len(moves) == beam.depth == 40
-            assert played(BOARD, moves) == beam.frontier.points[place]
-
-
 def test_a_beam_goes_on_from_its_arrays() -> None:
     with beam_on(BOARD) as whole, beam_on(BOARD) as resumed:
         for _ in range(30):
@@ -96,17 +84,6 @@ def test_a_beam_does_not_go_on_from_arrays_of_another_form(name: str, harm: Call
         arrays = whole.arrays()
         with pytest.raises(ValueError, match=r"array \d of the result of task move is not|different lengths"):
             resumed.go_on_from(arrays | {name: harm(arrays[name])})
-
-
-def test_a_trail_forgets_only_what_led_nowhere() -> None:
-    trail = Trail([], [])
-    for parents, moves in (([0, 0], [0, 1]), ([0, 1, 1], [2, 3, 0]), ([2, 2], [1, 3])):
-        trail.add(np.array(parents), np.array(moves))
-    before = [trail.sequence(place) for place in range(2)]
-    trail.prune()
-    assert [trail.sequence(place) for place in range(2)] == before == [[1, 0, 1], [1, 0, 3]]
-    assert Trail.of(trail.arrays()).sequence(1) == before[1]
-    assert trail.arrays()["ends"].tolist() == [1, 2, 4]
 
 
 # Memory
@@ -141,18 +118,3 @@ def test_boards_met_keep_to_their_memory_and_forget_the_earliest(memory: int) ->
     assert len(held) == len(met) > memory // 300
     assert held.max() == 59
     assert held.min() > 59 - 2 * memory // (24 * size) - 2
-
-
-def test_a_beam_of_the_widest_kind_keeps_to_its_memory() -> None:
-    """Frontiers and boards met, counted as they are, where a wide beam has met ten times as many boards as it holds."""
-    memory = 12_000_000
-    with beam_on(random_board(16, 3, 1), memory=memory) as beam:
-        width = most_width(beam._arena, NAKURON, memory)
-        most = 0
-        while not beam.finished and beam.depth < 40:
-            beam.step(width)
-            own = sum(array.nbytes for array in beam.frontier) + sum(array.nbytes for array in beam._met.arrays())
-            most = max(most, own)
-        assert width > 1_000
-        assert beam.tried > 10 * width
-        assert most < memory // 2

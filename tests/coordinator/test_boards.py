@@ -3,15 +3,12 @@
 import csv
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
-from itertools import product
 from pathlib import Path
 from typing import Any, cast
 
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from hakoiri.coordinator.errors import OverBudgetError
 from hakoiri.coordinator.runs.create import make_run
@@ -21,13 +18,12 @@ from hakoiri.coordinator.studies.boards import BoardsPlan, StudyBoards, family_o
 from hakoiri.errors import Hint, PuzzleError
 from hakoiri.export.tables import check_ending, write_rows
 from hakoiri.keys.layout import ints
-from hakoiri.puzzles.mixes import Boards, Extent, Form, board_of, configurations_of, in_reading_order
+from hakoiri.puzzles.mixes import Boards, in_reading_order
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.sliding_blocks.boards import least_image
 from hakoiri.puzzles.sliding_blocks.sliding import Sliding
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.results import ResultRows
-from hakoiri.worker.graphs.bounds import Aim, Bounds, least_alike, look_here, widest
 from hakoiri.worker.graphs.searches import Graph
 from hakoiri.worker.studies import family
 from hakoiri.worker.studies.family import OPEN, Member, MemberRequest, MemberRow, measure, member_of, plain
@@ -155,22 +151,6 @@ def test_the_hardest_starts_of_a_family_are_those_of_plain_searches(
     ]
 
 
-def test_a_run_that_was_made_before_hardest_starts_is_the_same_run(tmp_path: Path) -> None:
-    plan = BoardsPlan("2x3", "1x1:*", "2..", "1x1@3,2")
-    directory = studied(tmp_path, plan)
-    with RunStore(directory, writable=True) as store:
-        assert "hardest" not in store.manifest.plan
-        rows = ResultRows(store, "mix")
-        for number in rows.numbers():
-            row = rows.read(number)
-            del row["starts"]
-            rows.stage(number, row)
-        store.commit(store.state)
-    assert studied(tmp_path, plan) == directory and verified(directory).ok
-    with opened(directory) as job:
-        assert job.boards() == job.summary(None)["starts"] == []
-
-
 def test_a_start_that_is_no_harder_than_said_is_found_by_verify(tmp_path: Path) -> None:
     directory = studied(tmp_path, replace(PLAN, pieces="1x1:7", hardest=3))
     with RunStore(directory, writable=True) as store:
@@ -205,19 +185,6 @@ def test_a_study_is_the_same_however_it_is_cut(study: Path, tmp_path: Path, monk
     assert not verified(stopped).ok
     repaired(stopped)
     assert verified(stopped).ok
-
-
-def test_the_summary_adds_up(study: Path) -> None:
-    with opened(study) as job:
-        summary, figures, rows = job.summary(None), job.figures.of(job.store.state), list(job.rows())
-        assert job.tables()[0].rows[0]["moves"] == max(row["moves"] or 0 for row in summary["rows"])
-        assert job.facts(summary | figures.as_dict())["mixes"] == 10
-    assert figures.mixes == figures.mixes_done == len(summary["rows"]) == 10
-    assert figures.configurations == sum(row["size"] for row in rows)
-    assert figures.components == len(rows) == sum(summary["diameters"].values())
-    assert figures.isolated == sum(row["size"] == 1 for row in rows)
-    assert figures.diameter == max(row["diameter"] for row in rows) == max(map(int, summary["diameters"]))
-    assert any(row["diameter"] == figures.diameter and [row["one"], row["other"]] == summary["pair"] for row in rows)
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
@@ -293,34 +260,6 @@ def test_the_published_numbers_of_mixes() -> None:
     assert len(Boards.parse("4x5", pieces, "2").mixes()) == 35
 
 
-@settings(max_examples=15, deadline=None)
-@given(st.integers(2, 4), st.integers(2, 4), st.integers(0, 3), st.integers(0, 3), st.integers(0, 4))
-def test_a_board_is_found_where_there_is_one(width: int, height: int, across: int, down: int, ones: int) -> None:
-    size, pieces = (
-        Extent(width, height),
-        ((Form.parse("2x1", ""), across), (Form.parse("1x2", ""), down), (Form.parse("1x1", ""), ones)),
-    )
-    empty = size.cells - 2 * across - 2 * down - ones
-    if empty < 0 or not across + down + ones:
-        return
-    board = board_of(size, pieces, empty)
-    counts = configurations_of(Boards.parse(str(size), f"2x1:{across} 1x2:{down} 1x1:{ones}", "0.."))
-    if not board:
-        assert (across, down, ones) not in counts
-        # By trying all places of the dominoes.
-        cells = list(product(range(height), range(width)))
-        lying = [{(row, column), (row, column + 1)} for row, column in cells if column + 1 < width]
-        upright = [{(row, column), (row + 1, column)} for row, column in cells if row + 1 < height]
-        assert not fits([lying] * across + [upright] * down, set())
-        return
-    puzzle = Sliding({}, board)
-    shapes = sorted((kind.shape, kind.total) for kind in puzzle.pieces.kinds[:-1])
-    wanted = {((0, 0), (0, 1)): across, ((0, 0), (1, 0)): down, ((0, 0),): ones}
-    assert shapes == sorted((shape, count) for shape, count in wanted.items() if count)
-    assert puzzle.pieces.counts[-1] == empty
-    assert counts[across, down, ones] == sum(map(len, puzzle.configurations()))
-
-
 def fits(pieces: list[list[set[tuple[int, int]]]], taken: set[tuple[int, int]]) -> bool:
     return not pieces or any(not place & taken and fits(pieces[1:], place | taken) for place in pieces[0])
 
@@ -370,53 +309,6 @@ def test_only_puzzles_of_boards_are_families() -> None:
 
 
 # Searches from many at once
-
-
-@settings(max_examples=10, deadline=None)
-@given(st.integers(2, 90), st.integers(0, 60), st.integers(0, 1_000), st.booleans())
-def test_diameters_by_bounds_are_those_of_all_searches(vertices: int, more: int, seed: int, mirrored: bool) -> None:
-    rng = np.random.default_rng(seed)
-    graph = nx.Graph((here, int(rng.integers(here))) for here in range(1, vertices))
-    graph.add_edges_from(rng.integers(vertices, size=(more, 2)).tolist())
-    graph.remove_edges_from(list(nx.selfloop_edges(graph)))
-    images = []
-    if mirrored:
-        # Two copies side by side: each vertex has the other's for its image.
-        copy = {here: here + vertices for here in range(vertices)}
-        graph = nx.union(graph, nx.relabel_nodes(graph, copy))
-        graph.add_edge(0, vertices)
-        images = [np.roll(np.arange(2 * vertices), vertices).astype(np.int32)]
-    count = graph.number_of_nodes()
-    degrees = [graph.degree(here) for here in range(count)]
-    offsets = np.concatenate([[0], np.cumsum(degrees)]).astype(np.int64)
-    targets = np.array([there for here in range(count) for there in sorted(graph[here])], dtype=np.int32)
-    away = dict(nx.all_pairs_shortest_path_length(graph))
-    longest = max(max(row.values()) for row in away.values())
-    pairs = sum(far == longest for row in away.values() for far in row.values()) // 2
-    found = widest(Graph(offsets, targets), images, pairs=True)
-    assert (found.diameter, found.pairs) == (longest, pairs)
-    assert away[found.pair[0]][found.pair[1]] == longest
-    # From few vertices at a time, so that most are never searched from.
-    bounds = Bounds(Graph(offsets, targets), least_alike(count, images))
-    bounds.settle(Aim.WIDEST, look_here(bounds), lanes=4, first=2)
-    assert int(bounds.lower.max()) == longest == widest(bounds.graph, images).diameter
-    assert not bounds.open(Aim.WIDEST).size
-    known = bounds.lower[bounds.first]
-    assert all(known[here] <= max(row.values()) for here, row in away.items())
-
-
-@pytest.mark.parametrize("board", ["AAB/C.B/.DD", "AA.B/C..B/DE.F", "AB.#/C..."])
-def test_images_of_boards_are_texts_reflected(board: str) -> None:
-    puzzle = Sliding({}, board)
-    keys = np.concatenate(list(puzzle.configurations()))[:200]
-    flips = [(-1, 1), (1, -1), (-1, -1)]
-    if "#" in board:
-        assert puzzle.images(keys) == []
-        return
-    for (across, down), images in zip(flips, puzzle.images(keys), strict=True):
-        for key, image in zip(ints(keys), ints(images), strict=True):
-            rows = [row[::across] for row in puzzle.render(key).split("/")[::down]]
-            assert puzzle.parse("/".join(rows)) == image
 
 
 def test_images_of_components_take_over_what_is_known_and_others_stay_as_they_are() -> None:

@@ -22,7 +22,6 @@ from hakoiri.storage.ledger.manifest import Progress
 from hakoiri.storage.results import read_labels, read_profile, recorded_components, stage_labels, stage_profile
 from tests.support import toy
 from tests.support.plain_search import reference_layers
-from tests.support.published import HAKOIRI
 from tests.support.runs import essence, small_slabs, verified
 
 BY_LAYERS = {"by": "layers"}
@@ -63,19 +62,6 @@ def test_both_ways_agree_and_profiles_are_those_of_plain_searches(name: str, tmp
             assert read_profile(joined, number) is None
     assert verified(by_layers).ok
     assert verified(by_joins).ok
-
-
-def test_every_configuration_of_hakoiri_musume_is_in_one_of_its_components(tmp_path: Path) -> None:
-    directory = counted(tmp_path, PuzzleSpec("klotski", {}), BY_LAYERS | {"diameters": "below=2"})
-    with RunStore(directory) as store:
-        labels = read_labels(store, store.layer_record(0).size)
-        profiles = [read_profile(store, number) or [] for number in range(int(labels.max()) + 1)]
-        figures = store.state.figures
-    assert (len(labels), len(profiles)) == (HAKOIRI["configurations"], HAKOIRI["components"]) == (65_880, 898)
-    assert (figures["components"], figures["edges"]) == (898, HAKOIRI["moves"])
-    assert [sum(profile) for profile in profiles] == np.bincount(labels).tolist()
-    assert [sum(profile) for profile in profiles[:6]] == [25_955, 25_955, 248, 248, 248, 248]
-    assert {profile[0] for profile in profiles} == {1}
 
 
 def test_an_interrupted_count_goes_on_with_the_components_that_are_missing(

@@ -20,7 +20,6 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from hakoiri.api import Run
-from hakoiri.coordinator.census import census
 from hakoiri.coordinator.census.census import check_wanted, wanted_of
 from hakoiri.coordinator.census.joining import HomeJoining
 from hakoiri.coordinator.errors import ContradictionError, OverBudgetError, UnanswerableError
@@ -36,26 +35,24 @@ from hakoiri.keys.order import lower_bounds
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Progress
-from hakoiri.storage.names import LABELS, META, NUMBERS_KEY, PARTIAL_KEY, SPILL_FOLDER, number_key
+from hakoiri.storage.names import LABELS, SPILL_FOLDER, number_key
 from hakoiri.storage.results import Diameter, read_component, read_pairs, stage_component
 from hakoiri.worker.census import joining
 from hakoiri.worker.census import slabs as listing
 from hakoiri.worker.census.forests import (
-    PAIR_LAYOUTS,
     Forest,
     balance,
     find_roots,
     fold,
     pairs_of,
     split_numbered,
-    split_pairs,
     unite,
 )
 from hakoiri.worker.layers.exchange import Exchange
 from tests.support.refusals import refused
 from tests.support.runs import essence, opened, small_slabs
 from tests.support.toy import Dust, Toy
-from tests.support.toy_runs import before_call, left_by_another_version, open_without_sync
+from tests.support.toy_runs import before_call, open_without_sync
 
 #: Few enough that a toy has a dozen slabs.
 _SLAB = 64
@@ -182,43 +179,6 @@ def test_each_pass_goes_on_where_it_was_interrupted(
         assert [stopped_at(stopped, headline) for _ in range(times)] == ["interrupted"] * times
     assert driven(stopped, _SHORT) == "complete"
     assert found(stopped) == found(straight)
-
-
-@pytest.mark.parametrize("headline", _PASSES[1:])
-def test_passes_that_another_version_left_half_done_are_begun_anew(headline: str, tmp_path: Path) -> None:
-    straight, stopped = (started(tmp_path, "u32", "clumped", "dust") for _ in range(2))
-    driven(straight, _SHORT)
-    assert stopped_at(stopped, headline) == "interrupted"
-    left_by_another_version(stopped)
-    assert driven(stopped, _SHORT) == "complete"
-    assert found(stopped) == found(straight)
-
-
-def test_ranges_that_another_version_folded_one_after_the_other_are_joined_anew(tmp_path: Path) -> None:
-    straight, stopped = (started(tmp_path, "u32", "clumped", "dust") for _ in range(2))
-    driven(straight, _SHORT)
-    assert stopped_at(stopped, "joining configurations") == "interrupted"
-    with RunStore(stopped, writable=True) as store:
-        fields = store.read_partial(dict[str, Any])
-        assert fields is not None
-        known = {name: fields[name] for name in ("range_slabs", "moves", "balance", "spilled")}
-        store.stage_record(META, PARTIAL_KEY, {**known, "expanded": 600, "folded": 1, "numbered": 0, "sorted": 0})
-        store.commit(store.state)
-    assert driven(stopped, _SHORT) == "complete"
-    assert found(stopped) == found(straight)
-
-
-@pytest.mark.parametrize("headline", ["joining configurations", "numbering components"])
-def test_passes_end_where_there_is_memory_again(headline: str, tmp_path: Path) -> None:
-    straight, stopped = (started(tmp_path, "u32", "clumped", "dust") for _ in range(2))
-    driven(straight, Resources())
-    assert stopped_at(stopped, headline) == "interrupted"
-    assert driven(stopped, Resources(memory=1 << 28)) == "complete"
-    assert found(stopped) == found(straight)
-    with RunStore(stopped) as store:
-        assert not store.has_partial
-        assert not store.names(META, NUMBERS_KEY)
-    assert not list((stopped / SPILL_FOLDER).glob("*"))
 
 
 def test_the_time_of_all_passes_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -349,22 +309,6 @@ def counted(data: Path, puzzle: str, options: dict[str, str], resources: Resourc
 
 
 @pytest.mark.parametrize(
-    ("puzzle", "options", "phases"),
-    [
-        ("toy", {"keys": "spread"}, _PASSES),
-        ("dust", {"keys": "spread"}, _PASSES),
-        ("hanoi", {"discs": "6"}, ("building the graph", "the diameter is between ", "listing diametral pairs")),
-        ("pancakes", {"n": "7"}, ("building the graph", "the diameter is between 8 and 8", "listing diametral pairs")),
-    ],
-)
-def test_progress_names_the_phase_and_never_passes_the_end(
-    puzzle: str, options: dict[str, str], phases: tuple[str, ...], tmp_path: Path
-) -> None:
-    _, told = counted(tmp_path, puzzle, options)
-    assert all(phase in told for phase in phases)
-
-
-@pytest.mark.parametrize(
     ("puzzle", "options"),
     [("pancakes", {"n": "6"}), ("burnt-pancakes", {"n": "4"}), ("topspin", {"n": "7", "k": "4"})],
 )
@@ -396,17 +340,6 @@ def test_alike_configurations_are_measured_by_one_search(
     monkeypatch.setattr(distances, "_MOST_STEPS_VERIFIED", 1_000)
     report = verify_directory(some, True, Resources(tuning=tuning), Control(), SilentObserver())
     assert (report.faults, report.sampled) == ([], True)
-
-
-def test_pairs_that_turn_out_to_fit_are_listed(tmp_path: Path) -> None:
-    """Of 720 configurations 259,200 pairs might be diametral, too many for 10 MB; one search finds that 720 are."""
-    tuning = Tuning(searched_alone_from=2)
-    at_once, told = counted(tmp_path, "pancakes", {"n": "6"}, Resources(tuning=tuning))
-    assert "from kind" not in told
-    short, told = counted(tmp_path, "pancakes", {"n": "6"}, Resources(memory=10_000_000, tuning=tuning))
-    assert "from kind 1 of 1: layer 7: 2 new" in told
-    assert "listing diametral pairs" in told
-    assert found(short) == found(at_once)
 
 
 @pytest.mark.parametrize("thorough", [False, True])
@@ -530,23 +463,6 @@ def _policy(layout: Layout, moves: float) -> distances.DistancePolicy:
     return distances.DistancePolicy(nothing, cast(Any, puzzle), nothing, moves)
 
 
-def test_keys_of_so_many_components_are_in_memory_as_fit_beside_a_graph(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Four moves of each of 100: 100 * (2 * (4 + 2 + 16) + 8) bytes for a graph; keys and their order."""
-    asked, sizes = list[range](), np.full(7, 100)
-    counting = census.Census.__new__(census.Census)
-    slabs = SimpleNamespace(members=lambda span, control: asked.append(span) or (None, None))
-    graph, each = 100 * (2 * (4 + 2 + 16) + 8), 100 * (2 * 4 + census._ORDER_BYTES)
-    memory = (graph + 3 * each) * 4 // 3 + 4
-    vars(counting).update(
-        _store=SimpleNamespace(layout=LAYOUTS["u32"]), _policy=_policy(LAYOUTS["u32"], 4.0),
-        _context=SimpleNamespace(budget=SimpleNamespace(memory=memory)), _session=SimpleNamespace(control=None),
-    )  # fmt: skip
-    monkeypatch.setattr(census, "in_order", lambda *_: None)
-    monkeypatch.setattr(census, "measure_each", lambda *given: iter(given[-1]))
-    assert list(counting._in_memory(slabs, sizes, list(range(7)))) == list(range(7))  # type: ignore[arg-type,comparison-overlap]
-    assert asked == [range(3), range(3, 6), range(6, 7)]
-
-
 # Which components are measured
 
 
@@ -630,24 +546,6 @@ def test_ranges_that_know_nothing_of_each_other_hang_together_as_the_edges_do(
     assert all(
         (joined[one] == joined[other]) == (wanted[one] == wanted[other]) for one, other in combinations(range(30), 2)
     )
-
-
-def test_moves_to_the_same_key_elsewhere_take_no_more_room_than_one() -> None:
-    keys, elsewhere = np.arange(100, dtype=np.uint32), np.full(99, 200, dtype=np.uint32)
-    forest = Forest(keys)
-    moves = np.column_stack([keys[1:], elsewhere]).reshape(-1)
-    for first in range(99):
-        forest.link(first, moves[2 * first : 2 * first + 2].copy(), np.array([2], dtype=np.uint16), True)
-    assert sum(map(len, forest.trees(0).pairs)) <= 100
-
-
-@pytest.mark.parametrize("layout", PAIR_LAYOUTS, ids=lambda layout: layout.name)
-def test_pairs_are_keys_of_twice_the_bits(layout: Any) -> None:
-    keys = _keys(layout.name, 30)
-    pairs = pairs_of(keys[10:], keys[:-10])
-    assert PAIR_LAYOUTS[layout].holds(pairs)
-    assert ints(pairs) == [one << layout.bits | other for one, other in zip(ints(keys[10:]), ints(keys), strict=False)]
-    assert [ints(half) for half in split_pairs(pairs, layout)] == [ints(keys[10:]), ints(keys[:-10])]
 
 
 def test_moves_without_a_way_back_do_not_balance() -> None:

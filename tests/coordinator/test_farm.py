@@ -12,7 +12,7 @@ import pytest
 from hakoiri.coordinator.executors.threads import ThreadExecutor
 from hakoiri.coordinator.layers.step import LayerStep
 from hakoiri.coordinator.runs.drive import drive
-from hakoiri.coordinator.session.resources import CHUNK_SECONDS, LEAST_SECONDS, Cost, Resources
+from hakoiri.coordinator.session.resources import CHUNK_SECONDS, Cost, Resources
 from hakoiri.coordinator.session.session import ComputeContext, Control, SilentObserver
 from hakoiri.errors import PuzzleError, TaskError
 from hakoiri.keys.layout import U32, Keys, ints
@@ -172,15 +172,6 @@ def test_what_is_sent(farm: str | int | None, workers: int, size: int, cost: Cos
         assert bool(context.farmed_chunk(size, cost)) == sent
 
 
-def test_chunks_are_cut_by_seconds_for_all_who_take_part() -> None:
-    with context_of(Resources(memory=1 << 30), 4) as context:
-        chunk = context.farmed_chunk(1_000_000, SLOW)
-        assert LEAST_SECONDS / SLOW.seconds <= chunk <= 1_000_000 / (4 * (4 + context.threads))
-        assert context.farmed_chunk(5_000, SLOW) == pytest.approx(LEAST_SECONDS / SLOW.seconds, abs=1)
-    with context_of(Resources(memory=1 << 30, chunk=7_700), 4) as context:
-        assert context.farmed_chunk(1_000_000, SLOW) == 7_700
-
-
 def test_rules_that_take_as_long_as_sending_are_not_sent() -> None:
     """Ten million configurations in chunks of the least length: sending costs 8 ms each."""
     even = CHUNK_SECONDS + 4 * 3.0 * 2.5e-9
@@ -204,17 +195,3 @@ def test_the_number_in_the_manifest_of_an_earlier_version_is_kept() -> None:
     assert Resources().over({"farm_from": 500}).farm == 500
     assert Resources(farm="never").over({"farm_from": 500}).farm == "never"
     assert Resources().over({"farm": "always"}).farm == "always"
-
-
-def test_a_cost_is_that_of_the_keys_it_is_timed_on() -> None:
-    keys = U32.pack([*range(5_000)])
-    calls = list[int]()
-
-    def work(some: Keys) -> Keys:
-        calls.append(len(some))
-        return np.repeat(some, 2)
-
-    cost = Cost.of(work, keys)
-    assert cost.successors == 2
-    assert 0 < cost.seconds < 1e-4
-    assert calls[-1] == 5_000

@@ -9,23 +9,19 @@ import pytest
 
 from hakoiri.coordinator.session.session import Control
 from hakoiri.coordinator.studies.generate import (
-    BATCH,
     GenerateBoards,
     GenerateFigures,
     GeneratePlan,
     reference_solutions,
 )
-from hakoiri.errors import DamagedError, PuzzleError
+from hakoiri.errors import PuzzleError
 from hakoiri.keys.splitmix import random_words
 from hakoiri.puzzles.mixes import Boards
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.sliding_blocks.boards import images_of, least_image, parse_board
 from hakoiri.puzzles.sliding_blocks.sliding import Sliding
-from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.names import ROWS
-from hakoiri.storage.results import ResultRows
 from hakoiri.worker.studies.designing import SolvedSpace, statistics
-from tests.support.runs import StoppingAfter, driven, opened, repaired, verified
+from tests.support.runs import StoppingAfter, driven, opened, verified
 
 WANTED: dict[str, Any] = {
     "size": "3x4", "pieces": "2x1:1..2 1x2:1..2 1x1:2..4 xx/x.:0..1", "empty": "2", "goal": "2x1@4,1", "least": 4,
@@ -85,19 +81,6 @@ def test_boards_are_what_is_wanted(which: dict[str, Any], tmp_path: Path) -> Non
             assert row["forced"] == sum(degree - (step > 0) == 1 for step, degree in enumerate(degrees))
 
 
-def test_threads_and_interruptions_change_nothing(tmp_path: Path) -> None:
-    expected = boards_of(generated(tmp_path / "one"))
-    assert boards_of(generated(tmp_path / "two", workers=2)) == expected
-    stopped = generated(tmp_path / "stopped", StoppingAfter(1), boards=12)
-    assert len(boards_of(stopped)) < 12
-    more = boards_of(generated(tmp_path / "stopped", boards=12))
-    assert len(more) == 12 and more == boards_of(generated(tmp_path / "whole", boards=12))
-    numbers = {row["number"] for row in expected}
-    assert (
-        sorted(more, key=lambda row: row["number"])[:6] == sorted(expected, key=lambda row: row["number"]) and numbers
-    )
-
-
 def test_a_hunt_finds_harder_boards_the_same_on_any_threads(tmp_path: Path) -> None:
     wanted: dict[str, Any] = {
         "pieces": "xx/x.:1..2 2x1:0..2 1x2:0..2 1x1:0..3", "empty": "2..3", "goal": "xx/x.@3,2", "least": 2,
@@ -118,36 +101,6 @@ def test_a_hunt_finds_harder_boards_the_same_on_any_threads(tmp_path: Path) -> N
     assert boards_of(generated(tmp_path / "two", workers=2, hunt=15, **wanted)) == found, stopped
 
 
-def test_a_run_that_was_made_before_hunts_is_the_same_run() -> None:
-    asked = GenerateBoards.parse_request(PuzzleSpec("sliding"), **WANTED)
-    assert "hunt" not in asked.plan and GeneratePlan(**asked.plan).hunt == 0
-    assert GenerateBoards.parse_request(PuzzleSpec("sliding"), **WANTED, hunt=1).plan == {**asked.plan, "hunt": 1}
-
-
-def test_a_changed_board_is_found(tmp_path: Path) -> None:
-    directory = generated(tmp_path)
-    assert verified(directory, full=True).ok
-    with RunStore(directory, writable=True) as store:
-        rows = ResultRows(store, BATCH)
-        batch = rows.read(0)
-        batch["boards"][0]["solutions"] += 1
-        rows.stage(0, batch)
-        store.commit(store.state)
-    assert "solutions of" in verified(directory, full=True).faults[0]
-
-
-def test_a_damaged_batch_is_searched_again_by_a_repair(tmp_path: Path) -> None:
-    directory = generated(tmp_path)
-    expected = boards_of(directory)
-    with RunStore(directory, writable=True) as store:
-        store.stage(ROWS, f"{BATCH}/".encode() + bytes(4), b"anything")
-        store.commit(store.state)
-    with pytest.raises(DamagedError, match="row 0 of batch is damaged"):
-        boards_of(directory)
-    repaired(directory)
-    assert boards_of(directory) == expected
-
-
 def test_figures_of_hakoiri_musume() -> None:
     puzzle = PuzzleSpec("klotski").build()
     space = SolvedSpace.of(puzzle, puzzle.start, 30_000)
@@ -161,24 +114,6 @@ def test_images_of_a_board() -> None:
     assert len(images_of("AB./AB.")) == 4
     assert {least_image(image, "**/*A") for image in ("AB/A.", "AA/B.")} == {"AA/B."}
     assert least_image("A./AB", "**/*A") == "A./AB"
-
-
-def test_random_and_varied_boards_hold_their_pieces() -> None:
-    boards = Boards.parse("5x5", "2x2:1..2 xx/x.:1..2 .x/xx:0..1 1x1:*", "3..5")
-    for seed in range(20):
-        words = random_words(seed)
-        drawn = boards.random(words)
-        for _ in range(4):
-            pieces, board = drawn
-            if not board:
-                break
-            assert 3 <= board.count(".") <= 5
-            held = Sliding({}, board).pieces
-            shapes = {form.shape: count for form, count in pieces if count}
-            assert {kind.shape: kind.total for kind in held.kinds[:-1]} == shapes
-            assert all(least <= dict(pieces)[form] <= most for form, least, most in boards.pieces)
-            drawn = boards.varied(board, words)
-            assert drawn[1] != board
 
 
 def test_a_varied_board_differs_in_a_piece_or_two() -> None:

@@ -4,18 +4,17 @@ from contextlib import closing
 from functools import cache, partial
 from pathlib import Path
 from random import Random
-from types import MappingProxyType, SimpleNamespace
+from types import MappingProxyType
 
 import numpy as np
 import pytest
 
 import hakoiri.run.paths
-from hakoiri.api import Run, census, explore, open_run
+from hakoiri.api import Run, explore, open_run
 from hakoiri.cli.puzzles.playing import Hints, PlaySession
 from hakoiri.coordinator.errors import MismatchError, RunError, UnanswerableError
-from hakoiri.coordinator.goals import search
 from hakoiri.coordinator.goals.job import distances_run
-from hakoiri.coordinator.goals.search import FilterStep, GoalFigures, GoalSearch, _Piece
+from hakoiri.coordinator.goals.search import FilterStep, GoalFigures
 from hakoiri.coordinator.hosts.hosts import HostLostError
 from hakoiri.coordinator.layers.step import LayerStep
 from hakoiri.coordinator.runs.catalogue import delete_run
@@ -32,10 +31,8 @@ from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.options import Choice
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
-from hakoiri.storage.layers.blocks import code_keys
-from hakoiri.storage.layers.spill import Spill
-from hakoiri.storage.layers.store import HeldLayer, RunStore
-from hakoiri.storage.names import BLOCKS, DATA_FILE, SPILL_FOLDER, number_key
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.names import BLOCKS, DATA_FILE, number_key
 from hakoiri.worker.hosts.requests import HostRequest
 from hakoiri.worker.tasks import TASKS
 from tests.coordinator.test_engine_interrupted import STEPS, as_a_kill_leaves_it, calls_of
@@ -230,42 +227,6 @@ def test_moves_backwards_of_the_puzzle_lead_to_them(
     assert verify_directory(directory, True, Resources(), Control(), SilentObserver()).ok
 
 
-@pytest.mark.parametrize(("layout", "passes", "by_graph"), [("u64", 100, False), ("u64", 3, True), ("u128", 100, True)])
-@pytest.mark.usefixtures("two_way")
-def test_a_run_is_read_for_each_layer_only_where_that_is_faster(
-    layout: str, passes: int, by_graph: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Narrow keys and few layers; else all moves are looked up once, where they fit in memory."""
-    monkeypatch.setattr(search, "_MOST_PASSES", passes)
-    options = {"layout": layout, "keys": "spread", "directed": "yes", "size": "240"}
-    directory, looked_up = new_distances(tmp_path, options), list[bool]()
-    before_call(monkeypatch, search, "layers_backwards", lambda *_: looked_up.append(True))
-    driven(directory, Resources())
-    assert_right(directory, options)
-    assert bool(looked_up) == by_graph
-
-
-@two_ways
-@pytest.mark.usefixtures("two_way")
-def test_moves_backwards_may_be_interrupted_at_any_check(
-    options: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rng, directory, sessions, status = Random(str(options)), new_distances(tmp_path, options), 0, ""
-    begun = False
-    while status != "complete":
-        sessions += 1
-        resources = MANNERS[rng.choice(["starving", "durable", "spilling"])].take(monkeypatch, options["layout"])
-        with monkeypatch.context() as patch:
-            if not begun:
-                # As an older program does it, until a layer is begun so.
-                patch.setattr(GoalSearch, "_unmoves", False)
-            status = driven(directory, resources, StoppingAfter(rng.randrange(1, 30 * sessions + 1))).status
-        with RunStore(directory) as store:
-            begun = begun or (store.state.depth > 0 and store.has_partial)
-    assert begun
-    assert_right(directory, options)
-
-
 @toys
 @pytest.mark.slow
 def test_they_go_on_after_a_kill(options: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -304,19 +265,6 @@ def test_what_is_wrong_with_them_is_found_and_mended(options: dict[str, str], tm
     assert_right(directory, options)
 
 
-@pytest.mark.parametrize("kind", ["layers", "distances"])
-def test_a_repair_leaves_nothing_of_a_layer_that_was_begun(kind: str, tmp_path: Path) -> None:
-    options = {"layout": "u32", "keys": "spread", "directed": "no", "size": "240"}
-    directory = new_distances(tmp_path, options) if kind == "distances" else new_run(tmp_path, options)
-    driven(directory, Resources())
-    with RunStore(directory) as store:
-        spill = Spill(directory, store.layout, store.state.depth + 1)
-        spill.append(0, code_keys(store.state.depth + 1, store.layer(1)))
-    assert (directory / SPILL_FOLDER).exists()
-    drive(directory, Resources(), Control(), SilentObserver(), repair=True)
-    assert not (directory / SPILL_FOLDER).exists()
-
-
 def test_the_memory_for_moves_backwards_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     directory = new_distances(tmp_path, {"layout": "u32", "keys": "spread", "directed": "yes", "size": "240"})
     asked = dict[str, int]()
@@ -329,39 +277,6 @@ def test_the_memory_for_moves_backwards_is_asked_for(tmp_path: Path, monkeypatch
     # The keys, where their moves begin, and what a configuration and a move take to be turned and sorted.
     needed = 4 * count + 8 * (count + 1) + 24 * count + 14 * moves
     assert asked[f"the moves of {count:,} configurations backwards"] == needed
-
-
-@pytest.mark.parametrize(("size", "at_once"), [(5, True), (6, False)])
-def test_a_step_back_is_made_at_once_where_it_fits(size: int, at_once: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Up to 5 predecessors of 4 bytes each, in 100 bytes."""
-    layout, made = LAYOUTS["u32"], list[str]()
-    monkeypatch.setattr(search, "small_step_back", lambda *_: made.append("at once") or layout.empty(0))
-    monkeypatch.setattr(search, "UnmoveStep", lambda *_: made.append("by a step"))
-    searching, shares = GoalSearch.__new__(GoalSearch), SimpleNamespace(bucket_bytes=100)
-    context = SimpleNamespace(budget=SimpleNamespace(distributes=lambda count: False), shares=shares)
-    vars(searching).update(
-        _session=SimpleNamespace(context=context), store=SimpleNamespace(has_partial=False),
-        _run=None, _pace=None, puzzle=SimpleNamespace(most_predecessors=5, layout=layout),
-        state=SimpleNamespace(depth=1), _made_by=lambda step: None,
-    )  # fmt: skip
-    searching._led_from(HeldLayer([layout.pack(range(size))]), [])
-    assert made == ["at once" if at_once else "by a step"]
-
-
-def test_filters_look_at_a_range_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    options = {"layout": "u32", "keys": "spread", "directed": "yes", "size": "240"}
-    directory, looked = new_distances(tmp_path, options), list[int]()
-    resources, keys_in = MANNERS["chunks"].take(monkeypatch, "u32"), _Piece.keys
-
-    def counted(piece: _Piece) -> Keys:
-        keys = keys_in(piece)
-        looked.append(len(keys))
-        return keys
-
-    monkeypatch.setattr(_Piece, "keys", counted)
-    driven(directory, resources)
-    assert len(looked) > 10
-    assert max(looked) < 60
 
 
 @pytest.mark.parametrize("kind", ["usual_run", "merged_run", pytest.param("whole_run", marks=pytest.mark.slow)])
@@ -454,15 +369,6 @@ def test_a_metric_that_leads_elsewhere_is_refused(tmp_path: Path, monkeypatch: p
         assert run.hardest().distance == 5
         with pytest.raises(RunError, match=r"the goals with .* reach"):
             run.hardest(metric="one")
-
-
-def test_of_the_whole_space_of_a_directed_puzzle(tmp_path: Path) -> None:
-    options = {"layout": "u64", "keys": "clumped", "directed": "yes", "size": "200"}
-    puzzle = Toy(options)
-    with census("toy", options, data=tmp_path) as run:
-        found, keys = run.hardest(), sorted(puzzle.vertices)
-        layers = plain_layers(puzzle.successors, keys, [key for key in keys if is_goal(key)])
-        assert (found.layers, found.dead) == ([*map(len, layers)], len(keys) - sum(map(len, layers)))
 
 
 def test_what_has_no_goal_distances(tmp_path: Path, whole_run: Run, small_starts: dict[int, str]) -> None:

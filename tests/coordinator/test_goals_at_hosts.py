@@ -40,7 +40,7 @@ def losses() -> Iterator[Any]:
     tasks = ("host-take", "host-expand", "host-keep", "host-merge")
     for number, (task, toy) in enumerate(product(tasks, TOYS)):
         for copies, held in product((1, 2), (True, False)):
-            usual = number % 4 == number // 4 and copies == 1 + number % 2 and held == (number < 8)
+            usual = (number, copies, held) in ((5, 2, True), (10, 1, False))
             yield pytest.param(task, copies, held, *toy, marks=() if usual else pytest.mark.slow)
 
 
@@ -163,36 +163,6 @@ def test_a_run_that_moves_between_two_short_layers_is_looked_at_again(
 
     hosts.then = move
     assert driven(directory, resources_of(monkeypatch, options["layout"], 60.0), notes).status == "complete"
-    assert moved
-    assert any("has moved" in text for text in notes.texts)
-    assert_home_and_right(directory, options, hosts)
-
-
-@pytest.mark.parametrize(
-    ("task", "depth"),
-    [
-        ("host-expand", 3),
-        ("host-keep", 0),
-        ("host-merge", 3),
-        pytest.param("host-expand", 0, marks=pytest.mark.slow),
-        pytest.param("host-keep", 3, marks=pytest.mark.slow),
-        pytest.param("host-merge", 0, marks=pytest.mark.slow),
-    ],
-)
-@pytest.mark.parametrize(("layout", "keys"), [TOYS[0]])
-def test_a_run_that_moves_in_the_midst_of_a_layer_is_looked_at_again(
-    depth: int, task: str, options: dict[str, str], hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    directory, notes, moved = distances(kept_run(tmp_path, options, monkeypatch), options), Notes(), list[str]()
-
-    def move(asked: str, host: str, request: HostRequest) -> None:
-        if asked == task and request.depth == depth and not moved:
-            moved.append(host)
-            for each in vars(hosts)["_hosts"].values():
-                each._forget(each._base(request, hosts.puzzle, None))
-
-    hosts.then = move
-    assert driven(directory, resources_of(monkeypatch, options["layout"]), notes).status == "complete"
     assert moved
     assert any("has moved" in text for text in notes.texts)
     assert_home_and_right(directory, options, hosts)

@@ -9,15 +9,10 @@ from typing import Any
 import pytest
 import redis
 
-from hakoiri.coordinator.census.job import CensusJob
 from hakoiri.coordinator.executors import remote
-from hakoiri.coordinator.goals.job import HardestJob
 from hakoiri.coordinator.hosts import hosts as hosts_module
 from hakoiri.coordinator.hosts.hosts import HostLostError, HostPool
-from hakoiri.coordinator.layers.job import Explore
 from hakoiri.coordinator.runs import opening
-from hakoiri.coordinator.runs.kinds import KINDS, kind_of
-from hakoiri.coordinator.session.job import Job
 from hakoiri.coordinator.session.resources import DEFAULT, Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.errors import WorkerError
@@ -77,20 +72,6 @@ def test_a_search_that_hosts_may_keep_asks_for_them_unless_it_is_told_not_to(
     spec, resources = PuzzleSpec("hanoi"), Resources(redis="redis://den", hosts=asked)
     with opening.open_context(spec.build(), spec, resources, Control(), SilentObserver(), by_hosts) as context:
         assert (context.hosts or "none") == wanted
-
-
-@pytest.mark.parametrize(
-    ("puzzle", "kinds"),
-    [
-        ("hanoi", [Explore, CensusJob, HardestJob]), ("gap", [Explore, CensusJob, HardestJob]),
-        ("nakuron", [Explore, CensusJob]),
-    ],
-)  # fmt: skip
-def test_hosts_keep_explorations_censuses_and_what_follows_moves_from_the_goals(
-    puzzle: str, kinds: list[type[Job]]
-) -> None:
-    """Other runs look into layers that lie here."""
-    assert [kind for kind in map(kind_of, KINDS) if kind.by_hosts(PuzzleSpec(puzzle).build())] == kinds
 
 
 def test_what_is_lost_again_and_again_ends_the_session(monkeypatch: pytest.MonkeyPatch) -> None:

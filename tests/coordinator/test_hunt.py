@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,14 +20,11 @@ from hakoiri.coordinator.runs.certificate import (
     verify_file,
     write_certificate,
 )
-from hakoiri.coordinator.runs.create import open_job
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.coordinator.studies.hunt import (
     FIRST_CYCLE,
-    LEG,
     DealPool,
-    HuntDeals,
     HuntFigures,
     HuntPlan,
     LegEnd,
@@ -43,12 +39,11 @@ from hakoiri.coordinator.studies.hunt import (
 from hakoiri.errors import Hint, PuzzleError, TaskError
 from hakoiri.keys.splitmix import random_words
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.puzzles.solitaires.cards import Card, grown, random_deal
+from hakoiri.puzzles.solitaires.cards import random_deal
 from hakoiri.puzzles.solitaires.kernels import BLANK
 from hakoiri.puzzles.solitaires.solitaire import Gap
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.ledger.lock import RunLock
-from hakoiri.storage.ledger.manifest import Progress, State
+from hakoiri.storage.ledger.manifest import State
 from hakoiri.storage.results import ResultRows
 from hakoiri.worker.solitaires import hunting
 from hakoiri.worker.solitaires.hunting import (
@@ -67,7 +62,7 @@ from hakoiri.worker.studies.deals import OBJECTIVES, DealFigures, Leg, Objective
 from hakoiri.worker.transport.payload import packed, unpacked
 from tests.support import card_rules as rules
 from tests.support.refusals import refused
-from tests.support.runs import StoppingAfter, driven, repaired, verified
+from tests.support.runs import driven, verified
 
 PLENTY = 1_000_000
 CLIMBED = "23 36 42 12 15 26 31/44 41 22 35 25 21 17/34 45 32 13 27 16 47/43 24 33 14 11 46 37"
@@ -147,22 +142,6 @@ def what_is_found(found: Found) -> list[tuple[int, str]]:
     return [(record.score, record.deal) for record in found.records]
 
 
-def test_the_best_of_a_generation_is_the_first_of_the_best() -> None:
-    scores = [3, 5, 5, 4, 5, 6, 2, 6, 9, 1, 1, 1]
-    hunting_here = HuntDeals.__new__(HuntDeals)
-    vars(hunting_here).update(
-        plan=SimpleNamespace(pool=4), puzzle=SimpleNamespace(size=7), _best=None,
-        # The last generation is of another size.
-        _pool=SimpleNamespace(moment=lambda generation: SimpleNamespace(size=7 if generation < 2 else 6)),
-        _standings={leg: SimpleNamespace(leg=leg, best_score=score) for leg, score in enumerate(scores)},
-    )  # fmt: skip
-    best = []
-    for generation in range(3):
-        hunting_here._remember_best(generation)
-        best.append(vars(hunting_here)["_best"].leg)
-    assert best == [1, 5, 5]
-
-
 # One leg
 
 
@@ -199,16 +178,6 @@ def test_the_first_layers_are_those_of_the_plain_rules() -> None:
     assert early_layers(field, 5, table, expected, 1.0, 1_000)[1] is False
     assert len(early_layers(field, 5, table, expected, 1.0, 1_000)[0]) == 8
     assert early_layers(field, 5, table, early, 1.0, 1_000)[1] is True
-
-
-def test_screened_walks_find_better_deals_too() -> None:
-    puzzle = gap(6)
-    deal = puzzle.parse_deal(LARGE)
-    begun = figures_of(puzzle, deal, PLENTY)
-    found = walk(puzzle, Leg(LARGE, "positions", 1, 0.03, 1_500_000, PLENTY, begun.positions))
-    assert begun.positions > 20_000, "too few to be screened"
-    assert found.figures is not None
-    assert found.figures.positions == found.best_score > begun.positions
 
 
 @pytest.mark.parametrize("ranks", [3, 7, 13])
@@ -290,22 +259,6 @@ def test_two_cells_that_are_exchanged_have_what_the_kind_of_the_change_says(monk
 
 
 @objectives
-def test_a_leg_is_the_same_each_time_and_tells_the_truth(objective: Objective) -> None:
-    puzzle = gap(4)
-    leg = Leg(puzzle.random_deal(1, 0), objective, 2**64 - 5, 0.25, 50_000, PLENTY, -1)
-    found = walk(puzzle, leg)
-    assert found == walk(puzzle, unpacked(packed(leg), Leg))
-    assert found == unpacked(packed(found), WalkResult)
-    assert found.figures == plain_figures(found.best)
-    assert found.figures is not None
-    assert score_of(found.figures, objective) == found.best_score >= found.score
-    stands = figures_of(puzzle, puzzle.parse_deal(found.deal), PLENTY)
-    assert score_of(stands, objective) == found.score
-    assert walk(puzzle, replace(leg, seed=6)) != found
-    assert walk(puzzle, replace(leg, above=found.best_score)).figures is None
-
-
-@objectives
 def test_a_step_is_weighed_by_moves_or_the_logarithm_of_positions(objective: Objective) -> None:
     looked = requests._ScoredDeal("", 100, 5)
     worth = requests._worth(looked, Leg("", objective, 1, 0.5, 1, 1, 1))
@@ -334,34 +287,6 @@ def test_a_wrong_count_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
 # The hunt
 
 
-def test_cycles_double_and_stages_cool_down() -> None:
-    moments = [moment_of(generation, [5, 6, 7]) for generation in range(3 * FIRST_CYCLE)]
-    eighth = FIRST_CYCLE // 8
-    assert [moment.size for moment in moments] == [
-        ranks
-        for size in (2 * eighth, 4 * eighth)
-        for ranks, parts in ((5, 1), (6, 1), (7, 2))
-        for _ in range(parts * size)
-    ]
-    assert [moment.cycle for moment in moments] == [0] * FIRST_CYCLE + [1] * 2 * FIRST_CYCLE
-    last = moments[-FIRST_CYCLE:]
-    assert [moment.step for moment in last] == list(range(FIRST_CYCLE))
-    temperatures = [temperature("positions", moment) for moment in last]
-    assert temperatures == sorted(temperatures, reverse=True)
-    assert (temperatures[0], temperatures[-1]) == pytest.approx((0.05, 0.02))
-    assert temperature("positions", moments[0]) == pytest.approx(0.08)
-
-
-def test_legs_grow_with_the_cycles() -> None:
-    hunt, deals = small_hunt(work=80_000), [""] * 4
-    first = [number * 4 for number in (0, 8, 24, 56, 88)]
-    assert [moment_of(number // 4, [5, 6, 7]) for number in first[-2:]] == [
-        (3, 5, False, 0, 8),
-        (4, 5, False, 0, 8),
-    ]
-    assert [hunt.pool.leg(number, deals, 0).work for number in first] == [10_000, 20_000, 40_000, 80_000, 80_000]
-
-
 def test_a_hunt_sets_out_from_a_deal_that_it_is_given() -> None:
     hunt, deal = small_hunt(), gap(4).random_deal(3, 5)
     pool = DealPool.of(hunt.plan, gap(4), deal.replace("/", " / "))
@@ -386,33 +311,11 @@ def test_stages_of_few_ranks(ranks: int, stages: set[int]) -> None:
     assert all(temperature(objective, moment) > 0 for moment in moments for objective in OBJECTIVES)
 
 
-def test_records_are_shown_in_order_however_their_legs_end(tmp_path: Path) -> None:
-    found = chased(small_hunt(), tmp_path, legs=24)
-    assert len(found.records) > 1
-    with RunLock(found.directory), RunStore(found.directory, writable=True) as store:
-        for number, leg in found.legs.items():
-            ResultRows(store, LEG).stage(number, replace(leg, seconds=100.0 - number), "leg")
-        store.commit(store.state)
-        (table,) = open_job(store).tables()
-    assert [row["after"] for row in table.rows] == [f"{100 - found.records[0].leg} s"] * len(found.records)
-
-
 def standings(scores: Sequence[int], deals: Sequence[str]) -> list[LegEnd]:
     return [
         LegEnd(leg, deal, score, deal, score, 1, 1, 0.0)
         for leg, (score, deal) in enumerate(zip(scores, deals, strict=True))
     ]
-
-
-def test_the_worst_gives_its_place_to_the_best_now_and_then() -> None:
-    hunt = small_hunt(ranks="3").pool
-    select = FIRST_CYCLE + 8
-    deals = [gap(3).random_deal(9, number) for number in range(4)]
-    before = standings((50, 20, 90, 70), deals)
-    assert hunt.deals(select, before) == [deals[0], deals[2], deals[2], deals[3]]
-    assert hunt.deals(select + 1, before) == deals
-    fresh = hunt.deals(FIRST_CYCLE, before)
-    assert len({*fresh, *deals, *hunt.deals(0, [])}) == 12
 
 
 def test_the_best_deal_of_all_comes_back_halfway() -> None:
@@ -423,36 +326,6 @@ def test_the_best_deal_of_all_comes_back_halfway() -> None:
     assert hunt.deals(second + 8, before, best) == [deals[0], deals[4], deals[2], deals[3]]
     assert hunt.deals(third + 8, before, best) == [deals[0], deals[2], deals[2], deals[3]]
     assert hunt.deals(third + 16, before, best) == [deals[0], deals[4], deals[2], deals[3]]
-
-
-def test_the_better_half_is_grown_twice() -> None:
-    hunt = small_hunt(ranks="5").pool
-    deals = [gap(3).random_deal(9, number) for number in range(4)]
-    begun = hunt.deals(2, standings((50, 20, 90, 70), deals))
-    parsed = [gap(4).parse_deal(deal) for deal in begun]
-    assert [gap(3).text_of_deal(without_last_column(deal)) for deal in parsed] == [
-        deals[2],
-        deals[2],
-        deals[3],
-        deals[3],
-    ]
-    assert begun == hunt.deals(2, standings((50, 20, 90, 70), deals))
-
-
-def without_last_column(deal: list[Card]) -> list[Card]:
-    """Return the deal that a grown deal has grown from; all new cards are in the last column."""
-    ranks = len(deal) // 4
-    assert {card % ranks for card in deal[ranks - 1 :: ranks]} == {ranks - 1}
-    assert sorted(deal) == list(range(4 * ranks))
-    kept = [card for place, card in enumerate(deal) if place % ranks < ranks - 1]
-    return [card // ranks * (ranks - 1) + card % ranks for card in kept]
-
-
-def test_new_cards_come_in_any_order() -> None:
-    deal = random_deal(12, 1, 1)
-    last = {tuple(grown(deal, word)[3::4]) for word in range(24)}
-    assert len(last) == 24
-    assert all(without_last_column(grown(deal, word)) == deal for word in (0, 5, 2**64 - 1))
 
 
 @objectives
@@ -472,50 +345,6 @@ def test_a_hunt_is_the_same_however_it_is_cut(objective: Objective, tmp_path: Pa
     assert verified(whole.directory).ok
 
 
-def test_another_seed_is_another_hunt(tmp_path: Path) -> None:
-    one, other = (chased(small_hunt(seed=seed), tmp_path, legs=20) for seed in (1, 2))
-    assert one.directory != other.directory
-    assert what_is_found(one) != what_is_found(other)
-
-
-def test_a_stop_keeps_what_has_landed(tmp_path: Path) -> None:
-    control = Control()
-
-    class Stopper(SilentObserver):
-        def note(self, text: str, *hints: Hint) -> None:
-            if text.startswith("record"):
-                control.interrupt("enough")
-
-    stopped = chased(small_hunt(), tmp_path, control, Stopper(), workers=1, seconds=600)
-    assert (stopped.state.status, stopped.state.reason) == ("interrupted", "enough")
-    assert stopped.records
-    assert chased(small_hunt(), tmp_path, legs=20).rows == chased(small_hunt(), tmp_path / "other", legs=20).rows
-
-
-def test_legs_cut_off_in_the_midst_of_a_generation_come_out_the_same(tmp_path: Path) -> None:
-    whole = chased(small_hunt(), tmp_path / "whole", legs=24)
-    for checks in (9, 12, 16):
-        chased(small_hunt(), tmp_path / "cut", StoppingAfter(checks), legs=24)
-    assert chased(small_hunt(), tmp_path / "cut", legs=24).rows == whole.rows
-
-
-def test_time_ends_a_hunt_but_not_without_a_record(tmp_path: Path) -> None:
-    found = chased(small_hunt(), tmp_path, seconds=1e-9)
-    assert found.state.status == "complete"
-    assert found.records
-    again = chased(small_hunt(), tmp_path, seconds=1e-9)
-    assert what_is_found(again) == what_is_found(found)
-    control = Control()
-
-    class Stopper(SilentObserver):
-        def progress(self, progress: Progress) -> None:
-            if progress.done > found.figures.deals:
-                control.interrupt("enough")
-
-    more = chased(small_hunt(), tmp_path, control, Stopper(), seconds=600)
-    assert more.figures.legs > found.figures.legs
-
-
 def test_a_hunt_that_cannot_find_anything_ends(tmp_path: Path) -> None:
     found = chased(small_hunt(cap=2), tmp_path, seconds=1e-9)
     assert (found.records, found.figures.best_score, found.figures.legs) == ([], None, 4 * FIRST_CYCLE)
@@ -526,26 +355,6 @@ def test_a_hunt_keeps_to_its_memory(tmp_path: Path) -> None:
     with refused(OverBudgetError, r"a search of 10,000,000 positions may need 759 MB", *hints):
         chased(small_hunt(), tmp_path, legs=1, memory=100_000_000)
     assert chased(small_hunt(cap=100_000), tmp_path, legs=1, memory=100_000_000).figures.legs == 1
-
-
-@pytest.mark.parametrize("row", [{"score": 3}, {}, {"odd": 1}])
-def test_rows_that_are_none_of_a_hunt_are_damage(row: dict[str, int], tmp_path: Path) -> None:
-    found = chased(small_hunt(), tmp_path, legs=2)
-    with RunStore(found.directory, writable=True) as store:
-        ResultRows(store, "leg").stage(1, row)
-        store.commit(store.state)
-    assert "row 1 of leg is malformed" in verified(found.directory).faults[0]
-
-
-def test_a_damaged_leg_is_said_and_walked_again(tmp_path: Path) -> None:
-    found = chased(small_hunt(), tmp_path, legs=20)
-    with RunStore(found.directory, writable=True) as store:
-        store.stage(b"rows", b"leg/\0\0\0\7", b"nothing of the kind")
-        store.commit(store.state)
-    assert "row 7 of leg is damaged" in verified(found.directory).faults[0]
-    repaired(found.directory)
-    assert look(found.directory).rows == found.rows
-    assert verified(found.directory).ok
 
 
 @pytest.mark.parametrize("full", [False, True])

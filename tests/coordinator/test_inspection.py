@@ -121,18 +121,3 @@ def test_an_honest_puzzle_is_left_alone(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_guarded_puzzle_is_refused_before_a_run_is_made(lie: str, layout: str) -> None:
     with pytest.raises(PuzzleError, match=SAID[lie].format(start="0x[0-9a-f]+", layout=layout)):
         try_out(GuardedLiar({"layout": layout, "keys": "clumped", "lie": lie}))
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("manner", ["default", "spilling"])
-def test_a_slip_of_a_guarded_puzzle_is_said_with_its_line_and_configuration(
-    manner: str, layout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(PUZZLES, "liar", ("tests.support.toy", "GuardedLiar"))
-    resources = MANNERS[manner].take(monkeypatch, layout)
-    directory = started(tmp_path, layout=layout, keys="clumped", lie="raises")
-    words = r"liar of .*toy.py: expand.* of (0x[0-9a-f]+) failed: line \d+, ZeroDivisionError: a slip of the pen"
-    with pytest.raises(PuzzleError, match=words):
-        drive(directory, resources, Control(), SilentObserver())
-    with RunStore(directory) as store:
-        assert (store.state.status, store.state.depth) == ("failed", 0)

@@ -16,8 +16,7 @@ from hakoiri.coordinator.plays.optimise import Optimisation, OptimiseFigures, be
 from hakoiri.coordinator.plays.plan import BEAM, Best, Round, fitted_width, optimised
 from hakoiri.errors import Hint, PuzzleError
 from hakoiri.puzzles.nakuron import board as proving
-from hakoiri.puzzles.nakuron.board import random_board, tilt
-from hakoiri.puzzles.nakuron.kernels import field_of, ground_of
+from hakoiri.puzzles.nakuron.board import random_board
 from hakoiri.puzzles.nakuron.puzzle import Nakuron
 from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
 from hakoiri.storage.layers.store import RunStore
@@ -25,9 +24,7 @@ from hakoiri.storage.ledger.manifest import State
 from hakoiri.storage.names import BEAM as BEAM_DATABASE
 from hakoiri.storage.names import ROWS
 from hakoiri.storage.results import ResultRows, read_arrays
-from hakoiri.worker.plays.tilting import SAMPLE, play_game
 from tests.coordinator.test_best_play import STONES, by_brute_force
-from tests.support.published import KNOWN
 from tests.support.refusals import refused
 from tests.support.runs import StoppingAfter, driven, opened, repaired, verified
 from tests.support.toy_runs import before_call, spied
@@ -188,33 +185,6 @@ def test_the_time_is_kept_and_a_play_found_whatever_it_is(tmp_path: Path, monkey
     # From the first call's end on, and not much more than was allowed.
     assert again.state.seconds - first.state.seconds < 3.0
     assert again.figures.rounds > first.figures.rounds
-
-
-def test_rounds_are_single_games_on_a_small_board_too(tmp_path: Path) -> None:
-    """Greedy reaches 16 on this board in its first game, by the published sheet; many more games find more."""
-    spec, plan = optimised(PuzzleSpec("nakuron", {}, KNOWN[0].text), "greedy", 1, None)
-
-    def after(rounds: int) -> Found:
-        return look(driven(tmp_path, spec, "optimise", plan, {"seconds": None, "rounds": rounds}))
-
-    first = after(1)
-    assert (first.best.score, first.figures.rounds) == (16, 1)
-    assert [after(rounds).figures.rounds for rounds in (3, 60, 60)] == [3, 60, 60]
-    tried = after(60).figures.moves_tried
-    whole = look(driven(tmp_path / "other", spec, "optimise", plan, {"seconds": None, "rounds": 60}))
-    assert (whole.figures.moves_tried, whole.best.score) == (tried, after(60).best.score)
-
-
-def test_the_sample_program_may_stay_where_it_is() -> None:
-    """It takes the best of all four sides, of equal ones the first, and so may never move again."""
-    board = random_board(12, 2, 3)
-    game = play_game(SAMPLE, 1, 0, ground_of(board), field_of(board))
-    rows, sides = board.rows, list[int]()
-    for _ in game.sequence:
-        scores = [tilt(rows, board.frame, side).score for side in range(4)]
-        sides.append(scores.index(max(scores)))
-        rows = tilt(rows, board.frame, sides[-1]).rows
-    assert sides == game.sequence
 
 
 def test_a_price_of_a_lost_ball_makes_another_beam(tmp_path: Path) -> None:

@@ -43,27 +43,6 @@ def test_a_half_that_comes_evenly_is_foretold() -> None:
     assert pace.run_left(7.0, 5) is None, "nobody knows how many layers there are"
 
 
-def test_nothing_is_foretold_from_little() -> None:
-    pace, clock = paced()
-    pace.expand(0)
-    clock.now += 0.5
-    assert pace.expanding_left(50, 100) is None
-    clock.now += 10.0
-    assert pace.expanding_left(0, 100) is None
-    assert pace.expanding_left(50, 100) is None, "how long the merging takes is not known yet"
-
-
-def test_merging_is_foretold_by_the_layer_before() -> None:
-    pace, clock = paced(most=10_000)
-    layer(pace, clock, 1_000, expanding=10.0, merging=5.0)
-    pace.expand(0)
-    clock.now += 4.0
-    # 16 seconds of expanding are left, and 10 of merging.
-    assert pace.expanding_left(400, 2_000) == pytest.approx(16.0 + 10.0)
-    # 7,000 more, of 15 milliseconds each.
-    assert pace.run_left(26.0, 3_000) == pytest.approx(26.0 + 105.0)
-
-
 def test_a_resumed_layer_counts_what_this_session_does_and_shows_no_pace() -> None:
     pace, clock = paced(most=10_000)
     pace.expand(600)

@@ -4,7 +4,6 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,10 +20,8 @@ from hakoiri.errors import TaskError
 from hakoiri.hints import worded
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.worker import supervisor
-from hakoiri.worker.layers.partition import partition_by
-from hakoiri.worker.tasks import do_task
 from hakoiri.worker.transport import connection
-from hakoiri.worker.transport.payload import Event, pack_arrays
+from hakoiri.worker.transport.payload import Event
 
 LONG_AGO = 60.0
 
@@ -74,16 +71,6 @@ def test_a_result_that_is_gone_or_of_a_worker_that_is_left_out_is_asked_for_agai
 def test_nothing_is_done_here_while_there_are_workers_or_where_nothing_is_left(is_away: bool, chunks: Any) -> None:
     executor = executor_of(_workers=SimpleNamespace(is_away=is_away), _in_flight=SimpleNamespace(chunks=chunks))
     assert list(executor._work_alone()) == []
-
-
-def test_a_chunk_that_is_done_here_is_done_as_a_worker_does_it() -> None:
-    puzzle = PuzzleSpec("hanoi", {"discs": "3", "pegs": "3"}).build()
-    keys, cuts = puzzle.keys([0, 5, 9]), partition_by(puzzle.keys([0, 26]), 2).cut_keys
-    flight = SimpleNamespace(task="goals")
-    executor = executor_of(_puzzle=puzzle, _in_flight=flight, _shared=SimpleNamespace(arrays=[cuts]))
-    chunk = replace(chunk_of(0), payload=pack_arrays([keys]))
-    found, expected = executor._do(chunk), do_task("goals", puzzle, [keys], [cuts])
-    assert [part.tolist() for part in found] == [part.tolist() for part in expected]
 
 
 @pytest.mark.parametrize(("deadline", "expected"), [(None, DEFAULT.deadline), (7.0, 7.0)])

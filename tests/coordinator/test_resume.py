@@ -27,7 +27,7 @@ from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Progress, State
 from tests.support.published import HAKOIRI
 from tests.support.refusals import refused
-from tests.support.runs import Notes, StoppingAfter, essence, started
+from tests.support.runs import Notes, essence, started
 
 METRICS = ("unit", "straight", "finger")
 START = HAKOIRI["start"]
@@ -70,55 +70,6 @@ HERE, THREADS = Resources(), Resources(workers=2, chunk=60)
 
 
 @pytest.mark.parametrize(
-    ("depth", "resources"),
-    [(0, THREADS), (1, HERE), (57, THREADS), (57, HERE), (116, THREADS), (LAST - 1, HERE), (LAST, THREADS)],
-    ids=str,
-)
-def test_an_interrupted_search_goes_on_where_it_stopped(
-    depth: int, resources: Resources, usual_run: Run, tmp_path: Path
-) -> None:
-    directory = started(tmp_path)
-    state, steps = driven(directory, resources, lambda _, done: done == depth)
-    assert (state.status, state.reason, state.depth) == ("interrupted", "enough", depth)
-    assert state.figures["exhausted"] is False
-    assert steps == [("layer", done) for done in range(depth + 1)]
-    with RunStore(directory) as store:
-        assert [record.session for record in store.layer_records()] == [1] * (depth + 1)
-    state, steps = driven(directory, resources, lambda _, done: False)
-    assert (state.status, state.session) == ("complete", 2)
-    assert steps == [("layer", done) for done in range(depth + 1, LAST + 1)]
-    with closing(Run(RunStore(directory))) as run:
-        assert essence(run) == essence(usual_run)
-        assert [record.session for record in run.layer_records()] == [1] * (depth + 1) + [2] * (LAST - depth)
-
-
-def test_a_search_survives_any_number_of_interruptions(usual_run: Run, tmp_path: Path) -> None:
-    directory, seconds, seen = started(tmp_path), 0.0, []
-    checks = np.random.default_rng(6).integers(1, 60, 40).tolist()
-    for session, ways_and_checks in enumerate(
-        zip([Resources(), Resources(workers=2, chunk=100)] * 20, checks, strict=True), 1
-    ):
-        resources, count = ways_and_checks
-        control = StoppingAfter(count)
-        recorder = Recorder(control)
-        state = drive(directory, resources, control, recorder)
-        seen += recorder.steps
-        assert state.session == session
-        assert state.seconds >= seconds
-        seconds = state.seconds
-        if state.status == "complete":
-            break
-        assert state.status == "interrupted"
-    assert session > 5
-    assert state.status == "complete"
-    assert seen == [("layer", depth) for depth in range(LAST + 1)]
-    with closing(Run(RunStore(directory))) as run:
-        assert essence(run) == essence(usual_run)
-        sessions = [record.session for record in run.layer_records()]
-        assert sessions == sorted(sessions)
-
-
-@pytest.mark.parametrize(
     ("step", "resources"),
     [
         (("configurations", 20_000), Resources(workers=2, chunk=5_000)),
@@ -147,19 +98,6 @@ def test_an_interrupted_census_goes_on_where_it_stopped(
     with closing(Run(RunStore(directory))) as run:
         assert essence(run) == essence(whole_run)
         assert run.components() == whole_run.components()
-
-
-@pytest.mark.parametrize(
-    "checks", [1, 12, 17, 40, *(pytest.param(checks, marks=pytest.mark.slow) for checks in (3, 14))]
-)
-def test_a_census_may_be_interrupted_at_any_check(checks: int, whole_run: Run, tmp_path: Path) -> None:
-    directory = started(tmp_path, "census")
-    control = StoppingAfter(checks)
-    state = drive(directory, Resources(workers=2, chunk=9_000), control, SilentObserver())
-    assert state.status == ("interrupted" if control.interrupted else "complete")
-    assert drive(directory, Resources(), Control(), SilentObserver()).status == "complete"
-    with closing(Run(RunStore(directory))) as run:
-        assert essence(run) == essence(whole_run)
 
 
 def test_an_interrupted_run_answers_what_it_knows(usual_run: Run, tmp_path: Path) -> None:
@@ -211,16 +149,6 @@ def test_another_version_of_the_puzzle_is_refused(
     with open_run("last", data=tmp_path) as run:
         assert essence(run) == essence(usual_run)
         assert {record.session for record in run.layer_records()} == {1, 2}
-
-
-def test_a_refused_run_is_not_left_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    started(tmp_path)
-    with monkeypatch.context() as patch:
-        patch.setattr(Klotski, "version", 2)
-        with pytest.raises(MismatchError):
-            open_run("last", data=tmp_path)
-    with open_run("last", data=tmp_path) as run:
-        assert run.store.state.status == "queued"
 
 
 @pytest.mark.parametrize(

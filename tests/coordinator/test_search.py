@@ -1,19 +1,16 @@
 """Searches against a plain one, against published numbers, and against themselves cut up in other ways."""
 
-from collections import Counter
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
-from hakoiri.api import Run, census, explore
+from hakoiri.api import Run, explore
 from hakoiri.coordinator.errors import OverBudgetError, UnanswerableError
 from hakoiri.coordinator.layers import job
 from hakoiri.coordinator.runs.drive import drive
-from hakoiri.coordinator.session.resources import DEFAULT, Budget, Resources, Tuning
+from hakoiri.coordinator.session.resources import DEFAULT, Budget, Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.errors import Hint
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
@@ -60,122 +57,7 @@ def test_layers_are_those_of_the_plain_search(
 # Published numbers
 
 
-def test_published_numbers_from_the_start(usual_run: Run) -> None:
-    summary = usual_run.summary()
-    assert summary["configurations"] == HAKOIRI["reachable"]
-    assert summary["depth"] == LAST
-    assert summary["layers"][: len(HAKOIRI["layers begin"])] == HAKOIRI["layers begin"]
-    assert summary["layers"][-len(HAKOIRI["layers end"]) :] == HAKOIRI["layers end"]
-    assert (summary["largest_window"], summary["largest_window_at"]) == HAKOIRI["largest window"]
-    assert summary["status"] == "complete"
-    assert summary["exhausted"]
-
-
-@pytest.mark.parametrize("merge_mirrors", [False, True], ids=["plain", "merged"])
-@pytest.mark.parametrize("metric", METRICS)
-def test_published_solutions(metric: str, merge_mirrors: bool, tmp_path: Path) -> None:
-    expected = HAKOIRI["solution by metric"][metric]
-    with explore(
-        options={"metric": metric}, merge_mirrors=merge_mirrors, until_goal=True, start=START, data=tmp_path
-    ) as run:
-        assert (run.store.state.figures["goal_depth"], run.store.state.depth, len(run.path())) == (expected,) * 3
-
-
-def test_published_numbers_with_mirrors_merged(merged_run: Run) -> None:
-    summary = merged_run.summary()
-    assert summary["configurations"] == HAKOIRI["reachable, mirrors merged"]
-    assert (summary["largest_window"], summary["largest_window_at"]) == HAKOIRI["largest window, mirrors merged"]
-    assert summary["goal_depth"] == HAKOIRI["solution by metric"]["unit"]
-    cumulative = np.cumsum(summary["layers"])
-    expected = HAKOIRI["reachable within so many moves, mirrors merged"]
-    assert {depth: cumulative[depth] for depth in expected} == expected
-
-
-def test_published_numbers_of_the_whole_space(whole_run: Run) -> None:
-    summary, records = whole_run.summary(), whole_run.components()
-    assert summary["configurations"] == HAKOIRI["configurations"]
-    assert summary["edges"] == HAKOIRI["moves"]
-    assert summary["components"] == len(records) == HAKOIRI["components"]
-    sizes = [record.size for record in records]
-    assert sizes == sorted(sizes, reverse=True)
-    assert sum(sizes) == HAKOIRI["configurations"]
-    expected = HAKOIRI["component sizes, each with how often"]
-    assert {size: Counter(sizes)[size] for size in expected} == expected
-    assert [sizes[0], sizes[2], sizes[6], sizes[-1]] == [25_955, 248, 201, 2]
-    for record in records:
-        if record.size in HAKOIRI["diameter and radius by size"]:
-            assert (record.diameter, record.radius) == HAKOIRI["diameter and radius by size"][record.size]
-        if record.size == HAKOIRI["reachable"]:
-            found = record.pair_count, record.centre, record.periphery
-            assert found == HAKOIRI["largest components: pairs, centre, periphery"]
-
-
-def test_published_numbers_of_the_whole_space_with_mirrors_merged(tmp_path: Path) -> None:
-    with census(merge_mirrors=True, data=tmp_path) as run:
-        assert run.summary()["configurations"] == HAKOIRI["configurations, mirrors merged"]
-        assert run.summary()["components"] == HAKOIRI["components, mirrors merged"]
-        assert HAKOIRI["reachable, mirrors merged"] in [record.size for record in run.components(limit=2)]
-
-
-@pytest.mark.parametrize("metric", METRICS[1:])
-def test_metrics_share_components(metric: str, whole_run: Run, tmp_path: Path) -> None:
-    with census(options={"metric": metric}, data=tmp_path) as run:
-        (keys, labels), (known_keys, known_labels) = run.configurations(), whole_run.configurations()
-        assert (keys == known_keys).all()
-        assert (labels == known_labels).all()
-        for own, unit in zip(run.components(), whole_run.components(), strict=True):
-            assert None not in (own.diameter, own.radius, unit.diameter, unit.radius)
-            assert (own.diameter or 0) <= (unit.diameter or 0)
-            assert (own.radius or 0) <= (unit.radius or 0)
-
-
 # However it is cut up
-
-
-@pytest.mark.parametrize("workers", [1, 2, 5])
-@pytest.mark.parametrize("chunk", [1, 7, 1_000, None])
-def test_a_small_search_does_not_depend_on_its_ways(
-    chunk: int | None, workers: int, small_run: Run, tmp_path: Path
-) -> None:
-    resources = Resources(workers=workers, chunk=chunk, farm=1)
-    with explore(start=small_run.puzzle.start_text(), data=tmp_path, resources=resources) as run:
-        assert essence(run) == essence(small_run)
-
-
-@pytest.mark.parametrize(
-    "resources",
-    [
-        Resources(workers=2, chunk=20),
-        Resources(workers=5, chunk=100, farm=1),
-        Resources(workers=1, chunk=1_000),
-        Resources(workers=2, memory=300_000, farm=1),
-        Resources(workers=5, memory=200_000, farm=300),
-    ],
-    ids=str,
-)
-@pytest.mark.parametrize("merge_mirrors", [False, True], ids=["plain", "merged"])
-def test_a_search_does_not_depend_on_its_ways(
-    resources: Resources, merge_mirrors: bool, usual_run: Run, merged_run: Run, tmp_path: Path
-) -> None:
-    with explore(data=tmp_path, merge_mirrors=merge_mirrors, resources=resources) as run:
-        assert essence(run) == essence(merged_run if merge_mirrors else usual_run)
-
-
-@pytest.mark.parametrize(
-    "resources",
-    [
-        Resources(workers=1, chunk=500),
-        Resources(workers=2, chunk=20_000),
-        Resources(workers=5, farm=1),
-        Resources(farm=1 << 30),
-    ],
-    ids=str,
-)
-def test_a_census_does_not_depend_on_its_ways(resources: Resources, whole_run: Run, tmp_path: Path) -> None:
-    with census(data=tmp_path, resources=resources) as run:
-        assert essence(run) == essence(whole_run)
-        assert run.components() == whole_run.components()
-        assert run.diameter().pairs.tolist() == whole_run.diameter().pairs.tolist()
 
 
 @pytest.mark.parametrize("memory", [1, 10_000, 300_000, 1 << 24, 1 << 34])
@@ -237,20 +119,6 @@ def test_too_little_memory_leaves_a_census_to_resume(resources: Resources, whole
     assert state.session == 2
     with closing(Run(RunStore(directory))) as run:
         assert essence(run) == essence(whole_run)
-
-
-@pytest.mark.parametrize(
-    "resources",
-    [
-        pytest.param(Resources(memory=2_000), marks=pytest.mark.slow),
-        Resources(memory=2_000, farm=150),
-        pytest.param(Resources(memory=2_000, chunk=50, workers=1), marks=pytest.mark.slow),
-    ],
-    ids=str,
-)
-def test_too_little_memory_changes_nothing_but_the_way(resources: Resources, usual_run: Run, tmp_path: Path) -> None:
-    with explore(data=tmp_path, resources=replace(resources, tuning=Tuning(least_bytes=20_000))) as run:
-        assert essence(run) == essence(usual_run)
 
 
 # Goals

@@ -10,13 +10,10 @@ from hakoiri.coordinator.session.resources import LEAST_MEMORY
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.coordinator.studies.sizes import SizeRow, StudySizes, b_files, read_rows
 from hakoiri.errors import DamagedError, Hint, PuzzleError
-from hakoiri.keys.layout import ints
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Progress
 from hakoiri.storage.names import DATA_FILE
-from hakoiri.storage.results import ResultRows
-from tests.support.plain_search import reference_layers
 from tests.support.refusals import refused
 from tests.support.runs import Notes, driven, opened, repaired, verified
 
@@ -115,21 +112,6 @@ def test_a_stopped_study_goes_on_and_more_sizes_extend_it(tmp_path: Path) -> Non
         assert (figures["members"], figures["configurations"], len(figures["rows"])) == (2, 24 + 720, 2)
 
 
-def test_a_lie_is_found_and_damage_mended(tmp_path: Path) -> None:
-    directory = studied(tmp_path, "burnt-pancakes", [2, 3])
-    with RunStore(directory, writable=True) as store:
-        rows = ResultRows(store, "size")
-        number = rows.numbers()[1]
-        rows.stage(number, rows.read(number) | {"diameter": 5})
-        store.commit(store.state)
-    assert any("in the run" in fault for fault in verified(directory).faults)
-    with RunStore(directory, writable=True) as store:
-        store.stage(b"rows", b"size/" + number.to_bytes(4, "big"), b"damage")
-        store.commit(store.state)
-    repaired(directory)
-    assert verified(directory).ok
-
-
 def test_damage_to_what_is_measured_is_told_of_the_study(tmp_path: Path) -> None:
     """Nobody else knows the member's own run, and nothing of it is needed."""
     control = Control()
@@ -161,21 +143,3 @@ def test_the_diameter_stays_open_where_the_memory_is_too_little_for_the_graph(tm
     assert (known.diameter, known.radius, known.pairs) == (17, 13, 18)
     assert (large.depth, large.diameter, large.radius, large.pairs) == (49, None, None, None)
     assert notes.texts[-1].endswith("above the limit of 104,857,600; the diameter remains unknown")
-
-
-@pytest.mark.parametrize("pegs", [4, *(pytest.param(pegs, marks=pytest.mark.slow) for pegs in (3, 5))])
-def test_towers_of_hanoi_by_a_search_from_each(pegs: int, tmp_path: Path) -> None:
-    """Diameter, radius and pairs with exchanges of pegs taken into account, and by plain searches."""
-    directory = studied(tmp_path, "hanoi", [3], {"pegs": str(pegs)})
-    puzzle = PuzzleSpec("hanoi", {"pegs": str(pegs), "discs": "3"}).build()
-    keys = [key for block in puzzle.configurations() for key in ints(block)]
-    far: dict[int, int] = {}
-    for key in keys:
-        layers = reference_layers(puzzle.successors, key)
-        far[len(layers) - 1] = far.get(len(layers) - 1, 0) + len(layers[-1])
-    (row,) = rows_of(directory)
-    assert (row.diameter, row.radius, row.pairs) == (max(far), min(far), far[max(far)] // 2)
-    for symmetry in puzzle.symmetry_maps():
-        image = dict(zip(keys, ints(symmetry(puzzle.keys(keys))), strict=True))
-        for key in keys:
-            assert sorted(image[after] for after in puzzle.successors(key)) == sorted(puzzle.successors(image[key]))

@@ -1,6 +1,5 @@
 """Studies of starts: figures by plain rules, lines of files, the same rows on any threads, resumed, verified."""
 
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +11,14 @@ from hypothesis import strategies as st
 from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.session.session import Control
 from hakoiri.coordinator.studies.starts import START, StudyStarts, read_starts
-from hakoiri.errors import ConfigurationError, PuzzleError, PuzzleWarning, remarks
+from hakoiri.errors import ConfigurationError, PuzzleError
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.permutation.tiles import Tiles
 from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.results import ResultRows
 from tests.support.commands import ROOT
-from tests.support.runs import StoppingAfter, driven, opened, verified
+from tests.support.runs import driven, opened, verified
 
 RUSH, RUSH_OPTIONS = "IBBxooIooLDDJAALooJoKEEMFFKooMGGHHHM", {"axis": "rows-and-columns", "metric": "straight"}
 #: Boards of other pieces and other sizes, all with a piece A for the goal.
@@ -99,28 +98,6 @@ def test_figures_are_those_of_a_graph(spec: PuzzleSpec, text: str, count: int, t
     assert verified(directory, full=True).ok
 
 
-def test_a_remark_on_the_goal_is_not_made_for_each_start() -> None:
-    """Warnings are errors here. A remark is collected once, and by thread, so no other thread misses its own."""
-    with ThreadPoolExecutor(1) as other, remarks() as collected:
-        StudyStarts.parse_request(PuzzleSpec("sliding", {"goal": "A@1,1"}), starts="A.B\nB.A")
-        spec = PuzzleSpec("sliding", {"goal": "A@1,1"}, "A.B")
-        said = "goal=A@1,1: any of the 2 pieces of the shape of A satisfies it; for A itself add distinct=A"
-        assert collected == [said]
-        assert spec.build() and collected == [said]
-        with pytest.raises(PuzzleWarning):
-            other.submit(spec.build).result()
-
-
-def test_threads_and_interruptions_change_nothing(tmp_path: Path) -> None:
-    spec, text = PuzzleSpec("sliding", {"goal": "A@1,2"}), BOARDS * 3
-    expected = rows_of(study(tmp_path / "one", spec, text))
-    assert rows_of(study(tmp_path / "two", spec, text, workers=2)) == expected
-    stopped = study(tmp_path / "stopped", spec, text, control=StoppingAfter(5))
-    assert 0 < len(rows_of(stopped)) < len(expected) == 12
-    assert study(tmp_path / "stopped", spec, text) == stopped
-    assert rows_of(stopped) == expected
-
-
 def test_a_cap_ends_a_search_and_a_goal_before_it_counts(tmp_path: Path) -> None:
     text = f"{RUSH}\n{'o' * 13}AA{'o' * 21}"
     capped, easy = rows_of(study(tmp_path, PuzzleSpec("sliding", RUSH_OPTIONS), text, cap=100))
@@ -152,14 +129,6 @@ def test_a_changed_row_is_found(change: dict[str, Any], said: str, tmp_path: Pat
         rows.stage(0, rows.read(0) | change)
         store.commit(store.state)
     assert any(said in fault for fault in verified(directory).faults)
-
-
-def test_a_missing_row_is_found(tmp_path: Path) -> None:
-    directory = study(tmp_path, PuzzleSpec("tiles", {"rows": "2"}), ".12/345")
-    with RunStore(directory, writable=True) as store:
-        store.erase(b"rows", f"{START}/".encode() + bytes(4))
-        store.commit(store.state)
-    assert "0 of 1 start" in verified(directory).faults[0]
 
 
 def test_the_kernels_are_compared_with_the_plain_rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

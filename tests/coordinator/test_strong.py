@@ -23,11 +23,8 @@ from hakoiri.errors import Hint
 from hakoiri.keys.layout import LAYOUTS, Key, ints
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PUZZLES
-from hakoiri.storage.ledger.manifest import ComponentRecord
-from hakoiri.storage.results import Diameter
 from hakoiri.worker.graphs import strong as bounding
 from hakoiri.worker.graphs.searches import Graph
-from hakoiri.worker.graphs.strong import transposed
 from tests.support.refusals import refused
 from tests.support.runs import StoppingAfter, local_context
 
@@ -108,32 +105,6 @@ def test_strong_components_are_those_of_networkx(tuning: Tuning, drawn: tuple[in
     assert_right(Drawn(*drawn, layout).found(tuning), *drawn)
 
 
-@pytest.mark.parametrize("tuning", [ALONE, BOUNDED], ids=["alone", "bounded"])
-def test_larger_random_graphs(tuning: Tuning) -> None:
-    for seed in range(4):
-        rng, vertices = Random(seed), 150
-        edges = {(rng.randrange(vertices), rng.randrange(vertices)) for _ in range(vertices * (seed + 3) // 3)}
-        order = rng.sample(range(vertices), 40)
-        edges |= {*pairwise([*order, order[0]])}
-        assert_right(Drawn(vertices, edges).found(tuning), vertices, edges)
-
-
-@ways
-@pytest.mark.parametrize(
-    ("vertices", "edges"),
-    [
-        (1, set()),
-        (3, {(0, 1), (1, 2)}),
-        (4, {(0, 1), (1, 0), (2, 3), (3, 2), (1, 2)}),
-        (30, {(vertex, (vertex + 1) % 30) for vertex in range(30)}),
-        (9, {(one, other) for one in range(9) for other in range(9)}),
-    ],
-    ids=["one", "chain", "two pairs", "ring", "all to all"],
-)
-def test_plain_shapes(tuning: Tuning, vertices: int, edges: Edges) -> None:
-    assert_right(Drawn(vertices, edges).found(tuning), vertices, edges)
-
-
 def test_bounds_need_few_searches(monkeypatch: pytest.MonkeyPatch) -> None:
     """A ring with a lot of chords: a search from every vertex would be hundreds."""
     rng, looks = Random(1), []
@@ -146,17 +117,6 @@ def test_bounds_need_few_searches(monkeypatch: pytest.MonkeyPatch) -> None:
     assert_right(Drawn(400, edges).found(BOUNDED), 400, edges)
     assert len(looks) < 100
     assert len(set(looks)) == len(looks)
-
-
-@settings(max_examples=40)
-@given(drawn_graphs())
-def test_transposing(drawn: tuple[int, Edges]) -> None:
-    vertices, edges = drawn
-    rows = [sorted(other for one, other in edges if one == vertex) for vertex in range(vertices)]
-    offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
-    back = transposed(Graph(offsets, np.array([other for row in rows for other in row], dtype=np.int32)))
-    expected = [sorted(one for one, other in edges if other == vertex) for vertex in range(vertices)]
-    assert [back.targets[begin:end].tolist() for begin, end in pairwise(back.offsets.tolist())] == expected
 
 
 def test_an_undirected_run_has_the_components_of_its_census(whole_run: Run, small_run: Run) -> None:
@@ -174,28 +134,6 @@ def test_an_undirected_run_has_the_components_of_its_census(whole_run: Run, smal
     assert (census.configurations, census.strong, census.single) == (65_880, 898, 0)
     assert [one.diameter for one in census.components] == [record.diameter for record in whole_run.components()]
     assert [weak.size for weak in whole_run.weak_components()] == [record.size for record in whole_run.components()]
-
-
-def test_lonely_configurations_are_no_components_of_their_own() -> None:
-    pairs = LAYOUTS["u32"].pack([4, 9]).reshape(1, 2)
-    sizes = [3, 2, 1, 1]
-    records = [ComponentRecord(place, size, size - 1, 1, 1, 2, 1, 4) for place, size in enumerate(sizes)]
-    found = strong.of_undirected(Diameter(record, pairs) for record in records)
-    assert [one.size for one in found.components] == [3, 2]
-    assert (found.configurations, found.strong, found.single, found.weak) == (7, 4, 2, 4)
-
-
-def test_components_of_a_batch_begin_where_their_graph_does() -> None:
-    """Three rings of two, of which the last two are a batch, and each alone."""
-    ring = np.arange(6, dtype=np.int32) ^ 1
-    parts = strong._Parts(
-        np.arange(6, dtype=np.int32), Graph(np.arange(7, dtype=np.int64), ring), np.array([0, 2, 4, 6]), 3, (0, 3, 3)
-    )
-    for batch, firsts in ((range(1, 3), [0, 2, 4]), (range(2, 3), [0]), (range(3), [0, 2, 4, 6])):
-        *graph, begins = strong._arrays(parts, batch)
-        count = 2 * len(batch)
-        assert [part.tolist() for part in graph] == [list(range(count + 1)), [place ^ 1 for place in range(count)]]
-        assert begins.tolist() == firsts
 
 
 def test_it_can_be_stopped() -> None:

@@ -13,18 +13,16 @@ from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control
 from hakoiri.coordinator.studies.deals import StudyDeals, StudyFigures, kept_deals
-from hakoiri.coordinator.studies.table import CAP, DEALS, Deal, StudyPlan, deals_of, dealt, limit_threads, tally
+from hakoiri.coordinator.studies.table import CAP, DEALS, Deal, StudyPlan, deals_of, dealt, tally
 from hakoiri.errors import ConfigurationError, Hint, PuzzleError
 from hakoiri.puzzles.capabilities import Dealt, SearchOrder
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import State
-from hakoiri.storage.names import ROWS
-from hakoiri.storage.results import ResultRows
 from hakoiri.worker.tasks import SOLVERS
 from tests.support import card_rules as rules
 from tests.support.refusals import refused
-from tests.support.runs import SILENT, StoppingAfter, driven, opened, repaired, verified
+from tests.support.runs import SILENT, StoppingAfter, driven, opened
 
 
 @dataclass(frozen=True)
@@ -126,36 +124,6 @@ def test_gap_by_the_words_of_the_paper(ranks: int, strategy: Any, tmp_path: Path
         assert (None if deal.first is None else deal.first.moves) == wanted
         assert (deal.positions, deal.exhausted, deal.capped) == (len(boards), True, False)
         assert deal.depth == max(boards.values()) or strategy == "dfs"
-
-
-def test_published_figures_of_small_superpuzz(tmp_path: Path) -> None:
-    """The paper has 6, 15 and 30 moves, over other random deals; over 1,000 of ours the means are 11.3 and 14.95."""
-    (deals,) = done(Plan("superpuzz", (4,), 150), tmp_path).values()
-    free, fixed = tally(deals, "first").moves, tally(deals, "fixed").moves
-    assert free is not None
-    assert fixed is not None
-    assert 10.8 < free.mean < 11.8
-    assert 14 < fixed.mean < 16
-    assert fixed.least >= 6
-    assert fixed.most <= 30
-    assert free.low < 11.3 < free.high
-
-
-def test_shortened_solutions_lie_between_the_found_and_the_shortest(tmp_path: Path) -> None:
-    plan = replace(SMALL, strategy="dfs", shorten=True)
-    (deals,) = done(plan, tmp_path).values()
-    (shortest,) = done(replace(SMALL, strategy="bfs"), tmp_path).values()
-    (plain,) = done(replace(SMALL, strategy="dfs"), tmp_path).values()
-    assert moves_of(deals) == moves_of(plain)
-    gained = 0
-    for deal, best in zip(deals, shortest, strict=True):
-        for found, known in ((deal.first, best.first), (deal.fixed, best.fixed)):
-            if found is not None and known is not None:
-                assert found.shortest == known.moves
-                assert found.shortened is not None
-                assert known.moves <= found.shortened <= found.moves
-                gained += found.moves - found.shortened
-    assert gained > 100
 
 
 # Caps
@@ -266,42 +234,6 @@ def test_what_decides_a_result_has_a_run_of_its_own(change: dict[str, Any], tmp_
     assert begun(replace(plan, sizes=(4, 5), deals=2), tmp_path) == begun(plan, tmp_path)
 
 
-def test_verification_searches_the_deals_again(tmp_path: Path) -> None:
-    directory = begun(replace(SMALL, sizes=(3, 4)), tmp_path)
-    assert verified(directory).checked["deals"] == 40
-    assert verified(directory, full=False).checked["deals"] == 32
-    with RunStore(directory, writable=True) as store:
-        rows = ResultRows(store, "columns=3")
-        rows.stage(7, rows.read(7) | {"positions": 1})
-        store.commit(store.state)
-    assert "deal 7 of columns=3 is Deal(" in verified(directory).faults[0]
-
-
-@pytest.mark.parametrize("row", [b"nothing of the kind", None])
-def test_damaged_rows_are_said_and_searched_again(row: bytes | None, tmp_path: Path) -> None:
-    directory = begun(SMALL, tmp_path)
-    before = kept(directory)
-    with RunStore(directory, writable=True) as store:
-        if row is None:
-            store.erase(ROWS, b"columns=3/\0\0\0\7")
-        else:
-            store.stage(ROWS, b"columns=3/\0\0\0\7", row)
-        store.commit(store.state)
-    said = "row 7 of columns=3 is damaged" if row else "19 of 20 deals are stored"
-    assert said in verified(directory).faults[0]
-    repaired(directory)
-    assert without_seconds(kept(directory)[3]) == without_seconds(before[3])
-    assert verified(directory).ok
-
-
-def test_rows_that_are_none_of_a_study_are_damage(tmp_path: Path) -> None:
-    directory = begun(SMALL, tmp_path)
-    with RunStore(directory, writable=True) as store:
-        ResultRows(store, "columns=3").stage(0, {"moves": 3})
-        store.commit(store.state)
-    assert "row 0 of columns=3 is malformed" in verified(directory).faults[0]
-
-
 def test_too_little_memory_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Exhausted:
         bytes_of_search = staticmethod(lambda puzzle, cap: 1)
@@ -337,17 +269,3 @@ def test_a_plan_that_makes_no_sense_is_refused(
 ) -> None:
     with refused(PuzzleError, said, *hints):
         begun(replace(SMALL, **change), tmp_path)
-
-
-def test_threads_are_as_many_as_there_is_memory_for() -> None:
-    puzzle = PuzzleSpec("superpuzz", {"columns": "3"}).build()
-    assert isinstance(puzzle, Dealt)
-    needed = SOLVERS["cards"].bytes_of_search(puzzle, 1_000_000)
-
-    def threads(memory: int) -> int | None:
-        return limit_threads(puzzle, 1_000_000, Resources(workers=4, memory=memory), SILENT).workers
-
-    assert (threads(2 * needed + 1), threads(9 * needed)) == (2, 4)
-    hints = Hint("lower", "cap"), Hint("give", "memory", f"{(needed >> 20) + 1}MB")
-    with refused(OverBudgetError, "a search of 1,000,000 positions", *hints):
-        threads(needed - 1)

@@ -6,12 +6,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from hakoiri.api import Run, explore
 from hakoiri.coordinator.errors import OverBudgetError, UnanswerableError
-from hakoiri.coordinator.runs.catalogue import runs_like
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.runs.verify import verify_directory
@@ -19,17 +17,16 @@ from hakoiri.coordinator.session.check import Report
 from hakoiri.coordinator.session.resources import Budget, Resources, Tuning
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.coordinator.trees import job
-from hakoiri.coordinator.trees.job import Subtrees
 from hakoiri.coordinator.trees.search import TreeFigures, TreeSearch
 from hakoiri.errors import DamagedError, Hint, PuzzleError
 from hakoiri.export.files import export_run
 from hakoiri.keys.layout import LAYOUTS, ints
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.puzzles.stars.magic_star import FASTEST, PRUNE, MagicStar
+from hakoiri.puzzles.stars.magic_star import MagicStar
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.ledger.manifest import Progress, State, pack_record, unpack_as
-from hakoiri.storage.names import CHUNKS, FOUND, LAYERS, number_key
+from hakoiri.storage.names import CHUNKS, FOUND, number_key
 from hakoiri.storage.results import ChunkRecord, read_chunk, read_chunks, read_cutting, stage_chunk
 from tests.support.refusals import refused
 from tests.support.toy_runs import MANNERS, before_call
@@ -88,21 +85,6 @@ def test_any_size_of_chunks(chunk: int, right: tuple[Any, ...], tmp_path: Path) 
     state = driven(directory, Resources(workers=2, chunk=chunk))
     assert (state.figures["chunks"], state.figures["chunks_done"]) == (-(-320 // chunk), -(-320 // chunk))
     assert answer(directory) == right
-
-
-def test_strategies_agree_and_are_compared(right: tuple[Any, ...], tmp_path: Path) -> None:
-    for strategy in (PRUNE, FASTEST):
-        driven(new_run(tmp_path, SMALL | {"strategy": strategy}), Resources())
-    new_run(tmp_path)
-    driven(new_run(tmp_path, {"points": "5"}))
-    with explore("magic-star", {"points": "6"}, data=tmp_path) as run:
-        manifest = run.store.manifest
-        assert run.summary()["digest"] == right[4]
-    slow, fast = Subtrees.compare(manifest, lambda: runs_like(tmp_path, manifest)).rows
-    assert (slow["strategy"], fast["strategy"]) == (PRUNE, FASTEST)
-    assert slow["nodes"] > 100 * fast["nodes"]
-    assert fast["run"] == manifest.run
-    assert slow["processor"] > fast["processor"] > 0
 
 
 def test_the_bytes_of_prefixes_count(tmp_path: Path) -> None:
@@ -387,30 +369,3 @@ def test_solutions_that_do_not_fit_are_refused_and_kept(tmp_path: Path, right: t
         driven(directory, Resources(workers=1, memory=1_000, tuning=Tuning(least_bytes=1_000)))
     assert driven(directory, Resources()).status == "complete"
     assert answer(directory) == right
-
-
-def test_exports(tmp_path: Path, right: tuple[Any, ...]) -> None:
-    with explore("magic-star", SMALL, data=tmp_path) as run:
-        assert export_run(run, tmp_path / "one.npz") == 80
-        assert export_run(run, tmp_path / "all.npz", images=True) == 960
-        assert export_run(run, tmp_path / "one.csv") == 80
-        lines = (tmp_path / "one.csv").read_text(encoding="utf-8").splitlines()
-        assert lines[0] == "orbit,key,solution"
-        assert lines[1] == f"0,{right[5][0]:#018x},{run.puzzle.render(right[5][0])}"
-        with np.load(tmp_path / "one.npz") as one, np.load(tmp_path / "all.npz") as every:
-            assert one["keys"].tolist() == right[5]
-            assert every["numbers"].shape == (960, 12)
-            assert len(set(every["keys"].tolist())) == 960
-            assert np.bincount(every["orbits"]).tolist() == [12] * 80
-            lines_of = np.array(run.tree.star.lines)  # type: ignore[attr-defined]
-            assert (every["numbers"][:, lines_of].sum(axis=2) == 26).all()
-
-
-def test_levels_that_a_stop_breaks_off_are_not_kept(tmp_path: Path) -> None:
-    """Without the cutting they would be made again, and be durable twice."""
-    control = Control()
-    control.interrupt("enough")
-    directory = make_run(tmp_path, PuzzleSpec("magic-star", {"points": "6"}), "tree", {}, Resources(workers=1))
-    assert drive(directory, Resources(workers=1), control, SilentObserver()).status == "interrupted"
-    with RunStore(directory) as store:
-        assert (store.names(LAYERS), read_cutting(store)) == ([], None)

@@ -3,11 +3,9 @@
 import re
 import shutil
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -33,7 +31,6 @@ from hakoiri.worker.hosts import layers as reading
 from hakoiri.worker.hosts.copies import COPIES_FOLDER
 from hakoiri.worker.hosts.requests import HostRequest
 from hakoiri.worker.layers.kernels import merge
-from hakoiri.worker.transport.payload import Array
 from tests.support.near_hosts import NearHosts, driven, near_hosts, resources_of
 from tests.support.runs import Notes
 from tests.support.toy import Toy
@@ -189,25 +186,6 @@ def test_what_is_wrong_at_a_host_is_found(
     assert (report.cause, report.complete) == ("unknown" if wrong == "goals" else "damage", True)
 
 
-@pytest.mark.parametrize(("layout", "keys", "directed"), [("u64", "spread", "no")])
-def test_a_check_goes_on_when_a_host_is_started_again(
-    options: dict[str, str], directory: Path, hosts: NearHosts, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(reading, "_SECONDS", 0.0)
-    lost = list[str]()
-
-    def lose(task: str, host: str, request: HostRequest) -> None:
-        if task == "host-check" and request.round == 1 and len(lost) < 2:
-            lost.append(host)
-            hosts.restart(host)
-            if len(lost) == 2:
-                raise HostLostError(f"{host} is lost")
-
-    hosts.then = lose
-    assert checked(directory, monkeypatch).faults == []
-    assert len(lost) == 2
-
-
 @toys("wrong", "lost", "broken")
 def test_wrong_copies_are_found(
     wrong: str, copied: Path, hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -248,26 +226,6 @@ def test_what_is_wrong_with_layers_that_lie_here_is_found(
         store.commit(store.state)
     said = checked(directory, monkeypatch).faults[0]
     assert ("layer 2" in said and "damaged" in said) if wrong == "broken" else said.endswith("stands in layers 1, 2")
-
-
-@pytest.mark.parametrize(("layout", "keys", "directed"), [("u64", "spread", "no")])
-def test_threads_may_look_for_keys_at_the_same_time(options: dict[str, str], directory: Path, hosts: NearHosts) -> None:
-    asking, most = list[str](), list[int]()
-    ask = hosts.ask
-
-    def one_at_a_time(*arguments: Any) -> dict[str, list[Array]]:
-        asking.append("")
-        most.append(len(asking))
-        found = ask(*arguments)
-        asking.pop()
-        return found
-
-    hosts.ask = one_at_a_time  # type: ignore[assignment, method-assign]
-    with RunStore(directory) as run, ThreadPoolExecutor(4) as threads:
-        kept = KeptBlocks(Keepers.of(run, hosts), run.layout)
-        keys = kept._layout.pack([5])
-        list(threads.map(lambda depth: kept.members(depth, keys), [*range(DEPTH, DEPTH + 4)] * 5))
-    assert {*most} == {1}
 
 
 @pytest.mark.parametrize(("layout", "keys", "directed"), [("u64", "spread", "no")])

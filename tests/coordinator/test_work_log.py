@@ -79,25 +79,3 @@ def test_who_expanded_is_counted_by_layer_and_in_all_from_session_to_session() -
 
 def test_threads_of_one_process_are_not_told_of() -> None:
     assert work_log_facts(work_log_row(WorkLog().as_dict())) == {}
-
-
-def test_hosts_that_keep_a_run_are_told_with_the_layer_in_which_one_was_slowest() -> None:
-    places = WorkLog()
-    places.add_layer("hosts", 50)
-    places.add_expansion(7, {"a": 1.0, "b": 3.0})
-    places.go_on({"slowest": 2.0, "mean": 1.0, "worst": {"depth": 3, "host": "c", "seconds": 2.0, "mean": 1.0}})
-    places.add_expansion(8, {"a": 6.0, "b": 3.0})
-    places.add_expansion(9, {"a": 6.0, "b": 6.0})
-    moved = {"stored": 5_000_000, "spilled": 0, "sent": 1_000_000, "received": 2_000_000}
-    for waited in (0.5, 1.5):
-        places.add_kept("a", ranges=16, threads=2, configurations=25, waited=waited, **moved)
-    kept = msgpack.unpackb(msgpack.packb(places.as_dict()))
-    row = work_log_row(kept)
-    assert row is not None
-    assert row["kept"]["slowest_layer"] == {"depth": 8, "host": "a", "seconds": 6.0, "mean": 4.5}
-    facts = work_log_facts(row)
-    assert facts["slowest host"] == "1.26 times the mean, most in layer 8, where a took 6.0 s and the mean was 4.5 s"
-    assert facts["kept"] == (
-        "50 configurations in 16 ranges by a, 2 threads: "
-        "10.0 MB stored, 0.0 MB spilled, 2.0 MB sent, 4.0 MB received, waited 2.0 s for others"
-    )

@@ -31,20 +31,6 @@ def test_a_letter_and_an_arrow_move_a_piece() -> None:
     assert board.here == board.path[1]
 
 
-def test_an_arrow_alone_moves_the_only_piece_that_can() -> None:
-    board = game("tiles")
-    for arrow in (Press.UP, Press.LEFT, Press.DOWN, Press.RIGHT):
-        board.press(arrow)
-    assert board.moves == ["3 up", "4 left", "1 down", "3 right"]
-    board = game("klotski")
-    board.press(Press.DOWN)
-    assert (board.message, board.moves) == ("which one? G, H", [])
-    board.press(Press.UP)
-    assert (board.message, board.moves) == ("there is no move up", [])
-    board.press("z")
-    assert (board.message, board.moves) == ("there is no move z", [])
-
-
 def test_q_leaves_where_it_is_no_move() -> None:
     assert game("klotski").leaves("q") and game("pancakes", "2 3 1", n="3").leaves("q")
     assert game("klotski").leaves(Press.LEAVE)
@@ -56,17 +42,6 @@ def test_q_leaves_where_it_is_no_move() -> None:
     assert not game("hanoi", discs="17").leaves("q"), "a disc is called so"
     pegs = "##**.##/##***##/***.**./**.***./.**.*../##**.##/##*..##"
     assert not game("peg-solitaire", pegs).leaves("q"), "the 17th of its moves"
-
-
-def test_the_shortest_of_several_moves_in_one_direction() -> None:
-    board = game("klotski", metric="finger")
-    board.press("g")
-    board.press(Press.DOWN)
-    assert board.moves == ["G down"]
-    board = game("klotski", metric="finger")
-    board.press(Press.NEXT)
-    board.press(Press.TAKE)
-    assert board.moves == ["G down, right"]
 
 
 def test_moves_of_no_piece_are_called_by_the_letters_of_their_list() -> None:

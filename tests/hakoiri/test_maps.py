@@ -1,8 +1,6 @@
 """Maps of components: which configurations, what is known of each, and the file."""
 
 import json
-import re
-from base64 import b64decode
 from pathlib import Path
 from typing import Any
 
@@ -106,18 +104,6 @@ def test_a_map_is_a_picture_by_its_ending(
     assert sizes == ([1, 2] if ending == "svg" else [0, 0])
 
 
-def test_a_map_is_a_page_that_holds_all_of_it(small_run: Run, mapped: Map, tmp_path: Path) -> None:
-    save_map(small_run, mapped, tmp_path / "map.html")
-    page = (tmp_path / "map.html").read_text(encoding="utf-8")
-    arrays = [np.frombuffer(b64decode(text), kind) for text, kind in zip(
-        re.findall(r'read\("([^"]*)"', page), ("<f4", "<u4", "<u4", "<u4"), strict=True
-    )]  # fmt: skip
-    assert np.allclose(np.diff(arrays[0].reshape(-1, 3), axis=0), np.diff(mapped.places, axis=0), atol=1e-3)
-    assert np.array_equal(arrays[1].reshape(-1, 2), mapped.moves)
-    assert np.array_equal(arrays[2], mapped.depths)
-    assert not re.search(r"@[A-Z_]+@|https?:", page)
-
-
 def test_a_map_of_another_ending_is_refused(small_run: Run, mapped: Map, tmp_path: Path) -> None:
     with pytest.raises(UnanswerableError, match=r"must end in .png, .svg, .pdf, .html, .hakomap"):
         save_map(small_run, mapped, tmp_path / "map.txt")
@@ -145,18 +131,6 @@ def test_of_a_large_component_the_layers_around_its_start(
         assert sorted(ints(of_census.keys)) == sorted(ints(of_search.keys))
         assert not of_census.whole
         assert of_census.component == counted.start_component
-
-
-def test_other_components_begin_with_their_least_configuration(tmp_path: Path) -> None:
-    with census("sliding", start=BOARD, data=tmp_path) as run:
-        sizes = [record.size for record in run.components()]
-        for number in {0, len(sizes) - 1}:
-            found = run.map(number)
-            assert (found.component, len(found.keys)) == (number, sizes[number])
-            if number != run.start_component:
-                assert ints(found.keys)[0] == min(ints(found.keys))
-        with pytest.raises(UnanswerableError, match=f"components 0 to {len(sizes) - 1}, not {len(sizes)}"):
-            run.map(len(sizes))
 
 
 def test_goals_and_directed_moves(tmp_path: Path) -> None:

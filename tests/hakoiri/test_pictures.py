@@ -16,7 +16,7 @@ from hakoiri.puzzles.pictures import Circle, Label, Line, Part, Picture, Polygon
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.render.films import Film, durations, film_page, film_svg, write_film, write_picture
-from hakoiri.render.images import captioned, image, print_picture, print_side_by_side, sheet, svg, titled
+from hakoiri.render.images import captioned, image, print_picture, print_side_by_side, svg, titled
 
 RED, GREEN, BLUE = "#ff0000", "#00ff00", "#0000ff"
 EVERY_SHAPE = Picture(
@@ -94,18 +94,6 @@ def test_a_picture_of_another_kind_is_refused(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_a_sheet_has_its_pictures_side_by_side() -> None:
-    made = sheet([[captioned(EVERY_SHAPE, "one"), captioned(EVERY_SHAPE, "two")]] * 3, ["heading", "more"])
-    boxes = [(part.x, part.y) for part in made.parts if part.name.endswith(" box")]
-    assert len({x for x, _ in boxes}) == 2 and len({y for _, y in boxes}) == 3
-    assert all(0 <= part.x <= made.width and 0 <= part.y <= made.height for part in made.parts)
-    assert len({part.name for part in made.parts}) == len(made.parts) == 1 + 6 * 6
-    ragged = sheet([[EVERY_SHAPE] * 4, [EVERY_SHAPE] * 2], ["heading"])
-    assert [part.x for part in ragged.parts if part.name.endswith(" box")][4:] == [
-        part.x for part in ragged.parts if part.name.endswith(" box")
-    ][:2]
-
-
 def test_a_title_says_puzzle_and_options() -> None:
     assert titled(PuzzleSpec("tiles", {"rows": "2"}).build()) == "tiles, rows=2, columns=3"
     assert titled(PuzzleSpec("klotski", merge_mirrors=True).build()) == "klotski, metric=unit, mirror images merged"
@@ -120,16 +108,6 @@ def test_pieces_are_sprites_that_stay_the_same(film: Film, solution: ShortestPat
         assert moved == [move[0]]
     # One change for each move, and the first place of each piece.
     assert sum(len(sprite.changes()) for sprite in sprites) == 116 + 11
-
-
-def test_stickers_come_and_go() -> None:
-    cube = PuzzleSpec("cube2").build()
-    turned = Film("cube2", cube.pictures([0, *cube.successors(0)[:2]]), ["start", "U", "U2"])
-    sprites = [sprite for sprite in turned.sprites() if None in sprite.places]
-    assert len(sprites) > 10
-    root = parsed(film_svg(turned))
-    groups = [group for group in root if group.get("data-piece")]
-    assert len([group for group in groups if group.get("visibility") != "hidden"]) == 24
 
 
 def test_a_gif_has_a_frame_for_each_board(film: Film, tmp_path: Path) -> None:
@@ -221,17 +199,6 @@ def shown(system: str | None, *words: str, width: int = 70) -> str:
     return out.getvalue()
 
 
-def test_nets_on_a_terminal() -> None:
-    assert [line.rstrip() for line in shown(None, "cube2").splitlines()] == [
-        "    U U", "    U U", "L L F F R R B B", "L L F F R R B B", "    D D", "    D D",
-    ]  # fmt: skip
-    assert [line.rstrip() for line in shown(None, "pyraminx").splitlines()] == [
-        "L L L  F F F  R R R", "L L L  F F F  R R R", "       D D D", "       D D D",
-    ]  # fmt: skip
-    # A ground of its own for each face.
-    assert len(set(re.findall(r"48;2;\d+;\d+;\d+", shown("truecolor", "cube2")))) == 6
-
-
 @pytest.mark.parametrize("system", ["standard", "256", "truecolor"])
 def test_kinds_of_pieces_have_different_grounds_on_every_terminal(system: str) -> None:
     """Ten pieces of four kinds, four grounds, the same ones on both boards; the goal is marked by that of its piece."""
@@ -248,15 +215,3 @@ def test_kinds_of_pieces_have_different_grounds_on_every_terminal(system: str) -
         kinds = [set.union(*(grounds[letter] for letter in kind)) for kind in ("B", "E", "ACDF", "GHIJ")]
         assert [len(kind) for kind in kinds] == [1] * 4
         assert len(set.union(*kinds)) == 4
-
-
-@pytest.mark.parametrize("system", ["standard", "256", "truecolor"])
-def test_tiles_have_different_grounds_on_every_terminal(system: str) -> None:
-    """Fifteen shades of one scale, of which terminals of fewer colours would make eleven."""
-    out = io.StringIO()
-    console = Console(file=out, width=70, force_terminal=True, color_system=system)  # type: ignore[arg-type]
-    puzzle = PuzzleSpec("tiles", {"rows": "4", "columns": "4"}).build()
-    print_side_by_side(console, [puzzle.render(0)], ["start"], [puzzle.picture(0)])
-    styles = re.findall(r"\x1b\[([0-9;]+)m[1-9a-f]", out.getvalue())
-    grounds = {re.sub(r"^(38;[25];[\d;]*?|30;)(?=4\d|10\d)", "", style) for style in styles}
-    assert (len(styles), len(grounds)) == (15, 15)

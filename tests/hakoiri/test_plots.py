@@ -1,7 +1,6 @@
 """Plots of layers and components: what they are of, what their axes are, whole bars, and the scale that shows most."""
 
 import re
-from itertools import pairwise
 from pathlib import Path
 
 import matplotlib.image
@@ -65,17 +64,6 @@ def test_a_tree_says_how_many_solutions_it_has(star: Run, tmp_path: Path) -> Non
     assert "960 solutions; the first levels of the tree" in said
     assert "magic-star, points=6" in said and "placings that can be continued" in said
     assert "0 configurations" not in said.splitlines()
-
-
-def test_first_and_last_bar_are_whole(small_run: Run, tmp_path: Path) -> None:
-    """All bars begin and end half a step beside their number."""
-    plot_layers(small_run, target := tmp_path / "layers.svg")
-    paths = re.findall(r'<path d="([^"]*)"[^>]*style="fill: #0072b2', target.read_text(encoding="utf-8"))
-    xs = sorted({float(x) for x in re.findall(r"[ML] ([\d.]+) ", paths[0])})
-    steps = [right - left for left, right in pairwise(xs)]
-    # Neighbours of one size share no edge, so a step may be several bars wide, never half a one.
-    assert len(xs) > 20
-    assert all(abs(step / min(steps) - round(step / min(steps))) < 0.01 for step in steps)
 
 
 @pytest.mark.parametrize("ending", ["svg", "png", "pdf"])

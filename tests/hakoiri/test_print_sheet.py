@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import pytest
 
 from hakoiri.api import Run, explore, open_run
@@ -17,7 +16,7 @@ from hakoiri.puzzles.capabilities import Family
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.pictures import Label, Part
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.render.print_sheet import Problem, printed, problems_of
+from hakoiri.render.print_sheet import Problem, problems_of
 from tests.support.refusals import refused
 from tests.support.runs import driven
 
@@ -67,19 +66,6 @@ def test_the_hardest_of_a_search_are_printed(tmp_path: Path) -> None:
         assert run.export(tmp_path / "tiles.pdf", per_page=1) == found.count
 
 
-def test_paper_is_black_on_white(family: Run) -> None:
-    for problem in problems_of(family):
-        drawn = printed(problem.picture)
-        shapes = [shape for part in drawn.parts for shape in part.shapes]
-        colours = {getattr(shape, name, "") for shape in shapes for name in ("fill", "edge", "colour")}
-        assert colours == {"", "#000000", "#ffffff", "#d2d2d2"}
-        assert letters(drawn.parts) == letters(problem.picture.parts) != []
-        assert drawn.parts[-1].name == "goal" and len(drawn.parts[-1].shapes) >= 8
-        for part in drawn.parts[1:-1]:
-            grey = any(getattr(shape, "fill", "") == "#d2d2d2" for shape in part.shapes)
-            assert grey == problem.goal.startswith(part.name)
-
-
 def letters(parts: tuple[Part, ...]) -> list[str]:
     return [shape.text for part in parts for shape in part.shapes if isinstance(shape, Label)]
 
@@ -89,23 +75,6 @@ def words_of(pdf: Path) -> list[str]:
     pages = re.findall(rb"stream\n(.*?)\nendstream", pdf.read_bytes(), re.DOTALL)
     found = ["".join(re.findall(r"\(([^)]*)\)", page.decode("latin-1"))) for page in pages]
     return [words for words in found if "page" in words]
-
-
-@pytest.mark.parametrize(("per_page", "boards"), [(None, 1), (2, 3), (1, 5)])
-def test_pages_have_that_many_boards_and_solutions_behind(
-    per_page: int | None, boards: int, family: Run, tmp_path: Path
-) -> None:
-    problems = list(problems_of(family))
-    with mpl.rc_context({"pdf.compression": 0}):
-        assert family.export(tmp_path / "sheet.pdf", per_page=per_page) == 5
-    pages = words_of(tmp_path / "sheet.pdf")
-    assert len(pages) == boards + 1
-    for number, problem in enumerate(problems, 1):
-        head = f"{number}. {len(problem.moves)} moves"
-        assert head in pages[(number - 1) // (per_page or 6)] and head in pages[-1]
-        assert "; ".join(problem.moves[:3]) in pages[-1].replace("\N{NO-BREAK SPACE}", " ")
-        assert all(problem.moves[0] not in page for page in pages[:-1])
-    assert all(f"page {number} of {boards + 1}" in page for number, page in enumerate(pages, 1))
 
 
 def test_the_same_run_gives_the_same_bytes(family: Run, tmp_path: Path) -> None:

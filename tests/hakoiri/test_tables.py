@@ -11,7 +11,7 @@ from hakoiri.cli.answers import asking
 from hakoiri.cli.runs import listing
 from hakoiri.coordinator.runs.catalogue import RunStatus
 from hakoiri.render import tables
-from hakoiri.render.tables import facts, first_fitting, fitting_digest, rows_table, stdout, table
+from hakoiri.render.tables import first_fitting, rows_table, stdout
 from hakoiri.storage.ledger.manifest import Progress, State
 
 DIGEST = "91d82e6ddfc49ff5339017ff292f67959b418d76a2e80af3e7b5a93e73451e96"
@@ -50,32 +50,6 @@ def test_numbers_are_never_cut(columns: int, printed: Printed) -> None:
     assert [line.split() for line in lines] == [["123,456", "25,955,123,456", "190", "complete"]] * 3
 
 
-def test_words_wrap_before_anything_else(printed: Printed) -> None:
-    listed = table("name", "what", "done", numbers=("done",))
-    listed.add_row("d346f0-klotski", "some words that need more room", "25,955 configurations")
-    whole, narrow = printed(80, lambda: stdout().print(listed)), printed(50, lambda: stdout().print(listed))
-    assert len(whole) == 2 and len(narrow) > 3
-    assert "d346f0-klotski some" in narrow[1] and "25,955 configurations" in narrow[1]
-    assert max(map(len, narrow)) <= 50
-
-
-def test_headings_shrink_where_that_makes_the_lines_fit(printed: Printed) -> None:
-    figures = {
-        "component": 897,
-        "size": 25_955,
-        "diameter": 190,
-        "radius": 114,
-        "centre": 20,
-        "periphery": 6,
-        "pairs": 4,
-    }
-    titles = {columns: printed(columns, lambda: stdout().print(rows_table([figures]))) for columns in (80, 50, 20)}
-    assert titles[80][0].split() == titles[20][0].split() == [*figures], "they stay where it is no help"
-    assert titles[50][0].split() == ["compon…", "size", "diamet…", "radius", "centre", "periph…", "pairs"]
-    assert max(map(len, titles[50])) <= 50
-    assert {lines[1].split()[1] for lines in titles.values()} == {"25,955"}
-
-
 @pytest.mark.parametrize("columns", [120, 80, 50])
 def test_a_run_fits_and_only_its_details_take_more_lines(
     columns: int, printed: Printed, monkeypatch: pytest.MonkeyPatch
@@ -108,15 +82,6 @@ def test_a_run_fits_and_only_its_details_take_more_lines(
         rest = [each[: place.start] + each[place.stop :] for each in rest]
     assert line.split()[0] == row["run"] and {"interrupted", "25,955", "167"} <= {*line.split()}
     assert "".join(rest).split() in ([], ["configurations"])
-
-
-def test_digests_shrink_where_they_do_not_fit(printed: Printed) -> None:
-    pairs = {"run": "d346f0-klotski", "digest": DIGEST, "computing": "0.338 s"}
-    assert printed(80, lambda: stdout().print(facts(pairs)))[1].split() == ["digest", DIGEST]
-    assert printed(60, lambda: stdout().print(facts(pairs)))[1].split() == ["digest", "91d82e6ddfc4…"]
-    wide = printed(60, lambda: stdout().print(facts(pairs, wide=True)))[1:-1]
-    assert "".join("".join(wide).split()) == f"digest{DIGEST}"
-    assert fitting_digest(DIGEST, 64, wide=False) == fitting_digest(DIGEST, 10, wide=True) == DIGEST
 
 
 @pytest.mark.parametrize(

@@ -35,17 +35,6 @@ def test_the_fewest_moves_are_those_of_a_search(name: str) -> None:
         assert len(layers) - 1 == moves, metric
 
 
-def test_the_central_game_ends_after_as_many_jumps_as_pegs_are_taken() -> None:
-    """Each jump takes one peg, so there is one number of jumps; some of the boards are enough to find a way."""
-    puzzle = spec_of("peg-solitaire", None, "central-game").build()
-    boards = puzzle.keys([puzzle.start])
-    assert puzzle.render(puzzle.start) == CLASSICS["central-game"].start
-    for _ in range(CLASSICS["central-game"].moves["moves"]):
-        boards = merge([puzzle.expand(boards).successors], [])
-        boards = boards[:: len(boards) // 5_000 + 1]
-    assert puzzle.is_goal(boards).any()
-
-
 @pytest.mark.parametrize("name", FARTHEST)
 def test_the_farthest_positions_are_in_the_last_layer_from_the_goal(name: str) -> None:
     metrics, count = FARTHEST[name]

@@ -44,16 +44,6 @@ def batches(draw: st.DrawFn, count: int = 1, max_size: int = 60) -> tuple[Layout
 # Batches
 
 
-@every_layout
-def test_layouts_say_how_wide_they_are(layout: Layout) -> None:
-    assert LAYOUTS[layout.name] is layout
-    assert layout.bits == 8 * layout.bytes == int(layout.name[1:])
-    assert layout.greatest == 2**layout.bits - 1
-    assert layout.digits == len(f"{layout.greatest:#x}")
-    assert narrowest(layout.bits) is layout
-    assert layout.empty(3).nbytes == 3 * layout.bytes
-
-
 @pytest.mark.parametrize(("bits", "layout"), [(0, U32), (33, U64), (64, U64), (65, U128), (129, U256), (256, U256)])
 def test_the_narrowest_layout_that_is_wide_enough(bits: int, layout: Layout) -> None:
     assert narrowest(bits) is layout
@@ -151,16 +141,6 @@ def test_less_and_equal_are_those_of_the_numbers(drawn: tuple[Layout, list[list[
         assert order.equal_rows(keys, more[:1]).tolist() == [key == others[0] for key in some]
 
 
-@given(batches())
-def test_put_copies_one_key(drawn: tuple[Layout, list[list[Key]]]) -> None:
-    layout, (keys,) = drawn
-    found = layout.pack([0] * len(keys))
-    packed = layout.pack(keys)
-    for index in range(len(keys)):
-        order.put(found, index, packed, len(keys) - 1 - index)
-    assert ints(found) == keys[::-1]
-
-
 def shared_words(layout: Layout, count: int, seed: int) -> list[Key]:
     """Keys with many ties in their first words, some of them longer than an insertion sort likes."""
     rng = np.random.default_rng(seed)
@@ -205,15 +185,6 @@ def test_lower_bounds_and_members(drawn: tuple[Layout, list[list[Key]]]) -> None
     keys, asked = layout.pack(some), layout.pack(wanted)
     assert order.lower_bounds(keys, asked).tolist() == [bisect_left(some, key) for key in wanted]
     assert order.members(keys, asked).tolist() == [key in some for key in wanted]
-
-
-@given(batches())
-def test_equal_neighbours(drawn: tuple[Layout, list[list[Key]]]) -> None:
-    layout, (keys,) = drawn
-    keys.sort()
-    assert ints(order.equal_neighbours(layout.pack(keys))) == [
-        one for one, next_one in pairwise(keys) if one == next_one
-    ]
 
 
 @st.composite

@@ -12,7 +12,6 @@ from hakoiri.keys.layout import Key, Keys
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.quotient import MergedMirrors
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.puzzles.sliding_blocks.boards import describe_steps
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from tests.support.published import HAKOIRI
 
@@ -98,17 +97,6 @@ def arcs(puzzle: Puzzle, keys: Keys) -> tuple[Keys, Keys]:
     return np.repeat(keys, counts), successors
 
 
-def as_set(sources: Keys, targets: Keys) -> Keys:
-    return np.sort(sources.astype(np.uint64) << np.uint64(32) | targets)
-
-
-def test_whole_space_is_listed_once_in_order(all_keys: Keys) -> None:
-    assert len(all_keys) == HAKOIRI["configurations"]
-    assert all_keys.dtype == np.uint32
-    assert (all_keys[1:] > all_keys[:-1]).all()
-    assert sum(1 for _ in Klotski().configurations()) > 1
-
-
 def test_layout_is_the_papers_and_text_agrees(all_keys: Keys) -> None:
     puzzle = Klotski()
     for key in all_keys[::16].tolist():
@@ -150,48 +138,8 @@ def test_expand_agrees_with_plain_python_on_the_whole_space(metric: str, all_key
         assert sorted(part.tolist()) == sorted(expected)
 
 
-def test_metrics_contain_one_another(all_keys: Keys) -> None:
-    unit, straight, finger = (as_set(*arcs(Klotski({"metric": metric}), all_keys)) for metric in METRICS)
-    assert np.isin(unit, straight, assume_unique=True).all()
-    assert np.isin(straight, finger, assume_unique=True).all()
-    assert len(unit) < len(straight) < len(finger)
-
-
-@pytest.mark.parametrize("metric", METRICS)
-def test_most_successors_are_reached_and_never_exceeded(metric: str, all_keys: Keys) -> None:
-    puzzle = Klotski({"metric": metric})
-    most = int(puzzle.expand(all_keys).counts.max())
-    assert most == HAKOIRI["most successors by metric"][metric]
-    assert most <= puzzle.most_successors == max(HAKOIRI["most successors by metric"].values())
-
-
 def test_number_of_unit_moves(all_keys: Keys) -> None:
     assert len(Klotski().expand(all_keys).successors) == 2 * HAKOIRI["moves"]
-
-
-@pytest.mark.parametrize("metric", METRICS)
-def test_every_move_can_be_taken_back_and_leads_to_another_configuration(metric: str, all_keys: Keys) -> None:
-    sources, targets = arcs(Klotski({"metric": metric}), all_keys)
-    moves = as_set(sources, targets)
-    assert (moves == as_set(targets, sources)).all()
-    assert (moves[1:] != moves[:-1]).all()
-    assert (sources != targets).all()
-    assert np.isin(targets, all_keys).all()
-
-
-@pytest.mark.parametrize("metric", METRICS)
-def test_mirror_is_an_automorphism_of_the_moves(metric: str, all_keys: Keys) -> None:
-    sources, targets = arcs(Klotski({"metric": metric}), all_keys)
-    assert (as_set(mirrored(sources), mirrored(targets)) == as_set(sources, targets)).all()
-
-
-def test_canonical_is_the_lesser_image(all_keys: Keys) -> None:
-    puzzle, images = Klotski(), mirrored(all_keys)
-    canonical = puzzle.canonical(all_keys)
-    assert (mirrored(images) == all_keys).all()
-    assert (canonical == np.minimum(all_keys, images)).all()
-    assert (puzzle.canonical(images) == canonical).all()
-    assert (puzzle.is_goal(images) == puzzle.is_goal(all_keys)).all()
 
 
 def test_mirrored_layout_is_the_text_read_backwards(all_keys: Keys) -> None:
@@ -243,19 +191,6 @@ def test_described_moves_lead_where_they_say(metric: str, all_keys: Keys) -> Non
         steps = [word for word, _ in groupby(move.split(" ", 1)[1].split(", "))]
         assert metric == "finger" or len(steps) == 1
         assert metric != "unit" or steps[0] in STEPS
-
-
-@pytest.mark.parametrize(
-    ("path", "words"),
-    [
-        ([(0, 0)], ""),
-        ([(2, 1), (1, 1)], "up"),
-        ([(0, 0), (0, 1), (1, 1), (2, 1), (2, 0)], "right, down 2, left"),
-        ([(0, 0), (0, 1), (1, 1), (1, 2), (1, 3)], "right, down, right 2"),
-    ],
-)
-def test_longer_ways_in_words(path: list[tuple[int, int]], words: str) -> None:
-    assert describe_steps(path) == words
 
 
 BAD_TEXTS = {
@@ -331,9 +266,3 @@ def test_unknown_names_are_refused_with_the_known_ones(spec: PuzzleSpec, parts: 
         spec.build()
     assert [part for part in parts if part not in str(refusal.value)] == []
     assert "\n" not in str(refusal.value)
-
-
-def test_spec_survives_its_map() -> None:
-    spec = PuzzleSpec("klotski", {"metric": "finger"}, START, True)
-    assert PuzzleSpec.from_dict(spec.as_dict()) == spec
-    assert spec.build().parameters == {"metric": "finger"}

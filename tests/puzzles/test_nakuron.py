@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hakoiri.errors import ConfigurationError, Hint, PuzzleError
+from hakoiri.errors import ConfigurationError, PuzzleError
 from hakoiri.keys.layout import ints
 from hakoiri.puzzles.nakuron import kernels
 from hakoiri.puzzles.nakuron.board import (
@@ -26,7 +26,6 @@ from hakoiri.puzzles.nakuron.puzzle import Nakuron
 from hakoiri.worker.plays.moving import PlayedGame, best_answered, games_request
 from hakoiri.worker.plays.tilting import first_field, play, tilt_fields
 from tests.support.published import KNOWN
-from tests.support.refusals import refused
 
 KNOWN_TEXT = KNOWN[1].text
 
@@ -106,15 +105,6 @@ def test_keys_lead_where_the_rules_lead(board: Board) -> None:
     assert puzzle.reserves(puzzle.keys(keys)).tolist() == list(map(puzzle.reserve, keys))
     tilts = [(key, tilt(puzzle.rows_of(key), board.frame, side)) for key in keys for side in range(len(SIDES))]
     assert moves.scores.tolist() == [tilted.score for key, tilted in tilts if puzzle.pack(tilted.rows) != key]
-
-
-def test_the_layout_fits_the_cells() -> None:
-    names = {
-        size: Nakuron(None, Board(("0" * size,) * size, ("5" * size,) * 4).text()).layout.name for size in (3, 5, 7, 10)
-    }
-    assert names == {3: "u32", 5: "u64", 7: "u128", 10: "u256"}
-    with refused(PuzzleError, "121 free cells; a run holds at most 108", Hint("optimise", "nakuron")):
-        Nakuron(None, Board(("0" * 11,) * 11, ("5" * 11,) * 4).text())
 
 
 def test_moves_are_told_with_what_they_score() -> None:

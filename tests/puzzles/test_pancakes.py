@@ -106,17 +106,6 @@ def test_keys_of_larger_spaces_are_listed_block_by_block() -> None:
     assert [plain(12).layout.name, plain(13).layout.name, burnt(10).layout.name] == ["u32", "u64", "u32"]
 
 
-def test_start_and_goal() -> None:
-    puzzle = plain(8)
-    assert (puzzle.start, puzzle.render(puzzle.start)) == (0, "1 2 3 4 5 6 7 8")
-    assert puzzle.is_goal(puzzle.keys([0, 1])).tolist() == [True, False]
-    assert burnt(3).render(0) == "1 2 3"
-    assert burnt(3).render(0b010) == "1 -2 3"
-    assert burnt(3).is_goal(burnt(3).keys([0, 1, 8])).tolist() == [True, False, False]
-    assert Pancakes({"n": "3"}, "3,1, 2").start == plain(3).parse("3 1 2")
-    assert BurntPancakes({"n": "3"}, "-3,1,-2").start == burnt(3).parse(" -3  1 -2 ")
-
-
 def test_moves_in_words() -> None:
     for puzzle, least in ((plain(9), 2), (burnt(9), 1)):
         before = int(sampled(puzzle, factorial(9), 50, 3)[0])

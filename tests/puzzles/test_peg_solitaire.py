@@ -70,14 +70,6 @@ def test_merged_boards_are_the_least_of_the_images() -> None:
                 merged.parse(f"{key:#x}")
 
 
-def test_jumps_of_images_are_the_images_of_jumps() -> None:
-    merged, single = solitaire("on"), solitaire("off")
-    boards = single.keys(any_boards())
-    classes = merged.keys([merged.parse(single.render(key)) for key in boards.tolist()])
-    for one, other in zip(split(single, boards), split(merged, classes), strict=True):
-        assert sorted(merged.parse(single.render(key)) for key in one) == other
-
-
 def test_published_layers() -> None:
     assert list(map(len, layers(solitaire("on"), len(PUBLISHED)))) == PUBLISHED
 
@@ -131,18 +123,6 @@ def replayed(text: str, move: str) -> str:
     for cell, content in zip(changed, "..*", strict=True):
         cells[cell] = content
     return text_of(cells)
-
-
-def test_start_and_goal() -> None:
-    puzzle = PegSolitaire()
-    assert puzzle.render(puzzle.start) == START
-    off = solitaire("off")
-    assert {off.describe_move(off.start, after) for after in off.successors(off.start)} == {
-        "d2 jumps to d4", "b4 jumps to d4", "f4 jumps to d4", "d6 jumps to d4",
-    }  # fmt: skip
-    last = START.replace("*", "o").replace(".", "*").replace("o", ".")
-    assert puzzle.is_goal(puzzle.keys([puzzle.parse(last), puzzle.start, 0, 1])).tolist() == [True, False, False, False]
-    assert puzzle.successors(puzzle.parse(last)) == []
 
 
 def test_one_jump_before_the_end() -> None:

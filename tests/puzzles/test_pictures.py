@@ -6,7 +6,6 @@ from itertools import pairwise
 
 import pytest
 
-from hakoiri.api import Run
 from hakoiri.keys.layout import Key
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.pictures import (
@@ -102,57 +101,6 @@ def test_every_piece_is_there_with_its_letter(puzzle: str, start: str | None, sh
     assert sorted(label.text for part, label in labels(picture) if part.name != "turnstile") == sorted(shown)
 
 
-def test_cards_and_numbers_stand_where_the_text_has_them() -> None:
-    for puzzle in (made("gap"), made("superpuzz"), made("magic-star", "1/2 4 12 8/10 6/11 5 3 7/9")):
-        (picture,) = puzzle.pictures([puzzle.start])
-        rows: dict[float, list[tuple[float, str]]] = {}
-        for part in picture.parts[1:]:
-            rows.setdefault(part.y, []).append((part.x, part.name))
-        drawn = [[name for _, name in sorted(row)] for _, row in sorted(rows.items())]
-        text = puzzle.render(puzzle.start).replace("..", "")
-        assert drawn == [row.split() for row in text.split("/")]
-
-
-def slow_letters(texts: list[str]) -> list[dict[str, frozenset[int]]]:
-    """The cells of each piece by its letter on the first board: what has not moved, then what overlaps its place."""
-    boards = [
-        [frozenset(cell for cell, other in enumerate(text.replace("/", "")) if other == letter) for letter in letters]
-        for text in texts
-        for letters in [sorted(set(text) - {"/", ".", "#"})]
-    ]
-    first = texts[0].replace("/", "")
-    followed = [{first[min(cells)]: cells for cells in boards[0]}]
-    for board in boards[1:]:
-        before, free = followed[-1], set(board)
-        now = {letter: cells for letter, cells in before.items() if cells in free}
-        free -= set(now.values())
-        for letter in before.keys() - now.keys():
-            (now[letter],) = free
-        followed.append(now)
-    return followed
-
-
-def test_letters_and_colours_follow_each_piece_along_the_whole_solution(usual_run: Run) -> None:
-    path = usual_run.path()
-    puzzle = usual_run.puzzle
-    wanted = slow_letters([puzzle.render(key) for key in path.keys])
-    assert len(wanted) == 117
-    for text, board in zip(path.configurations, wanted, strict=True):
-        assert {(cell, letter) for letter, cells in board.items() for cell in cells} == {
-            (cell, letter) for cell, letter in enumerate(text.replace("/", "")) if letter != "."
-        }
-    # Each move names the one piece that is elsewhere after it.
-    for (board, later), move in zip(pairwise(wanted), path.moves, strict=True):
-        assert [letter for letter in board if board[letter] != later[letter]] == [move[0]]
-    assert path.configurations != [puzzle.render(key) for key in path.keys], "letters dealt anew"
-    pictures = puzzle.pictures(path.keys)
-    for picture in pictures:
-        assert {part.name: part.shapes for part in picture.parts} == {
-            part.name: part.shapes for part in pictures[0].parts
-        }
-    assert all(puzzle.parse(text) == key for text, key in zip(path.configurations, path.keys, strict=True))
-
-
 def touching(text: str) -> set[tuple[str, str]]:
     rows = text.split("/")
     pairs = [pair for row in rows for pair in pairwise(row)]
@@ -190,51 +138,6 @@ def test_a_ring_is_turned_so_that_tokens_stay() -> None:
         assert sum(places[0][name] != places[1][name] for name in places[0]) <= 4
 
 
-def test_jumps_follow_each_other_where_images_count_as_one() -> None:
-    """By the keys the board would be turned and mirrored after every jump."""
-    puzzle = made("peg-solitaire", symmetry="on")
-    path = walk(puzzle, 20)
-    texts, moves, pictures = puzzle.render_path(path), puzzle.describe_moves(path), puzzle.pictures(path)
-    assert [puzzle.parse(text) for text in texts] == path
-    assert texts != [puzzle.render(key) for key in path]
-    for (before, after), move, (drawn, later) in zip(pairwise(texts), moves, pairwise(pictures), strict=True):
-        assert sum(one != other for one, other in zip(before, after, strict=True)) == 3
-        places = [{part.name: (part.x, part.y) for part in picture.parts[1:]} for picture in (drawn, later)]
-        moved = [name for name in places[1] if places[0][name] != places[1][name]]
-        assert (len(places[0]) - len(places[1]), len(moved)) == (1, 1)
-        begin, end = ("abcdefg".index(word[0]) + 8 * (int(word[1]) - 1) for word in move.split(" jumps to "))
-        assert (before[begin], before[end], after[begin], after[end]) == ("*", ".", ".", "*")
-
-
-def test_any_text_has_a_picture() -> None:
-    texts = ("0x17038bbb", "1 2 10 3", "H/./D", "*+*/+*+", "", "a\x00b", "one word and/another")
-    for text in texts:
-        (picture,) = text_pictures([text])
-        words = [label.text for _, label in labels(picture)]
-        assert "".join(words) == text.replace("/", "").replace(" ", "").replace(".", "")
-    first, second = text_pictures(["AB/..", "BA/.C"])
-    colours = [{label.text: part.shapes[0] for part, label in labels(picture)} for picture in (first, second)]
-    assert colours[0]["A"].fill == colours[1]["A"].fill != colours[0]["B"].fill  # type: ignore[union-attr]
-    # By itself, a text has the same colours: they depend on the start alone.
-    (alone,) = text_pictures(["C./AB"], "AB/..")
-    along = text_pictures(["AB/..", "C./AB"], "AB/..")[1]
-    fills = [{shape.text: part.shapes[0].fill for part, shape in labels(each)} for each in (alone, along)]  # type: ignore[union-attr]
-    assert fills[0] == fills[1]
-
-
-def test_words_that_move_are_pieces_and_others_come_and_go() -> None:
-    first, second, third = (
-        {part.name: (part.x, part.y) for part in picture.parts[1:]}
-        for picture in text_pictures(["AB/A.", "AB/.A", "CB/.A"])
-    )
-    (moved,) = (name for name in first if first[name] != second[name])
-    assert (first.keys(), first[moved], second[moved]) == (second.keys(), (0, 40), (40, 40))
-    assert (len(first.keys() - third.keys()), len(third.keys() - first.keys())) == (1, 1)
-    # Several equal words have no identity: lights go out, and others come on.
-    lit, then = ({part.name for part in picture.parts[1:]} for picture in text_pictures(["**/..", "../**"]))
-    assert len(lit) == len(then) == 2 and lit.isdisjoint(then)
-
-
 def test_lights_are_told_by_their_colour_alone() -> None:
     (picture,) = text_pictures(["*./.*"])
     assert not list(labels(picture))
@@ -262,13 +165,3 @@ def test_balls_keep_their_names_while_they_roll() -> None:
             assert before[name][2] == shapes
             assert {"up": right == 0 >= down, "down": right == 0 <= down, "left": down == 0 >= right,
                     "right": down == 0 <= right}[move.split(",")[0]]  # fmt: skip
-
-
-@pytest.mark.parametrize("distinct", ["all", "A,C"])
-def test_distinct_pieces_keep_their_letters_wherever_two_boards_stand_side_by_side(distinct: str) -> None:
-    """No move leads from one to the other, so pieces that are the same keep their order alone."""
-    puzzle = made("sliding", "ABC/D..", distinct=distinct)
-    there = puzzle.parse("CBA/..D")
-    first, second = puzzle.render_path([puzzle.start, there])
-    assert puzzle.parse(first) == puzzle.start and puzzle.parse(second) == there
-    assert (second[0], second[2]) == ("C", "A")

@@ -1,6 +1,5 @@
 """Pieces that are bound to an axis: cars moved by plain rules on texts, boards of one line, goals, hunts, pictures."""
 
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,6 @@ from hakoiri.coordinator.studies.hunt import HuntPlan, hunted
 from hakoiri.coordinator.studies.table import dealt_class
 from hakoiri.errors import ConfigurationError, Hint, PuzzleError, PuzzleWarning
 from hakoiri.keys.layout import Key, ints
-from hakoiri.puzzles.pictures import Line
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.sliding_blocks.sliding import Sliding
 from hakoiri.worker.studies.deals import Leg, hardest_of, walk
@@ -124,22 +122,6 @@ def test_letters_of_one_shape_and_axis_are_the_same_and_others_distinct() -> Non
     assert len(np.concatenate(list(puzzle.configurations()))) == 6 * 5 * 4 // 2
 
 
-def test_each_car_keeps_its_letter_on_every_board_and_the_goal_its_car() -> None:
-    puzzle = cars(HARDEST[1], goal="", metric="unit")
-    assert puzzle.start_text() == "IBB#../I..LDD/JAAL../J.KEEM/FFK..M/GGHHHM"
-    assert puzzle.goal_text() == "A at the right edge of row 3"
-    for key in ints(np.concatenate([puzzle.keys(sorted(layer)) for layer in layers(puzzle, [puzzle.start])])):
-        rows = puzzle.render(key).split("/")
-        assert all(set(letters) <= set(row) for letters, row in zip(["B", "D", "A", "E", "F", "GH"], rows, strict=True))
-        columns = ["".join(column) for column in zip(*rows, strict=True)]
-        assert all(letter in columns[number] for number, letter in ((0, "I"), (0, "J"), (2, "K"), (3, "L"), (5, "M")))
-        assert columns[0].index("I") < columns[0].index("J")
-    assert len(set(puzzle.alike(puzzle.start).values())) == len(puzzle.alike(puzzle.start)) == 12
-    kinds = ("A", "BDEFG", "H", "IJKL", "M")
-    fills = {span.text: span.fill for row in puzzle.picture(puzzle.start).rows for span in row if span.text.isalpha()}
-    assert len({frozenset(fills[car] for car in kind) for kind in kinds}) == len({*fills.values()}) == 5
-
-
 def test_a_board_of_one_line_is_one_in_rows() -> None:
     _, line, _ = HARDEST
     one, other = cars(line, goal=""), cars(rows(line.replace("o", "."), 6), goal="A@3,5")
@@ -175,43 +157,7 @@ def test_what_is_no_axis_is_refused(axis: str, said: str) -> None:
         cars(axis=axis)
 
 
-def test_cars_are_drawn_with_a_line_across_each_end() -> None:
-    puzzle = cars()
-    letters = {
-        part.name: [shape for shape in part.shapes if isinstance(shape, Line)]
-        for part in puzzle.picture(puzzle.start).parts
-    }
-    # On the ground the outline of the goal, and its exit: a thick line at the right edge of the first row.
-    assert {name: len(lines) for name, lines in letters.items()} == dict.fromkeys("ABCDE", 2) | {"ground": 7}
-    assert [shape[:4] for shape in letters["ground"] if shape.width > 2] == [(4 * 48, 0, 4 * 48, 48)]
-    assert all(line.x == line.to_x for line in letters["A"])
-    assert all(line.y == line.to_y for line in letters["B"])
-
-
 # Hunts
-
-
-def test_the_hardest_of_all_that_a_board_leads_to() -> None:
-    puzzle = cars()
-    everything = distances(CARS.replace("/", ""), 4)
-    goals = [text for text in everything if text[2:4] == "AA"]
-    away = {text: min(distances(text, 4)[goal] for goal in goals) for text in everything}
-    key, moves, positions = hardest_of(puzzle, puzzle.start, 1_000_000)
-    assert moves == max(away.values())
-    assert key == min(puzzle.parse(rows(text, 4)) for text, far in away.items() if far == moves)
-    assert positions == 2 * len(everything)
-    assert hardest_of(puzzle, puzzle.start, len(everything) // 2)[1] == -1
-    assert hardest_of(cars(goal=""), puzzle.start, 1_000_000)[1] == -1
-
-
-def test_a_changed_board_has_the_same_pieces_and_the_goal_a_car_on_its_line() -> None:
-    puzzle = cars(HARDEST[1], goal="")
-    boards = {puzzle.random_deal(1, number) for number in range(4)}
-    boards |= {puzzle.varied(board, word) for board in boards for word in range(8)}
-    assert len(boards) > 30
-    for board in boards:
-        assert puzzle.render(puzzle.parse(board)) == board
-        assert any(first == second for first, second in pairwise(board[14:20]) if first != ".")
 
 
 @pytest.fixture(scope="module")

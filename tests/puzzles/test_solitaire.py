@@ -1,15 +1,11 @@
 """Gap and Superpuzz: keys, texts, errors, goals, and the kernel against the papers' words."""
 
-import random
-
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from hakoiri.errors import ConfigurationError, Hint, PuzzleError
 from hakoiri.keys.layout import Key, ints
-from hakoiri.puzzles.solitaires.cards import MOST_COLUMNS, placing, random_deal
+from hakoiri.puzzles.solitaires.cards import MOST_COLUMNS, random_deal
 from hakoiri.puzzles.solitaires.solitaire import Gap, Solitaire, Superpuzz
 from tests.support import card_rules as rules
 from tests.support.refusals import refused
@@ -67,20 +63,6 @@ def test_moves_are_those_of_the_papers_words(game: type[Solitaire], size: int) -
 def test_blanks_between_cards_mean_nothing(game: type[Solitaire]) -> None:
     text = made(game, 7).start_text()
     assert made(game, 7, text.replace("/", "  /\t ")).start_text() == text
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.integers(3, MOST_COLUMNS), st.randoms(use_true_random=False))
-def test_any_places_are_a_key_of_their_own(columns: int, chance: random.Random) -> None:
-    packing = placing(columns)
-    places = chance.sample(range(packing.cells), packing.cards)
-    key = packing.pack(places)
-    assert 0 <= key <= packing.layout.greatest
-    assert packing.unpack(key) == places
-    other = list(places)
-    one, two = chance.sample(range(packing.cards), 2)
-    other[one], other[two] = other[two], other[one]
-    assert packing.pack(other) != key
 
 
 @games

@@ -97,14 +97,6 @@ def test_published_layers(board: str) -> None:
     assert layer_sizes(tiles(board)) == ALL_LAYERS[board]
 
 
-def test_published_layers_of_the_eight_puzzle() -> None:
-    puzzle = tiles("3x3")
-    assert puzzle.expand(whole(puzzle)).counts.max() == puzzle.most_successors
-    sizes = layer_sizes(puzzle)
-    assert (sum(sizes), len(sizes) - 1) == (EIGHT_PUZZLE["configurations"], EIGHT_PUZZLE["depth"])
-    assert sizes[-4:] == EIGHT_PUZZLE["ends"]
-
-
 @pytest.mark.parametrize("board", DEPTHS)
 def test_published_depths(board: str) -> None:
     sizes = layer_sizes(tiles(board))
@@ -134,21 +126,6 @@ def test_configurations_of_an_orbit_have_the_same_layers(board: str, classes: in
         assert len(found) == 1
         profiles += found
     assert len(set(profiles)) == classes, "these kinds of cells do differ"
-
-
-def test_keys_are_no_wider_than_needed() -> None:
-    assert [tiles(board).layout.name for board in ("3x3", "3x4", "2x7", "4x4")] == ["u32", "u32", "u64", "u64"]
-
-
-def test_start_and_goal() -> None:
-    puzzle = tiles("3x3")
-    assert (puzzle.start, puzzle.render(puzzle.start)) == (0, ".12/345/678")
-    assert puzzle.is_goal(puzzle.keys([0, 1, 2])).tolist() == [True, False, False]
-    other = tiles("3x3", "1.2/345/678")
-    assert other.render(other.start) == "1.2/345/678"
-    assert tiles("3x3", f"{other.start:#x}").start == other.start
-    assert tiles("4x4").render(0) == ".123/4567/89ab/cdef"
-    assert tiles("2x8").render(0) == ".1234567/89abcdef"
 
 
 def test_moves_in_words() -> None:
@@ -227,10 +204,3 @@ def test_any_number_of_tiles_in_a_line_is_one_move(board: str) -> None:
                 ".",
                 *moved,
             }
-
-
-def test_the_farthest_by_lines() -> None:
-    puzzle = Tiles({"rows": "2", "columns": "4", "metric": "multi"})
-    sizes = layer_sizes(puzzle)
-    assert (sum(sizes), len(sizes) - 1) == (size_of("2x4"), 25)
-    check_undirected(puzzle, whole(puzzle))

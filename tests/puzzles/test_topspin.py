@@ -64,14 +64,6 @@ def test_components_have_the_same_size(n: int, k: int) -> None:
     assert {sum(layer_sizes(puzzle, start)) * COMPONENTS[n, k] for start in starts} == {factorial(n - 1)}
 
 
-def test_start_and_goal() -> None:
-    puzzle = TopSpin()
-    assert (puzzle.n, puzzle.k) == (8, 4)
-    assert (puzzle.start, puzzle.render(puzzle.start)) == (0, "1 2 3 4 5 6 7 8")
-    assert puzzle.is_goal(puzzle.keys([0, 1])).tolist() == [True, False]
-    assert topspin(13, 4).layout.name == "u32"
-
-
 def test_a_ring_may_be_written_from_any_token_on() -> None:
     puzzle = topspin(5, 2)
     for text in ("1 5 2 4 3", "2 4 3 1 5", " 3,1,5, 2 4"):

@@ -159,13 +159,3 @@ def test_slices_hold_the_keys_between_their_bounds(database: bytes, many_blocks:
         assert layout.holds(found)
         assert ints(found) == [key for key in every if low <= key < high]
     assert len(many_blocks.slice(7, 0, layout.greatest + 1, database)) == 0
-
-
-@pytest.mark.parametrize("database", [BLOCKS, CLOSED])
-def test_members_agree_with_a_set(database: bytes, many_blocks: RunStore) -> None:
-    layout, every = many_blocks.layout, ints(many_blocks.layer(1))
-    known = set(every)
-    for asked in (some_bounds(every, layout, 5), every[::7], every[:1], every[-1:], [0], [layout.greatest], []):
-        found = many_blocks.members(1, layout.pack(asked), database)
-        assert found.tolist() == [key in known for key in asked]
-    assert not many_blocks.members(7, layout.pack(every[:3]), database).any()

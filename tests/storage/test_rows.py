@@ -133,16 +133,6 @@ def test_arrays_are_replaced_as_a_whole(directory: Path) -> None:
                 assert np.array_equal(found[name], array)
 
 
-def test_the_file_does_not_grow_with_every_commit_of_arrays(directory: Path) -> None:
-    sizes = []
-    with Ledger(directory, writable=True) as ledger:
-        for _ in range(12):
-            stage_arrays(ledger, ARRAYS)
-            ledger.commit(ledger.state)
-            sizes.append((directory / "data.mdb").stat().st_size)
-    assert sizes[-1] < 1.05 * sizes[3] < 4 * sum(array.nbytes for array in ARRAYS.values())
-
-
 @pytest.mark.parametrize("name", [b"large/\0\0\0\1", b"large/\0\0\0\5", b"arrays"])
 def test_damaged_and_lost_arrays_are_said(directory: Path, name: bytes) -> None:
     with Ledger(directory, writable=True) as ledger:

@@ -82,17 +82,6 @@ def test_a_long_batch_is_several_frames(layout: Layout, run: Path) -> None:
     assert spill.keys_in(5) == len(keys)
 
 
-@every_layout
-def test_nothing_appended_is_nothing_read(layout: Layout, run: Path) -> None:
-    spill = Spill(run, layout, DEPTH)
-    spill.append(2, code_keys(DEPTH, layout.empty(0)))
-    assert keys_of(spill, 2) == keys_of(spill, 1) == []
-    assert spill.stored_bytes == spill.keys_in(2) == 0
-    spill.sync()
-    spill.clear()
-    assert not (run / SPILL_FOLDER).exists()
-
-
 def test_what_is_synced_can_be_found_again(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file, its name, and the name of the folder, which is made anew for each layer that spills."""
     spill, fsync, synced = Spill(run, U32, DEPTH), os.fsync, set[Path]()
@@ -197,37 +186,6 @@ def test_a_frame_does_not_pass_for_one_of_another_place(whence: str, run: Path) 
     file_of(run, 3).write_bytes(strange * 2 if whence == "another offset" else strange + second)
     with pytest.raises(DamagedError, match="spill file 7-3 of run a-run is damaged"):
         keys_of(spill, 3)
-
-
-def test_merged_ranges_are_forgotten(run: Path) -> None:
-    spill, held = filled(run, U32)
-    for first in (0, 1, 3, 4, 12):
-        spill.forget_below(first)
-        left = [number for number in held if number >= first]
-        assert sorted(files(run)) == sorted(map(name_of, left))
-        assert set(spill.files.lengths) == set(spill.files.keys) == set(map(str, left))
-        assert all(keys_of(spill, number) == held[number] for number in left)
-        assert all(spill.keys_in(number) == 0 for number in held if number < first)
-
-
-def test_ranges_that_are_not_kept_are_removed(run: Path) -> None:
-    spill, held = filled(run, U32)
-    for end in (12, 11, 1, 0):
-        spill.keep(spill.files.beyond(0, end))
-        left = [number for number in held if number < end]
-        assert sorted(files(run)) == sorted(map(name_of, left))
-        assert set(spill.files.lengths) == set(spill.files.keys) == set(map(str, left))
-        assert all(keys_of(spill, number) == held[number] for number in left)
-
-
-def test_clearing_removes_everything(run: Path) -> None:
-    spill, _ = filled(run, U32)
-    (run / SPILL_FOLDER / "stray").write_text("from elsewhere")
-    spill.clear()
-    assert list(run.iterdir()) == []
-    assert (spill.stored_bytes, spill.files) == (0, NO_FILES)
-    spill.append(1, code_keys(DEPTH, U32.pack([9])))
-    assert keys_of(spill, 1) == [[9]]
 
 
 def test_a_full_disk_is_seen_before_anything_is_written(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:

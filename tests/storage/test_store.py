@@ -21,7 +21,7 @@ import pytest
 
 from hakoiri.coordinator.errors import RunError
 from hakoiri.coordinator.runs import catalogue
-from hakoiri.coordinator.runs.catalogue import cancel_run, delete_run, list_runs, queue_again, runs_like, status_of
+from hakoiri.coordinator.runs.catalogue import cancel_run, delete_run, list_runs, queue_again, status_of
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.runs.service import queued_runs
 from hakoiri.coordinator.session.resources import Resources
@@ -48,7 +48,6 @@ from hakoiri.storage.ledger.manifest import ComponentRecord, Progress, State, pa
 from hakoiri.storage.names import (
     BLOCKS,
     DATA_FILE,
-    FORMAT_VERSION,
     HOLDER_FILE,
     LABELS,
     LAYERS,
@@ -448,16 +447,6 @@ def test_a_failed_write_poisons_and_reopening_heals(directory: Path, room: int) 
     assert erased[0] == PoisonedError.__name__
 
 
-def test_another_format_is_refused(tmp_path: Path) -> None:
-    directory = create_run(tmp_path, manifest(version=FORMAT_VERSION + 1), queued=False)
-    for _ in range(2):
-        with pytest.raises(FormatError, match=rf"format {FORMAT_VERSION + 1}, expected {FORMAT_VERSION}"):
-            RunStore(directory)
-    (listed,) = list_runs(tmp_path)
-    assert listed.status == "another format"
-    assert "format" in str(listed.fault)
-
-
 def test_a_run_of_format_3_is_refused_and_left_alone(tmp_path: Path) -> None:
     directory = tmp_path / "a1b2c3-klotski"
     directory.mkdir()
@@ -510,15 +499,6 @@ def test_next_steps_are_kept_as_data_and_need_not_be_there(directory: Path) -> N
         assert State.from_dict(later).hints == hints
         ledger.commit(ledger.state.become("running"))
         assert (ledger.read_state().reason, ledger.read_state().hints) == ("", ())
-
-
-def test_runs_alike_are_those_of_the_same_puzzle(tmp_path: Path) -> None:
-    """Whatever their directories are called."""
-    for run, puzzle in (("1-pancakes", "pancakes"), ("2-burnt-pancakes", "burnt-pancakes"), ("3-copy", "pancakes")):
-        create_run(tmp_path, replace(manifest(run), puzzle={**manifest().puzzle, "name": puzzle}), queued=False)
-    with Ledger(tmp_path / "1-pancakes") as ledger:
-        pancakes = ledger.manifest
-    assert [like.run for like, _ in runs_like(tmp_path, pancakes)] == ["1-pancakes", "3-copy"]
 
 
 # What a census adds

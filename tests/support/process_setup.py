@@ -128,16 +128,6 @@ def stand_still_at_hosts(figure: str, *least: int) -> None:
     Session.commit = commit_and_stand_still  # type: ignore[assignment, method-assign]
 
 
-def stand_still_when_listed() -> None:
-    """Stop as SIGSTOP does when all configurations of a space are committed."""
-    _stand_still_when(lambda ledger: ledger.state.depth == 0)
-
-
-def stand_still_when_joined() -> None:
-    """Stop as SIGSTOP does when the trees of a space are joined, and no component is numbered yet."""
-    _stand_still_when(lambda ledger: (ledger.read_partial(dict[str, Any]) or {}).get("roots", 0) > 0)
-
-
 def _stand_still_when(*stages: Callable[[Ledger], bool]) -> None:
     commit, left = Ledger.commit, list(stages)
 

@@ -1,7 +1,7 @@
 """Magic stars the slow and obvious way, by nothing of Hakoiri's: what the fast programs must agree with."""
 
 from functools import cache
-from itertools import combinations, permutations
+from itertools import permutations
 
 Numbers = tuple[int, ...]
 
@@ -67,10 +67,3 @@ def orbit_count(solutions: frozenset[Numbers], group: frozenset[Numbers]) -> int
                     left.remove(other)
                     waiting.append(other)
     return orbits
-
-
-def is_straight(places: list[tuple[float, float]]) -> bool:
-    """All of the places lie on one line."""
-    return all(
-        abs((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])) < 1e-9 for a, b, c in combinations(places, 3)
-    )

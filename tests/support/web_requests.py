@@ -121,7 +121,6 @@ def fuzz(client: TestClient, names: list[str], count: int, methods: tuple[str, .
 
 
 HEAD = b"GET /api/puzzles HTTP/1.1\r\nHost: 127.0.0.1\r\n"
-SHOWN = HEAD + f"Authorization: Bearer {TOKEN}\r\n".encode()
 CHUNKED = b"POST /api/runs HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n"
 #: Ten times what sockets hold on their way: the rest is sent only if the server takes it in.
 MUCH = 20_000_000

@@ -22,7 +22,6 @@ from hakoiri.puzzles.user.files import FILES, find_again
 from tests.support.commands import Hakoiri
 from tests.support.servers import RedisServer
 from tests.support.user_puzzles import JUGS, written
-from tests.support.web import ADDRESS, ENVIRONMENT, Server
 
 TRAP = JUGS + "\nimport os\nwith open({mark!r}, 'a') as mark:\n    mark.write('x')\n"
 #: What can be asked of a finished run.
@@ -118,29 +117,6 @@ def test_runs_of_ones_own_need_no_naming(tmp_path: Path, hakoiri: Hakoiri, monke
     assert hakoiri.ask("path", "last")["length"] == 7
 
 
-@pytest.mark.parametrize("harm", ["folder", "file", "link", "garbage", "deep"])
-def test_a_list_that_others_may_have_written_is_not_used(
-    harm: str, tmp_path: Path, hakoiri: Hakoiri, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    forget(monkeypatch)
-    hakoiri.ask("run", written(tmp_path / "mine"))
-    kept = tmp_path / "state" / "hakoiri" / "puzzles.json"
-    if harm == "folder":
-        kept.parent.chmod(0o777)
-    elif harm == "file":
-        kept.chmod(0o666)
-    elif harm == "link":
-        kept.rename(tmp_path / "elsewhere")
-        (tmp_path / "elsewhere").chmod(0o666)
-        kept.symlink_to(tmp_path / "elsewhere")
-    else:
-        kept.write_text("[[1, 2], 3" if harm == "garbage" else "[" * 100_000, encoding="ascii")
-    forget(monkeypatch)
-    refused = hakoiri.here("path", "last", check=False)
-    assert "no file with this digest was named" in refused.error
-
-
 # The file is what was looked at
 
 
@@ -198,26 +174,6 @@ def test_what_belongs_to_somebody_else_is_not_owned(path: str, tmp_path: Path) -
 
 
 # Services
-
-
-def test_a_server_has_no_child_execute_what_it_was_not_started_with(given: Given) -> None:
-    """Not even a file that its user has made runs of: a server executes what it was started with."""
-    own = given.hakoiri.json("run", given.word)["run"]
-    known = given.executed
-    server = Server(given.hakoiri.start("serve", *ADDRESS, env=ENVIRONMENT))
-    try:
-        for run in (given.directory.name, own):
-            for method, path in (
-                ("POST", "resume"), ("POST", "verify"), ("POST", "verify?full=true"), ("POST", "export.npz"),
-                ("GET", "export.npz"), ("POST", "map"), ("POST", "hardest"), ("GET", "map"), ("GET", "layers"),
-                ("GET", "hardest"), ("GET", "components/0/diameter?all=true"),
-            ):  # fmt: skip
-                answer = server.client.request(method, f"/api/runs/{run}/{path}")
-                assert (answer.status_code, answer.json()["type"]) == (409, "urn:hakoiri:unanswerable"), (path, answer)
-            assert server.client.get(f"/api/runs/{run}").json()["status"] == "complete"
-    finally:
-        server.client.close()
-    assert given.executed == known
 
 
 def test_a_coordinator_executes_what_it_was_started_with(given: Given, redis_server: RedisServer) -> None:

@@ -1,13 +1,11 @@
 """The command line as a user has it: every command, its help, its JSON, how runs and configurations are named."""
 
-import hashlib
 import os
 import re
 import shlex
 import signal
 import subprocess
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,6 @@ from typer.testing import CliRunner
 from hakoiri.api import Run
 from hakoiri.cli import app
 from hakoiri.cli.app import Command
-from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.storage.ledger.lock import serving
 from hakoiri.worker.machine import cores_for_workers
 from tests.support.commands import (
@@ -47,7 +44,6 @@ COMMANDS = {
     for part, command in (getattr(found, "commands", None) or {"": found}).items()
 }
 RUN = "run puzzle parameters kind status configurations depth goal_depth layers largest_window largest_window_at digest"
-FIGURES = "component size diameter radius centre periphery"
 #: What each command's JSON holds at least; ``list:keys`` for the entries of a list.
 DOCUMENTED = {
     "puzzles": "puzzles:name,summary,options,notes classics:name,title,start,options,moves,source",
@@ -118,28 +114,6 @@ def test_every_command_has_help_and_an_example_that_parses(command: str) -> None
     named = ["hakoiri", *command.split()]
     assert words[: len(named)] == named
     COMMANDS[command].make_context(command, words[len(named) :])
-
-
-@pytest.mark.parametrize("command", sorted({*COMMANDS, "study"}))
-def test_every_command_is_summed_up_in_one_line_of_the_help(command: str) -> None:
-    """A sentence that fits the list of commands on a terminal of 80 columns."""
-    found = COMMANDS.get(command) or typer.main.get_command(app).commands[command]  # type: ignore[attr-defined]
-    summary, _, more = found.help.partition("\n\n")
-    assert re.fullmatch(r"[A-Z][a-z]+ [^.!]*\.", summary), summary
-    assert len(summary) <= 80 - 2 * len("│ ") - 2 - max(map(len, (each.split()[0] for each in COMMANDS)))
-    assert all(re.fullmatch(r"[A-Z(].*[.)]", paragraph) for paragraph in more.split("\n\n") if more), more
-
-
-def test_help_groups_the_commands() -> None:
-    """Each in one panel, in one line."""
-    helped = CliRunner().invoke(app, ["--help"], prog_name="hakoiri", env={"COLUMNS": "80"}).stdout
-    panels = dict(re.findall(r"╭─ (.*?) ─+╮\n(.*?)╰", helped, re.DOTALL))
-    assert [*panels][1:] == [
-        "Look at puzzles", "Run a search", "Ask a run", "Study deals, boards and sizes", "Serve", "Keep",
-    ]  # fmt: skip
-    lines = [line for panel, text in panels.items() if panel != "Options" for line in text.splitlines()]
-    assert sorted(line.split()[1] for line in lines) == sorted({name.split()[0] for name in COMMANDS})
-    assert "│ runs          List" in panels["Keep"]
 
 
 @pytest.mark.parametrize("command", sorted(DOCUMENTED))
@@ -299,40 +273,6 @@ def test_run_finds_the_known_figures(
         assert (sum(found["layers"][:117]), sum(found["layers"][:118])) == (12_055, 12_092)
 
 
-def test_the_exploration_by_its_layers(finished: FinishedRuns) -> None:
-    found, rows = finished.explored, finished.hakoiri.ask("layers", finished.explored["run"])["layers"]
-    assert found["layers"][:10] == KNOWN["layers begin"]
-    assert found["layers"][-4:] == KNOWN["layers end"]
-    assert (found["largest_window"], found["largest_window_at"]) == KNOWN["largest window"]
-    assert [(row["depth"], row["size"]) for row in rows] == list(enumerate(found["layers"]))
-    assert next(row["depth"] for row in rows if row["goals"]) == found["goal_depth"]
-    assert all(re.fullmatch(r"[0-9a-f]{32}", row["digest"]) for row in rows)
-    assert found["digest"] == hashlib.sha256("".join(f"{row['digest']}\n" for row in rows).encode()).hexdigest()
-
-
-def test_components_come_largest_first_with_their_distances(finished: FinishedRuns) -> None:
-    rows = finished.hakoiri.ask("components", "last")["components"]
-    puzzle = Klotski()
-    assert [row["component"] for row in rows] == list(range(898))
-    order = [(-row["size"], puzzle.parse(row["representative"])) for row in rows]
-    assert order == sorted(order)
-    for size, count in KNOWN["component sizes, each with how often"].items():
-        assert sum(row["size"] == size for row in rows) == count
-    for size, pair in KNOWN["diameter and radius by size"].items():
-        assert {(row["diameter"], row["radius"]) for row in rows if row["size"] == size} == {pair}
-    assert sum(row["size"] for row in rows) == 65_880
-    assert finished.hakoiri.ask("components", "last", "--limit", "3")["components"] == rows[:3]
-    for number in (0, 1, 2, 897):
-        found = finished.hakoiri.ask("diameter", "last", "--component", str(number))
-        assert {name: found[name] for name in FIGURES.split()} == {name: rows[number][name] for name in FIGURES.split()}
-        assert found["pair_count"] == len(found["pairs"]) > 0
-        one, other = found["pairs"][0]
-        assert finished.hakoiri.ask("distance", "last", other, "--from", one)["length"] == found["diameter"]
-    beyond = finished.hakoiri.here("diameter", "last", "--component", "898", check=False)
-    assert beyond.code == 1
-    assert "0 to 897" in beyond.error
-
-
 def test_diameter_of_an_exploration_is_that_of_its_component(finished: FinishedRuns) -> None:
     found = finished.hakoiri.ask("diameter", finished.explored["run"])
     pairs, centre, periphery = KNOWN["largest components: pairs, centre, periphery"]
@@ -379,16 +319,6 @@ def test_queued_eccentricities_are_found_where_they_are_asked_for(hakoiri: Hakoi
     assert (state["status"], state["diameter"], state["radius"], state["open"]) == ("complete", [72, 72], [36, 36], [])
     assert hakoiri.ask("diameter", run, "--all") == hakoiri.ask("diameter", queued, "--all") == here
     assert hakoiri.ask("verify", queued, "--full")["checked"]["eccentricities"] == 248
-
-
-def test_the_shortest_solution_is_one(finished: FinishedRuns) -> None:
-    found = finished.hakoiri.ask("path", finished.explored["run"])
-    puzzle = Klotski()
-    keys = [puzzle.parse(text) for text in found["configurations"]]
-    assert found["length"] == len(found["moves"]) == len(keys) - 1 == 116
-    assert keys[0] == puzzle.start
-    assert puzzle.is_goal(puzzle.keys(keys)).tolist() == [False] * 116 + [True]
-    assert all(other in puzzle.successors(one) for one, other in pairwise(keys))
 
 
 @pytest.mark.parametrize("arguments", [("--from", START_OF_248), ("--from", START_OF_201, "-o", "metric=finger")])

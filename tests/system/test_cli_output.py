@@ -192,11 +192,6 @@ def test_a_terminal_gets_colours_and_a_pipe_does_not(hakoiri: Hakoiri) -> None:
     assert b"25,955" in seen
 
 
-def test_a_whole_space_is_plotted_without_a_warning(finished: FinishedRuns, tmp_path: Path) -> None:
-    target = tmp_path / "layers.png"
-    assert finished.hakoiri("layers", finished.counted["run"], "--plot", str(target)).stderr == f"written to {target}\n"
-
-
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
 def test_layers_are_plotted(ending: str, finished: FinishedRuns, tmp_path: Path) -> None:
     target = tmp_path / f"layers.{ending}"

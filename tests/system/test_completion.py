@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from hakoiri.puzzles.options import Choice, Number
-from hakoiri.puzzles.registry import PUZZLES, puzzle_class
-from hakoiri.puzzles.user.sources import classes_in, options_in, source_of
+from hakoiri.puzzles.registry import PUZZLES
+from hakoiri.puzzles.user.sources import classes_in, options_in
 from tests.support.commands import HAKOIRI, ROOT, START_OF_2, Hakoiri, clean_environment
 
 
@@ -103,17 +102,6 @@ def test_bash_completes_a_line(tmp_path: Path) -> None:
     assert "hakoiri.cli.completing" in imports
     assert "numpy" not in imports
     assert "numba" not in imports
-
-
-@pytest.mark.parametrize("name", PUZZLES)
-def test_the_source_says_what_the_class_does(name: str) -> None:
-    module, kind = PUZZLES[name]
-    expected = {}
-    for option, what in puzzle_class(name).options.items():
-        expected[option] = list(what.values) if isinstance(what, Choice) else []
-        if isinstance(what, Number):
-            expected[option] = [str(number) for number in range(what.least, what.most + 1)]
-    assert options_in(source_of(module), kind) == expected
 
 
 @pytest.mark.parametrize(

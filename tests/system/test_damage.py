@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hakoiri.storage.ledger.ledger import Ledger
-from hakoiri.storage.names import BLOCKS, COMPONENTS, DATA_FILE, LABELS, LAYERS, PAIRS, number_key
+from hakoiri.storage.names import DATA_FILE
 from tests.support.commands import START_OF_248, Finished, FinishedRuns, Hakoiri
 from tests.support.disks import small_disk
-from tests.support.harms import HARMS, Harm, blank, exchange, flip_header, told, truncate
+from tests.support.harms import Harm, blank, exchange, flip_header, told, truncate
 from tests.support.process_setup import limit_addresses, limit_files
-from tests.support.seeds import seeds
 
 SLOW = pytest.mark.slow
 #: What a run is asked; `START` is a configuration of it.
@@ -191,69 +189,4 @@ def test_a_damaged_file_gives_no_wrong_answer(
     harm_and_ask(hakoiri, small, small.explored, right_answer, harm, seed=1)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", seeds(2, 2, 10))
-@pytest.mark.parametrize("mode", ["explored", "counted"])
-@pytest.mark.parametrize("harm", HARMS)
-def test_much_damage_gives_no_wrong_answer(
-    harm: Harm, mode: str, seed: int, hakoiri: Hakoiri, finished: FinishedRuns, right_answer: RightAnswers
-) -> None:
-    harm_and_ask(hakoiri, finished, getattr(finished, mode), right_answer, harm, seed)
-
-
 # Damage to what can be mended
-
-
-def harm_entry(directory: Path, database: bytes, prefix: bytes) -> None:
-    """Flip the last bit of the first entry of a database whose name begins with `prefix`."""
-    with Ledger(directory) as ledger:
-        name = next(name for name in ledger.names(database) if name.startswith(prefix))
-        value = ledger.read(database, name)
-    assert value is not None
-    file = directory / DATA_FILE
-    raw = bytearray(file.read_bytes())
-    assert raw.count(value) > 0
-    # Older copies of the page may lie about; all are harmed.
-    place = raw.find(value)
-    while place >= 0:
-        raw[place + len(value) - 1] ^= 1
-        place = raw.find(value)
-    file.write_bytes(raw)
-
-
-@pytest.mark.parametrize(
-    ("database", "depths"),
-    [
-        # One alone as several, of which one has no neighbour.
-        pytest.param(BLOCKS, [57], marks=SLOW),
-        (BLOCKS, [0, 1, 2, 57, 100, 101, 167]),
-        (LAYERS, [0, 31, 167]),
-    ],
-)
-def test_damaged_layers_are_named_and_mended(
-    database: bytes, depths: list[int], hakoiri: Hakoiri, finished: FinishedRuns
-) -> None:
-    directory = finished.copy(finished.explored, hakoiri.data)
-    for depth in depths:
-        harm_entry(directory, database, number_key(depth))
-    verified = hakoiri.here("verify", "last", "--json", check=False)
-    assert (verified.code, verified.json["cause"]) == (1, "damage")
-    faults = verified.json["faults"]
-    assert [fault for depth in depths for fault in faults if f"layer {depth}" in fault], faults
-    mended = hakoiri.here("resume", "last", "--repair", "--json")
-    assert mended.json["digest"] == finished.explored["digest"]
-    for depth in depths:
-        assert f"computing layer {depth} again" in mended.stderr
-    assert hakoiri.ask("verify", "last")["ok"]
-    assert [layer["digest"] for layer in hakoiri.ask("layers", "last")["layers"]] == finished.digests()
-
-
-@pytest.mark.parametrize("database", [BLOCKS, PAIRS, LABELS, LAYERS, COMPONENTS])
-def test_a_damaged_census_is_named_and_counted_again(database: bytes, hakoiri: Hakoiri) -> None:
-    digest = hakoiri.ask("run", "tiles", "-o", "rows=3", "-o", "columns=2", "--whole")["digest"]
-    harm_entry(hakoiri.run_directory(), database, number_key(0))
-    verified = hakoiri.here("verify", "last", "--json", check=False)
-    assert (verified.code, verified.json["cause"]) == (1, "damage")
-    assert verified.json["faults"]
-    assert hakoiri.ask("resume", "last", "--repair")["digest"] == digest
-    assert hakoiri.ask("verify", "last")["ok"]

@@ -1,6 +1,5 @@
 """The commands of README and docs are typed here, and print what the texts promise."""
 
-import json
 import os
 import re
 import shlex
@@ -15,7 +14,6 @@ from typer.main import get_command
 
 from hakoiri.cli import app
 from hakoiri.puzzles.nakuron.board import random_board
-from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.names import DATABASES
 from tests.support.commands import ROOT, Hakoiri, clean_environment
 from tests.support.pages import compare_outputs
@@ -109,19 +107,6 @@ def with_less(words: list[str]) -> list[str]:
     return words
 
 
-def test_boards_in_the_texts_are_boards() -> None:
-    """Those of sliding blocks, also where the command takes too long to be typed here."""
-    given = [words for text in _TEXTS for words in commands(text) if {"sliding", "--from"} <= {*words}]
-    boards = [words for words in given if not words[words.index("--from") + 1].endswith(".txt")]
-    assert len(boards) > 2
-    for words in boards:
-        pairs = [*pairwise(words)]
-        options = [value.split("=", 1) for flag, value in pairs if flag == "-o"]
-        options += [["goal", value] for flag, value in pairs if flag == "--goal"]
-        (board,) = (value for flag, value in pairs if flag == "--from")
-        PuzzleSpec("sliding", dict(options), board).build()
-
-
 def programs(text: Path) -> list[str]:
     """The blocks of Python of a text."""
     return re.findall(r"```python\n(.*?)```", text.read_text(encoding="utf-8"), re.DOTALL)
@@ -153,21 +138,6 @@ def test_every_command_is_in_the_readme() -> None:
     assert not missing
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/explanation/answers.md"])
-def test_as_many_kills_are_recorded_as_the_text_says(name: str) -> None:
-    parts = json.loads((ROOT / "campaigns" / "mayhem" / "results.json").read_text(encoding="utf-8"))["parts"]
-    recorded = sum(parts[part]["blows"] for part in ("kills", "keepers", "copies")) + parts["soak"]["kills"]
-    assert f" {recorded:,} recorded kills" in (ROOT / name).read_text(encoding="utf-8")
-
-
-def test_the_files_of_a_key_have_about_as_many_lines_as_the_text_says() -> None:
-    text = (ROOT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
-    said = re.search(r"(?s)To follow a key.*?:((?:\s+`[^`]+`,)+) in this order: about ([\d,]+) lines", text)
-    assert said
-    lines = sum(len((ROOT / name).read_text().splitlines()) for name in re.findall("`(.*?)`", said[1]))
-    assert abs(lines - int(said[2].replace(",", ""))) <= lines / 10
-
-
 def test_sample_of_the_readme_is_what_is_printed(hakoiri: Hakoiri) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     sample = re.search(r"\$ scripts/start\n(.*?)```", readme, re.DOTALL)
@@ -183,25 +153,12 @@ def test_storage_format_names_every_database() -> None:
     assert all(f"| `{name.decode()}` |" in text for name in DATABASES)
 
 
-@pytest.mark.parametrize("text", _TEXTS, ids=lambda text: text.name)
-def test_nobody_counts_the_promises_that_are_tried(text: Path) -> None:
-    counted = r"(?i)\b(\d+|ten|eleven|twelve|(thir|four|fif)teen) (promises|checks)\b"
-    assert re.search(counted, text.read_text(encoding="utf-8")) is None
-
-
 @pytest.mark.parametrize("text", [*_TEXTS, *_EXAMPLES], ids=lambda text: text.name)
 def test_links_lead_somewhere(text: Path) -> None:
     for link, heading in re.findall(r"\]\((?!https:)([^)#]*)#?([^)]*)\)", text.read_text(encoding="utf-8")):
         file = text.parent / link if link else text
         assert file.exists(), link
         assert not heading or heading in headings(file), (link, heading)
-
-
-def test_files_for_contributors_are_there() -> None:
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    named = [name for name in re.findall(r"`([\w./]+/[\w.]*)[ `]", text) if "NAME" not in name]
-    assert len(named) > 20
-    assert [name for name in named if not (ROOT / name).exists()] == ["pages/solutions.js", "pages/run.js"]
 
 
 def headings(text: Path) -> set[str]:

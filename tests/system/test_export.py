@@ -12,9 +12,8 @@ import pytest
 from pyarrow import parquet
 
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
-from tests.support.commands import START_OF_2, START_OF_248, FinishedRuns, Hakoiri
+from tests.support.commands import START_OF_2, FinishedRuns, Hakoiri
 from tests.support.process_setup import stand_still
-from tests.support.published import HAKOIRI as KNOWN
 
 START_KEY = 0x17038BBB
 ENDINGS = ("csv", "npz", "graphml", "parquet")
@@ -75,74 +74,11 @@ def test_csv_holds_the_exploration(finished: FinishedRuns, arrays: dict[str, Any
     assert all(puzzle.parse(row["configuration"]) == int(row["key"], 16) for row in rows[::100])
 
 
-@pytest.mark.slow
-def test_graphml_holds_the_exploration(finished: FinishedRuns, arrays: dict[str, Any], tmp_path: Path) -> None:
-    """As an interrupted one, below, by default."""
-    graph = nx.read_graphml(export(finished.hakoiri, finished.explored["run"], tmp_path / "run.graphml", 25_955))
-    assert not graph.is_directed()
-    assert graph.number_of_nodes() == KNOWN["reachable"]
-    assert graph.number_of_edges() == len(arrays["edges"])
-    start = next(node for node, there in graph.nodes(data=True) if there["configuration"] == KNOWN["start"])
-    assert int(start, 16) == START_KEY
-    distances = nx.single_source_shortest_path_length(graph, start)
-    assert distances == {node: there["depth"] for node, there in graph.nodes(data=True)}
-    goals = [node for node, there in graph.nodes(data=True) if there["goal"]]
-    assert min(distances[node] for node in goals) == KNOWN["solution by metric"]["unit"]
-
-
-@pytest.mark.parametrize("ending", ["npz", pytest.param("graphml", marks=pytest.mark.slow)])
-def test_a_census_by_its_components(ending: str, finished: FinishedRuns, tmp_path: Path) -> None:
-    """65,880 vertices, 103,390 edges; the components are those that networkx finds."""
-    target = export(finished.hakoiri, finished.counted["run"], tmp_path / f"run.{ending}", 65_880)
-    if ending == "npz":
-        with np.load(target, allow_pickle=False) as loaded:
-            graph: nx.Graph = nx.Graph(loaded["edges"].tolist())
-            label = dict(enumerate(loaded["components"].tolist()))
-    else:
-        graph = nx.read_graphml(target)
-        label = dict(graph.nodes(data="component"))
-    assert graph.number_of_nodes() == KNOWN["configurations"]
-    assert graph.number_of_edges() == KNOWN["moves"]
-    components = list(nx.connected_components(graph))
-    assert len(components) == KNOWN["components"]
-    sizes = Counter(len(component) for component in components)
-    for size, count in KNOWN["component sizes, each with how often"].items():
-        assert sizes[size] == count
-    assert all(len({label[vertex] for vertex in component}) == 1 for component in components)
-    assert len(set(label.values())) == len(components)
-
-
 @pytest.fixture(scope="module")
 def merged(tmp_path_factory: pytest.TempPathFactory) -> tuple[Hakoiri, dict[str, Any]]:
     """A run with merged mirror images."""
     hakoiri = Hakoiri(tmp_path_factory.mktemp("merged"))
     return hakoiri, hakoiri.ask("run", "klotski", "--merge-mirrors")
-
-
-@pytest.mark.parametrize(
-    # What parquet holds is compared with csv, below.
-    "ending",
-    ["csv", "npz", *(pytest.param(ending, marks=pytest.mark.slow) for ending in ("parquet", "graphml"))],
-)
-def test_merged_mirrors(ending: str, merged: tuple[Hakoiri, dict[str, Any]], tmp_path: Path) -> None:
-    """One vertex per pair of mirror images, by the lesser key; the depths are those of the run."""
-    hakoiri, found = merged
-    target = export(hakoiri, found["run"], tmp_path / f"run.{ending}", 13_011)
-    if ending == "csv":
-        depths = Counter(int(row["depth"]) for row in read_csv(target))
-    elif ending == "parquet":
-        depths = Counter(parquet.read_table(target)["depth"].to_pylist())
-    elif ending == "npz":
-        with np.load(target, allow_pickle=False) as loaded:
-            assert np.array_equal(loaded["keys"], Klotski().canonical(loaded["keys"]))
-            depths = Counter(loaded["depths"].tolist())
-            distances = nx.single_source_shortest_path_length(
-                nx.Graph(loaded["edges"].tolist()), int(np.flatnonzero(loaded["depths"] == 0)[0])
-            )
-            assert [distances[vertex] for vertex in range(13_011)] == loaded["depths"].tolist()
-    else:
-        depths = Counter(there["depth"] for _, there in nx.read_graphml(target).nodes(data=True))
-    assert [depths[depth] for depth in range(len(depths))] == found["layers"]
 
 
 @pytest.mark.parametrize(
@@ -178,15 +114,6 @@ def test_an_unfinished_run(kind: str, ending: str, hakoiri: Hakoiri, tmp_path: P
     assert nx.single_source_shortest_path_length(graph, start) == depth
 
 
-def test_an_export_replaces_the_file_of_before(hakoiri: Hakoiri, tmp_path: Path) -> None:
-    files: dict[int, list[bytes]] = {}
-    for start, size in ((START_OF_248, 248), (START_OF_2, 2)):
-        hakoiri.here("run", "klotski", "--from", start)
-        targets = [export(hakoiri, "last", tmp_path / "out" / f"run.{ending}", size) for ending in ENDINGS]
-        files[size] = [target.read_bytes() for target in targets]
-    assert all(large != small for large, small in zip(files[248], files[2], strict=True))
-
-
 @pytest.mark.parametrize("name", ["run.txt", "run", "run.csv.gz", ".csv"])
 def test_a_bad_ending_is_refused(name: str, finished: FinishedRuns, tmp_path: Path) -> None:
     refused = finished.hakoiri.here("export", "last", "--to", str(tmp_path / name), check=False)
@@ -206,24 +133,6 @@ def test_a_target_that_cannot_be_written_leaves_nothing(ending: str, hakoiri: Ha
         assert (refused.code, refused.stdout) == (1, "")
         assert f"cannot write {target}" in refused.error
     assert sorted(path.name for path in place.rglob("*")) == ["file", f"taken.{ending}"]
-
-
-def test_parquet_holds_what_csv_does(merged: tuple[Hakoiri, dict[str, Any]], tmp_path: Path) -> None:
-    hakoiri, found = merged
-    table = parquet.read_table(export(hakoiri, found["run"], tmp_path / "run.parquet", 13_011))
-    rows = read_csv(export(hakoiri, found["run"], tmp_path / "run.csv", 13_011))
-    assert {field.name: str(field.type) for field in table.schema} == {
-        "key": "uint32",
-        "configuration": "string",
-        "depth": "uint32",
-        "goal": "bool",
-    }
-    told = [
-        {"key": f"{row['key']:#010x}", "goal": str(int(row["goal"]))}
-        | {"configuration": row["configuration"], "depth": str(row["depth"])}
-        for row in table.to_pylist()
-    ]
-    assert told == rows
 
 
 def edges_of(hakoiri: Hakoiri, run: str, target: Path, *more: str) -> list[dict[str, Any]]:

@@ -8,18 +8,13 @@ from itertools import pairwise
 from typing import Any
 
 import msgpack
-import psutil
 import pytest
 import redis
 
-from hakoiri.worker.transport.connection import living_workers
 from hakoiri.worker.transport.payload import TaskRequest
 from tests.support.commands import (
-    START_OF_201,
-    START_OF_248,
     FinishedRuns,
     Hakoiri,
-    await_end,
     wait_until,
 )
 from tests.support.published import HAKOIRI as KNOWN
@@ -27,8 +22,6 @@ from tests.support.servers import RedisServer, Workers, by_workers, comes_out_ri
 from tests.system.conftest import StartWorkers
 
 SLOW = pytest.mark.slow
-#: In some dozens of chunks.
-SLOW_CENSUS = ("run", "klotski", "--whole", "--farm", "0", "--chunk", "1000", "--json")
 #: What Redis says of a key without a time to live.
 FOR_EVER = -1
 #: What may stay in Redis: who lives, and RQ's list of workers and queues.
@@ -78,15 +71,6 @@ def test_compiled_rules_are_expanded_here_unless_asked_for(
     assert ended.stderr.count("layers are expanded here: sending would take") == (farm_ == "auto")
 
 
-def test_layers_below_the_number_are_expanded_here(
-    farm: Workers, hakoiri: Hakoiri, finished: FinishedRuns
-) -> None:  # fmt: skip
-    assert_explored(hakoiri.ask("run", "klotski", "--redis", farm.url, "--farm", "500"), hakoiri, finished)
-    sizes = [layer["size"] for layer in hakoiri.ask("layers", "last")["layers"]]
-    made = hakoiri.ask("status", "last")["work_log"]["layers"]
-    assert made["workers"]["layers"] == sum(size >= 500 for size in sizes[:-1])
-
-
 SLOW_RULES = """
 from hakoiri import U32, Puzzle
 
@@ -116,6 +100,7 @@ class Spinning(Puzzle):
 """
 
 
+@pytest.mark.ci_slow
 def test_slow_rules_are_farmed_without_being_asked_for(hakoiri: Hakoiri, redis_server: RedisServer) -> None:
     """By two workers that the run starts, and a thread."""
     file = hakoiri.data.parent / "spinning.py"
@@ -182,96 +167,7 @@ def test_a_census_by_workers(farm: Workers, hakoiri: Hakoiri, finished: Finished
     assert rows == finished.hakoiri.ask("components", finished.counted["run"])["components"]
 
 
-@pytest.mark.slow
-def test_every_eccentricity_by_workers(farm: Workers, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
-    """Questions send to workers what the run was made to send."""
-    run = hakoiri.ask("run", "klotski", "--farm", "0")["run"]
-    found = hakoiri.ask("diameter", run, "--all", "--redis", farm.url)
-    by_threads = finished.hakoiri.ask("diameter", finished.explored["run"], "--all")
-    assert found | {"run": ""} == by_threads | {"run": ""}
-
-
-def test_strong_components_by_workers(farm: Workers, hakoiri: Hakoiri) -> None:
-    hakoiri.ask("run", "superpuzz", "-o", "columns=4", "--farm", "0")
-    by_threads = hakoiri.ask("components", "last", "--strong")
-    assert by_threads["components"]
-    with redis.Redis.from_url(farm.url) as client:
-        client.config_resetstat()
-        assert hakoiri.ask("components", "last", "--strong", "--redis", farm.url) == by_threads
-        # The moves, and the components.
-        assert client.info("commandstats")["cmdstat_rpush"]["calls"] > 1
-
-
-@pytest.mark.slow
-def test_a_census_of_merged_mirrors_by_workers(farm: Workers, hakoiri: Hakoiri) -> None:
-    whole = hakoiri.ask("run", "klotski", "--merge-mirrors", "--whole", "--redis", farm.url, "--farm", "0")
-    assert whole["configurations"] == KNOWN["configurations, mirrors merged"]
-    assert whole["components"] == KNOWN["components, mirrors merged"]
-
-
-@pytest.mark.parametrize("metric", [pytest.param("straight", marks=SLOW), "finger"])
-def test_other_metrics_by_workers(metric: str, farm: Workers, hakoiri: Hakoiri) -> None:
-    arguments = ("run", "klotski", "-o", f"metric={metric}", "--whole")
-    with by_workers():
-        found = hakoiri.ask(*arguments, "--redis", farm.url, "--farm", "0", "--chunk", "10000")
-    assert found["digest"] == hakoiri.ask(*arguments)["digest"]
-
-
 # The same digests however it is cut
-
-
-@pytest.mark.parametrize(
-    ("chunk", "start"),
-    [
-        ("1", START_OF_201),
-        ("7", START_OF_248),
-        pytest.param("1", START_OF_248, marks=SLOW),
-        pytest.param("7", KNOWN["start"], marks=SLOW),
-        pytest.param("100", KNOWN["start"], marks=SLOW),
-        pytest.param("1000", KNOWN["start"], marks=SLOW),
-    ],
-)
-def test_layers_do_not_depend_on_the_chunks(chunk: str, start: str, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
-    expected = hakoiri.ask("run", "klotski", "--from", start)["digest"]
-    assert start != KNOWN["start"] or expected == finished.explored["digest"]
-    for threads in ("1", "3"):
-        cut = ("--chunk", chunk, "--farm", "0", "--workers", threads)
-        assert hakoiri.ask("run", "klotski", "--from", start, *cut)["digest"] == expected, threads
-
-
-@pytest.mark.parametrize("chunk", ["1", pytest.param("7", marks=SLOW)])
-def test_components_do_not_depend_on_the_chunks(chunk: str, farm: Workers, hakoiri: Hakoiri) -> None:
-    space = ("run", "sliding", "--from", "AAB/C../DEE", "--whole")
-    expected = hakoiri.ask(*space)["digest"]
-    cut = (*space, "--chunk", chunk, "--farm", "0")
-    with by_workers():
-        assert hakoiri.ask(*cut, "--redis", farm.url)["digest"] == expected
-    for threads in ("1", "3"):
-        assert hakoiri.ask(*cut, "--workers", threads)["digest"] == expected, threads
-
-
-@pytest.mark.parametrize("count", ["2", *(pytest.param(count, marks=SLOW) for count in ("1", "3"))])
-def test_digests_do_not_depend_on_the_number_of_workers(
-    count: str, hakoiri: Hakoiri, redis_server: RedisServer, finished: FinishedRuns
-) -> None:
-    """A run that starts workers for itself ends them, too."""
-    resources = ("--redis", redis_server.url, "--workers", count, "--farm", "0", "--chunk", "5000")
-    running = hakoiri.start("run", "klotski", "--whole", "--json", *resources)
-    family: list[psutil.Process] = []
-    wait_until(lambda: family.extend(running.children()) or running.process.poll() is not None or len(family) > 2)
-    comes_out_right(running, finished)
-    assert any(host["workers"] for host in hakoiri.ask("status", "last")["work_log"]["hosts"])
-    assert await_end(family) == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("chunk", ["1000", "5000"])
-def test_a_census_does_not_depend_on_the_chunks(
-    chunk: str, farm: Workers, hakoiri: Hakoiri, finished: FinishedRuns
-) -> None:
-    resources = ("--redis", farm.url) if chunk == "1000" else ("--workers", "3")
-    found = hakoiri.ask("run", "klotski", "--whole", "--chunk", chunk, "--farm", "0", *resources)
-    assert found["digest"] == finished.counted["digest"]
 
 
 # What lies in Redis
@@ -328,15 +224,6 @@ def test_a_run_without_workers_works_alone_and_says_so(
     assert not [key for key in leftovers(redis_server.client) if key.startswith(b"hakoiri:")]
 
 
-def test_workers_that_are_stopped_are_not_waited_for(redis_server: RedisServer, workers: StartWorkers) -> None:
-    """Their heartbeats, which would live for some seconds, end with them."""
-    with workers(redis_server.url, 2) as team:
-        assert len(living_workers(redis_server.client)) == 2
-        team.supervisor.send(signal.SIGTERM)
-        assert team.supervisor.finish().code == 0
-        assert not living_workers(redis_server.client)
-
-
 def test_workers_that_come_late_are_used(
     hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, finished: FinishedRuns
 ) -> None:
@@ -344,36 +231,6 @@ def test_workers_that_come_late_are_used(
     with workers(redis_server.url, 1):
         wait_until(lambda: not redis_server.waiting_jobs(), what="a job taken")
         assert "works alone" not in comes_out_right(running, finished)
-
-
-def test_a_flushed_redis(
-    hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, finished: FinishedRuns
-) -> None:
-    """Everything in it is lost: chunks, jobs, and who lives."""
-    running = held_run(hakoiri, redis_server)
-    redis_server.flush()
-    with workers(redis_server.url, 1):
-        comes_out_right(running, finished)
-
-
-@SLOW
-def test_a_redis_that_is_flushed_again_and_again(
-    hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, finished: FinishedRuns
-) -> None:
-    """As soon as chunks lie there."""
-    with workers(redis_server.url, 2):
-        running, flushed = hakoiri.start(*SLOW_CENSUS, "--redis", redis_server.url, "--deadline", "5"), 0
-
-        def flushed_enough() -> bool:
-            nonlocal flushed
-            if list(redis_server.client.scan_iter("hakoiri:*:in:*")):
-                redis_server.flush()
-                flushed += 1
-            return flushed == 3 or running.process.poll() is not None
-
-        wait_until(flushed_enough)
-        assert flushed == 3, running.stderr
-        comes_out_right(running, finished)
 
 
 @pytest.mark.parametrize("empty", [True, pytest.param(False, marks=SLOW)])
@@ -388,28 +245,3 @@ def test_a_redis_that_dies_and_comes_back(
         running.wait_for("Redis is back")
         with workers(server.url, 1):
             comes_out_right(running, finished)
-
-
-@SLOW
-def test_a_chunk_that_takes_too_long_goes_to_another_worker(
-    hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, finished: FinishedRuns
-) -> None:
-    """The first worker stands still with its chunk and answers when nobody waits for it any more."""
-    with workers(redis_server.url, 2) as team:
-        client = redis_server.client
-        wait_until(lambda: client.info("clients")["blocked_clients"] == 2, what="two workers that wait for a job")
-        # Redis serves those that wait in turn, so this one is given a chunk, and never begins it.
-        sleeper = psutil.Process(team.pids()[0])
-        sleeper.suspend()
-        try:
-            running = hakoiri.start(*SLOW_CENSUS, "--redis", redis_server.url, "--deadline", "0.5")
-            assert "is sent again" in comes_out_right(running, finished)
-        finally:
-            sleeper.resume()
-        wait_until(
-            lambda: not client.llen("rq:queue:hakoiri") and list(client.scan_iter("hakoiri:*:events")), what="late"
-        )
-        # The job itself is there until it is done.
-        wait_until(
-            lambda: all(client.ttl(key) != FOR_EVER for key in leftovers(client)), what="what came late to have an end"
-        )

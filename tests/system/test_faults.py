@@ -167,16 +167,6 @@ def test_a_run_is_free_again_when_its_driver_dies(
     ]
 
 
-def test_cancel_stops_a_driver_for_good(hakoiri: Hakoiri, redis_server: RedisServer) -> None:
-    running = held_run(hakoiri, redis_server)
-    assert hakoiri.ask("cancel", "last")["status"] == "cancelled"
-    ended = running.finish()
-    assert ended.code == 1
-    assert "cancelled" in ended.stderr
-    assert "on request" in ended.stderr
-    assert hakoiri.ask("status", "last")["status"] == "cancelled"
-
-
 # Another puzzle
 
 

@@ -183,18 +183,6 @@ def test_the_15_puzzle_as_it_is_sold(start: str, hakoiri: Hakoiri) -> None:
     assert hakoiri.ask("path", "last")["moves"] == ["f left"]
 
 
-def test_tiles_with_the_blank_last_have_the_layers_of_those_with_it_first(hakoiri: Hakoiri) -> None:
-    first = hakoiri.ask("run", "tiles", "-o", "rows=2", "-o", "columns=4")
-    last = hakoiri.ask("run", "tiles", "-o", "rows=2", "-o", "columns=4", "-o", "blank=last")
-    assert last["layers"] == first["layers"] and last["start"] == "1234/567."
-    assert hakoiri.ask("verify", "last", "--full")["ok"]
-    goal = hakoiri.ask("run", "tiles", "-o", "rows=2", "-o", "columns=4", "-o", "blank=last", "--goal", "**34/567*")
-    plain = hakoiri.ask("run", "tiles", "-o", "rows=2", "-o", "columns=4", "--goal", "*123/45**", "--from", ".123/4567")
-    assert goal["goals"] == plain["goals"] == 2 * 3 // 2
-    refused = hakoiri.here("run", "tiles", "--from", "1234/5678/9abc/def.", check=False)
-    assert "set -o rows=4; set -o columns=4" in refused.error
-
-
 def test_walls_around_a_board_do_not_count(hakoiri: Hakoiri) -> None:
     frame = "#" * 10
     board = "/".join([frame, *(f"#{row}#" for row in ("AA......", "........", "......BB")), frame, *[frame] * 4])
@@ -326,15 +314,6 @@ def test_summaries(hakoiri: Hakoiri) -> None:
     assert resumed.stderr.endswith("was complete already\n") and "now ask: hakoiri diameter last" in resumed.stdout
     for line in ("runs", "layers last", "puzzles", "status last"):
         assert not re.search(r"[ \t]$", hakoiri.here(*line.split()).stdout, re.MULTILINE)
-
-
-def test_failed_runs_are_pruned(hakoiri: Hakoiri, tmp_path: Path) -> None:
-    (file := tmp_path / "ring.py").write_text(RING.replace("% 12", "% (12 - key)", 1), encoding="utf-8")
-    assert hakoiri.here("run", f"{file}:Ring", check=False).code == 1
-    kept = hakoiri.ask("run", "klotski", "--from", START_OF_2)["run"]
-    gone = hakoiri.here("runs", "--prune", "--yes", "--json")
-    assert len(gone.json["runs"]) == 1 and " failed" in gone.stderr
-    assert [row["run"] for row in hakoiri.ask("runs")["runs"]] == [kept]
 
 
 def test_answers_print_boards(hakoiri: Hakoiri) -> None:

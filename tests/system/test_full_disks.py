@@ -1,14 +1,10 @@
 """File systems full to their last blocks: every question is answered or refused with a reason, and none dies."""
 
-from contextlib import closing
-from pathlib import Path
-
 import pytest
 
 from hakoiri.storage.names import LOCK_FILE, SCRATCH_PREFIX
 from tests.support.commands import Hakoiri
 from tests.support.disks import FILE_SYSTEMS, FILLER, fill_disk, free_on, mounted_disk
-from tests.support.web import ADDRESS, ENVIRONMENT, Server
 
 SIZE = 100_000_000
 RUN = ("run", "tiles", "-o", "rows=2", "-o", "columns=3", "--name", "tiles")
@@ -40,20 +36,3 @@ def test_questions_on_a_full_disk(kind: str, hakoiri: Hakoiri) -> None:
         assert "is full" in hakoiri("cancel", "last", check=False).error
         (hakoiri.data / FILLER).unlink()
         assert hakoiri.json("diameter", "last")["diameter"] == 21
-
-
-def test_a_server_outlives_a_question_on_a_full_disk(hakoiri: Hakoiri) -> None:
-    hakoiri.data.mkdir()
-    with mounted_disk("tmpfs", hakoiri.data, SIZE) as refused:
-        if refused:
-            pytest.skip(f"no file system can be mounted here: {refused}")
-        run = hakoiri.data / hakoiri.ask(*RUN)["run"]
-        server = Server(hakoiri.start("serve", *ADDRESS, env=ENVIRONMENT))
-        with closing(server.client):
-            fill_disk(hakoiri.data, 0)
-            answer = server.client.get(f"/api/runs/{run.name}/components/0/diameter")
-            assert answer.status_code == 507, answer.text
-            assert not list(Path(run).glob(f"{SCRATCH_PREFIX}*"))
-            assert server.client.get(f"/api/runs/{run.name}").json()["status"] == "complete"
-            (hakoiri.data / FILLER).unlink()
-            assert server.client.get(f"/api/runs/{run.name}/components/0/diameter").json()["diameter"] == 21

@@ -1,6 +1,5 @@
 """Runs and chunks of others, with keys that are not configurations: refused in one line, never a signal."""
 
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,18 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hakoiri.coordinator.executors import remote
-from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.errors import TaskError
 from hakoiri.keys.layout import Keys, Layout
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.names import BLOCKS, LAYERS, number_key
-from hakoiri.worker.transport.connection import connect
 from hakoiri.worker.transport.payload import Arrays
 from tests.support.commands import START_OF_248, Hakoiri
-from tests.support.servers import Workers
 
 #: Small runs of the puzzles whose kernels look up parts of a key in tables.
 RUNS = {
@@ -91,20 +85,3 @@ CHUNKS: list[tuple[str, Arrays, Arrays]] = [
     ("look", EDGE, [FAR, np.zeros(1, dtype=np.uint8), np.array([2])]),
     ("diameters", [], [*EDGE, np.array([0, 1 << 40])]),
 ]
-
-
-@pytest.mark.parametrize(("task", "shared", "chunk"), CHUNKS, ids=[each[0] for each in CHUNKS])
-def test_a_worker_refuses_a_forged_chunk_and_lives_on(
-    task: str, shared: Arrays, chunk: Arrays, farm: Workers, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The coordinator is one that does not look at what it sends."""
-    puzzle, before = CUBE.build(), farm.pids()
-    monkeypatch.setattr(remote, "wrong_array", lambda *_, **__: "")
-    executor = remote.RemoteExecutor(
-        farm.url, connect(farm.url), puzzle, CUBE, Control(), SilentObserver(), 1 << 28
-    )  # fmt: skip
-    with closing(executor):
-        with pytest.raises(TaskError, match=rf"task {task} failed on worker .*: array \d of the (shared|chunk) "):
-            list(executor.map(task, [chunk], shared))
-        assert len(list(executor.map("neighbours", [[puzzle.keys([0])]]))) == 1
-    assert farm.pids() == before

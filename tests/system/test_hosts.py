@@ -2,7 +2,6 @@
 
 import re
 import signal
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -10,20 +9,14 @@ from functools import partial
 from pathlib import Path
 from threading import Thread
 
-import numpy as np
 import psutil
 import pytest
 import redis
 
-from hakoiri.coordinator.hosts.hosts import HostPool
-from hakoiri.coordinator.session.resources import DEFAULT
-from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.worker.hosts import wire
 from hakoiri.worker.hosts.requests import HostRequest
-from hakoiri.worker.rq_worker import TaskQueue
 from hakoiri.worker.transport import data_redis
-from hakoiri.worker.transport.connection import HOSTS, HostBeat, inbox_key, living_hosts, own_queue, worker_key
+from hakoiri.worker.transport.connection import inbox_key, living_hosts
 from hakoiri.worker.transport.data_redis import DataRedisPool
 from tests.support.commands import PATIENCE_SECONDS, Hakoiri, Running, wait_until
 from tests.support.process_setup import set_clock, stand_still_after_layer
@@ -200,31 +193,6 @@ def test_a_host_that_comes_back_waits_for_redis(redis_server: RedisServer, hakoi
     # Before it has begun to wait, the signal ends it.
     assert ended.code in (0, 128 + signal.SIGINT, -signal.SIGINT), ended
     assert "Traceback" not in ended.stderr
-
-
-def test_a_host_is_told_without_waiting_for_its_answer(redis_server: RedisServer) -> None:
-    spec, client = PuzzleSpec("klotski"), redis_server.client
-    pool = HostPool(redis_server.url, client, spec.build(), spec, Control(), SilentObserver(), DEFAULT)
-    pool.tell("host-back", {"a-host": [np.arange(3)]})
-    assert client.llen(f"{TaskQueue.redis_queue_namespace_prefix}{own_queue('a-host')}") == 1
-    redis_server.kill()
-    pool.tell("host-back", {"a-host": [np.arange(3)]})
-
-
-def test_hosts_whose_heartbeats_are_lost_for_a_moment_are_chosen(
-    redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As by a FLUSHALL while a run is dealt out."""
-    spec, client = PuzzleSpec("klotski"), redis_server.client
-    pool = HostPool(redis_server.url, client, spec.build(), spec, Control(), SilentObserver(), DEFAULT, wanted=2)
-
-    def beat(_: float) -> None:
-        for name in ("a", "b"):
-            client.sadd(HOSTS, name)
-            client.set(worker_key(name), str(HostBeat("7-a", 1, "")))
-
-    monkeypatch.setattr(time, "sleep", beat)
-    assert pool.choose() == ["a", "b"]
 
 
 @pytest.mark.parametrize("word", ["new directory", "malformed URL"])

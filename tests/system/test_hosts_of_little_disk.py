@@ -9,7 +9,7 @@ from tests.support.commands import Hakoiri
 from tests.support.disks import FILLER, small_disk
 from tests.support.published import TILES as DISTANCES
 from tests.support.servers import RedisServer
-from tests.system.test_hosts_that_keep import Hosts, digests
+from tests.system.test_hosts_that_keep import Hosts
 
 pytestmark = pytest.mark.timeout(300)
 #: Of 362,880 configurations; what is free of a disk at first, of which 1 MiB is never touched.
@@ -17,35 +17,6 @@ PANCAKES, DISK, LEFT = ("pancakes", "-o", "n=9"), 8 << 20, (1 << 20) + 300_000
 #: 239.5 million configurations, 244 MB; the digest is that of runs by threads.
 LARGE = ("tiles", "-o", "rows=3", "-o", "columns=4")
 DIGEST = "c24b42a1411328d3786524acb5541c0709150ca7cd11efe1f3c8f391a4206e2b"
-
-
-@pytest.mark.parametrize("kind", ["counted", pytest.param("mounted", marks=pytest.mark.slow)])
-def test_a_host_whose_disk_is_full_ends_the_session_with_its_name(
-    kind: str, hakoiri: Hakoiri, redis_server: RedisServer, tmp_path: Path
-) -> None:
-    with ExitStack() as stack:
-        hosts = Hosts(hakoiri, redis_server.url, tmp_path / "hosts", stack)
-        hosts.store(1).parent.mkdir()
-        disk = stack.enter_context(small_disk(kind, hosts.store(1), DISK))
-        (disk.place / FILLER).write_bytes(bytes(DISK - LEFT))
-        hosts.start(0)
-        hosts.start(1, before=disk.before)
-        refused = hakoiri.here("run", *PANCAKES, *hosts.arguments(), check=False)
-        run = hakoiri.run_directory().name
-        said = f"host {hosts.name(1)}: the disk under {hosts.store(1)} is full"
-        assert refused.code == 1
-        assert refused.error.startswith(f"hakoiri: {said}")
-        assert refused.error.endswith(f"free some space; continue with: hakoiri resume {run}")
-        found = hakoiri.ask("status", run)
-        assert (found["status"], found["reason"]) == ("interrupted", refused.error.removeprefix("hakoiri: "))
-        assert found["depth"] > 3
-        assert said in hakoiri.here("resume", run, *hosts.arguments(), check=False).error
-        assert hakoiri.ask("status", run)["depth"] == found["depth"]
-        (disk.place / FILLER).unlink()
-        hakoiri.here("resume", run, "--redis", hosts.url)
-        # Each layer is read, and compared with its digest.
-        assert hakoiri.ask("collect", run, "--redis", hosts.url)["layers"] > 5
-        assert digests(hakoiri, run) == digests(hakoiri, hakoiri.ask("run", *PANCAKES)["run"])
 
 
 @pytest.mark.slow

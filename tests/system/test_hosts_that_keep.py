@@ -4,7 +4,7 @@ import re
 import shutil
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -15,11 +15,10 @@ import redis
 from hakoiri.api import open_run
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.keys.layout import ints
-from hakoiri.worker.transport.connection import ALIVE_SECONDS, input_key, worker_key
+from hakoiri.worker.transport.connection import input_key
 from tests.support.commands import Hakoiri, Running, wait_until
 from tests.support.process_setup import stand_still_after_layer, stand_still_after_round
 from tests.support.servers import RedisServer, Workers, started_host
-from tests.support.web import ADDRESS, ENVIRONMENT, Server
 
 pytestmark = pytest.mark.timeout(300)
 SLOW = pytest.mark.slow
@@ -120,6 +119,7 @@ def assert_comes_home(hakoiri: Hakoiri, hosts: Hosts, run: str) -> None:
     assert "no host keeps layers" in hakoiri.here("collect", run, "--redis", hosts.url, check=False).error
 
 
+@pytest.mark.ci_slow
 def test_hosts_find_the_components_of_a_space(hakoiri: Hakoiri, hosts: Hosts) -> None:
     """Hakoiri-musume, as published (Goto, Kawai and Sasaki): asked at its hosts, then brought home."""
     words, env = ("klotski", "--whole", "--diameters", "below=1000"), {"HAKOIRI_REDIS": hosts.url}
@@ -158,23 +158,7 @@ def test_a_run_at_its_hosts_answers_as_one_by_threads(hakoiri: Hakoiri, hosts: H
     assert_comes_home(hakoiri, hosts, run)
 
 
-def test_the_redis_that_is_named_is_that_of_all_who_ask(hakoiri: Hakoiri, hosts: Hosts) -> None:
-    """By an option alone: by a run that belongs to it, and by a process that answers a long question of the page."""
-    words = ("pancakes", "-o", "n=7")
-    run, alone = hakoiri.ask("run", *words, *hosts.arguments())["run"], hakoiri.ask("run", *words)["run"]
-    hardest = [hakoiri.ask("hardest", each, "--redis", hosts.url) for each in (run, alone)]
-    assert {**hardest[0], "run": "", "distances": ""} == {**hardest[1], "run": "", "distances": ""}
-    served = Server(hakoiri.start("serve", *ADDRESS, "--no-drive", "--redis", hosts.url, env=ENVIRONMENT))
-    with closing(served.client) as client:
-        layers = [client.get(f"/api/runs/{each}/layers/6").json() for each in (run, alone)]
-        assert layers[0]["configurations"] == layers[1]["configurations"]
-        files = [f"/api/runs/{each}/export.csv" for each in (run, alone)]
-        assert client.post(files[0]).status_code == 202
-        wait_until(lambda: all(client.post(each).status_code == 303 for each in files), what="the files")
-        assert client.get(files[0]).content == client.get(files[1]).content
-
-
-@pytest.mark.parametrize("copies", ["1", "2"])
+@pytest.mark.parametrize("copies", ["1", pytest.param("2", marks=SLOW)])
 def test_goal_distances_of_a_kept_run_are_found_where_they_are_asked_for(
     copies: str, hakoiri: Hakoiri, hosts: Hosts
 ) -> None:
@@ -201,27 +185,6 @@ def test_a_run_that_is_not_complete_comes_home_and_goes_on_by_threads(hakoiri: H
     assert hakoiri.ask("collect", run, "--redis", hosts.url)["layers"] >= MIDDLE
     hakoiri.here("resume", run, "--hosts", "none")
     assert_as_by_threads(hakoiri, hosts, run, *TILES)
-
-
-@pytest.mark.slow
-def test_what_a_host_keeps_that_is_away_is_said_with_its_name(hakoiri: Hakoiri, hosts: Hosts) -> None:
-    run = hakoiri.ask("run", *GAP, *hosts.arguments())["run"]
-    name = hosts.name(1)
-    hosts.started[1].supervisor.end()
-    env = {"HAKOIRI_REDIS": hosts.url}
-    # A killed one is known to live for a while.
-    found = wait_until(lambda: (row := hakoiri.ask("status", run, env=env))["away"] and row, what="its silence")
-    assert (sorted(found["keepers"]), found["away"]) == (sorted(map(hosts.name, range(2))), [name])
-    assert f"{name} (away)" in hakoiri.here("status", run, env=env).stdout
-    assert hakoiri.ask("status", run)["away"] is None
-    refused = hakoiri.here("path", run, "--to", "farthest", env=env, check=False)
-    assert (refused.code, name in refused.error, "worker --store" in refused.error) == (1, True, True)
-    collecting = hakoiri.start("collect", run, "--redis", hosts.url)
-    collecting.wait_for(f"waiting for {name}")
-    collecting.send(signal.SIGINT)
-    assert "run the same command again to continue" in collecting.finish().stderr
-    hosts.start(1)
-    assert_comes_home(hakoiri, hosts, run)
 
 
 def standing(hakoiri: Hakoiri, hosts: Hosts, before: Callable[[], object], *more: str) -> Running:
@@ -293,47 +256,6 @@ def test_a_coordinator_killed_between_rounds_goes_on_after_the_last(hakoiri: Hak
     assert_as_by_threads(hakoiri, hosts, run, *TILES)
 
 
-@pytest.mark.parametrize("stays_away", [False, pytest.param(True, marks=SLOW)])
-def test_a_run_goes_on_when_a_host_dies_while_it_receives_its_ranges(
-    stays_away: bool, hakoiri: Hakoiri, hosts: Hosts
-) -> None:
-    (process,) = (child for child in hosts.started[1].supervisor.children() if "redis" not in child.name())
-    beat = worker_key(hosts.name(1))
-
-    def is_suspended_while_it_waits() -> bool:
-        """Otherwise the request would stay in the queue, for the process that is started next."""
-        process.suspend()
-        if client.info("clients")["blocked_clients"] == len(hosts.started):
-            return True
-        process.resume()
-        return False
-
-    with redis.Redis.from_url(hosts.url) as client:
-        wait_until(is_suspended_while_it_waits, what="a host that waits for a request")
-        # However long the command takes to start, it must choose this host.
-        assert client.persist(beat)
-        running = hakoiri.start("run", *GAP, *hosts.arguments("--json"))
-        wait_until(lambda: client.keys(input_key("*", "*")), what="the requests")
-        client.expire(beat, ALIVE_SECONDS)
-    if stays_away:
-        hosts.started[1].supervisor.end()
-    else:
-        process.kill()
-    finished = running.finish()
-    assert (finished.code, "dealing out restarts" in finished.stderr) == (0, True), finished
-    assert_as_by_threads(hakoiri, hosts, finished.json["run"], *GAP)
-
-
-@SLOW
-def test_a_host_that_is_away_is_waited_for(hakoiri: Hakoiri, hosts: Hosts) -> None:
-    running = standing(hakoiri, hosts, AFTER_LAYER)
-    with waited_for(hosts, 1, running):
-        hosts.started[1].supervisor.end()
-    running.wait_for("waiting for ")
-    hosts.start(1)
-    assert_goes_on(hakoiri, hosts, running)
-
-
 @pytest.mark.ci_slow
 def test_a_data_redis_that_dies_takes_no_more_than_a_layer(hakoiri: Hakoiri, hosts: Hosts) -> None:
     running = standing(hakoiri, hosts, AFTER_LAYER)
@@ -341,47 +263,6 @@ def test_a_data_redis_that_dies_takes_no_more_than_a_layer(hakoiri: Hakoiri, hos
     with waited_for(hosts, 1, running):
         server.kill()
     assert_goes_on(hakoiri, hosts, running)
-
-
-@SLOW
-def test_the_redis_of_the_queue_may_come_back_empty(hakoiri: Hakoiri, hosts: Hosts, redis_server: RedisServer) -> None:
-    running = standing(hakoiri, hosts, AFTER_LAYER)
-    with waited_for(hosts, 1, running):
-        redis_server.kill()
-        redis_server.start()
-    finished = running.finish()
-    assert finished.code == 0, finished
-    assert_as_by_threads(hakoiri, hosts, finished.json["run"], *TILES)
-
-
-@pytest.mark.parametrize("signal_number", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=SLOW)])
-def test_a_coordinator_that_ends_goes_on_later(signal_number: int, hakoiri: Hakoiri, hosts: Hosts) -> None:
-    stopped(hakoiri, hosts, signal_number)
-    run = hakoiri.run_directory().name
-    # What hosts keep is not taken for damaged, and not to be had without them.
-    for question in (("layers", run, "--depth", "12"), ("verify", run)):
-        refused = hakoiri.here(*question, check=False)
-        assert (refused.code, "kept by" in refused.error, "hakoiri collect" in refused.error) == (1, True, True), (
-            refused
-        )
-    refused = hakoiri.here("resume", run, "--hosts", "none", "--redis", hosts.url, check=False)
-    assert (refused.code, "--hosts all" in refused.error) == (1, True), refused
-    refused = hakoiri.here("resume", run, check=False)
-    assert f"; set --redis or HAKOIRI_REDIS {hosts.url}" in refused.error, refused
-    assert hakoiri.state().status == "interrupted"
-    hakoiri.here("resume", run, "--redis", hosts.url)
-    assert_as_by_threads(hakoiri, hosts, run, *TILES)
-
-
-@SLOW
-def test_a_queued_run_is_kept_by_hosts_too(hakoiri: Hakoiri, hosts: Hosts) -> None:
-    run = hakoiri.ask("enqueue", *TILES, *hosts.arguments())["run"]
-    coordinator = hakoiri.start("coordinator", "--redis", hosts.url)
-    wait_until(lambda: hakoiri.state().status == "complete")
-    coordinator.send(signal.SIGTERM)
-    coordinator.finish()
-    assert hakoiri.ask("status", run)["work_log"]["layers"]["hosts"]["layers"] > 3
-    assert_as_by_threads(hakoiri, hosts, run, *TILES)
 
 
 def test_a_host_that_has_lost_its_disk_ends_the_session_with_its_name(hakoiri: Hakoiri, hosts: Hosts) -> None:

@@ -5,7 +5,6 @@ import shutil
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,9 +16,8 @@ from hakoiri.keys.layout import ints
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.worker.transport.connection import DRAINING, living_hosts
 from tests.support.commands import Finished, Hakoiri, Running, wait_until
-from tests.support.process_setup import stand_still_at_hosts
 from tests.support.servers import RedisServer
-from tests.system.test_hosts_that_keep import AFTER_LAYER, TILES, Hosts, assert_as_by_threads, standing, stopped
+from tests.system.test_hosts_that_keep import AFTER_LAYER, TILES, Hosts, assert_as_by_threads, standing
 
 pytestmark = pytest.mark.timeout(300)
 #: A census of 2,633 components. Its labels are three slabs, so that each of three hosts has a range.
@@ -74,6 +72,7 @@ def test_a_lost_disk_in_the_midst_of_a_run_with_copies_costs_no_layer(hakoiri: H
     assert_as_by_threads(hakoiri, hosts, finished.json["run"], *TILES)
 
 
+@pytest.mark.ci_slow
 def test_a_host_is_drained_in_the_midst_of_a_run_and_after_it(hakoiri: Hakoiri, hosts: Hosts) -> None:
     running, names = standing(hakoiri, hosts, AFTER_LAYER), [hosts.name(number) for number in range(3)]
     _, finished = drained_by(hakoiri, hosts, names[2], running)
@@ -98,38 +97,6 @@ def test_a_host_is_drained_in_the_midst_of_a_run_and_after_it(hakoiri: Hakoiri, 
     assert_as_by_threads(hakoiri, hosts, finished.json["run"], *TILES)
 
 
-@pytest.mark.slow
-def test_answers_of_a_run_with_copies_need_not_all_hosts(hakoiri: Hakoiri, hosts: Hosts) -> None:
-    run = hakoiri.ask("run", "pancakes", "-o", "n=8", *hosts.arguments("--copies", "2"))["run"]
-    env = {"HAKOIRI_REDIS": hosts.url}
-    known = hakoiri.ask("path", run, "--to", "farthest", env=env)
-    lost = hosts.name(0)
-    hosts.started[0].supervisor.end()
-    await_absence(hosts, lost)
-    assert hakoiri.ask("path", run, "--to", "farthest", env=env) == known
-    hosts.started[2].supervisor.end()
-    refused = hakoiri.here("path", run, "--to", "farthest", env=env, check=False)
-    assert (refused.code, f"hakoiri delete {run}" in refused.error) == (1, True)
-    refused = hakoiri.here("drain", lost, "--redis", hosts.url, check=False)
-    assert (refused.code, f"{hosts.name(2)} do not answer, and keep layers of run {run}" in refused.error) == (1, True)
-
-
-@pytest.mark.slow
-def test_the_disk_of_a_host_that_lost_its_part_is_told_with_what_to_do(hakoiri: Hakoiri, hosts: Hosts) -> None:
-    stopped(hakoiri, hosts, signal.SIGINT, "--copies", "2")
-    run, lost = hakoiri.run_directory().name, hosts.name(2)
-    hosts.started[2].supervisor.end()
-    (part,) = hosts.store(2).glob("run-*")
-    shutil.rmtree(part)
-    hosts.start(2)
-    refused = hakoiri.here("resume", run, "--redis", hosts.url, check=False)
-    said = f"other hosts have copies; move its ranges to other hosts with 'hakoiri drain {lost}'"
-    assert said in refused.error, refused
-    hakoiri.here("drain", lost, "--redis", hosts.url)
-    hakoiri.here("resume", run, "--redis", hosts.url)
-    assert_as_by_threads(hakoiri, hosts, run, *TILES)
-
-
 def lost(hosts: Hosts, number: int) -> str:
     """End a host, and lose its disk; return its name when it is no more said to live."""
     name = hosts.name(number)
@@ -137,30 +104,6 @@ def lost(hosts: Hosts, number: int) -> str:
     shutil.rmtree(hosts.store(number))
     await_absence(hosts, name)
     return name
-
-
-@pytest.mark.parametrize(
-    ("figure", "least", "number"),
-    [
-        pytest.param("configurations", 1, 0, marks=pytest.mark.slow),
-        pytest.param("depth", 0, 1, marks=pytest.mark.slow),
-        pytest.param("components", 1, 2, marks=pytest.mark.slow),
-        ("components_done", 300, 1),
-    ],
-)
-def test_a_lost_disk_costs_a_census_with_copies_no_configuration(
-    figure: str, least: int, number: int, hakoiri: Hakoiri, hosts: Hosts
-) -> None:
-    """Before it is listed, when it is copied, when it is labelled, and in the midst of its measures."""
-    arguments, before = hosts.arguments("--copies", "2", "--json"), partial(stand_still_at_hosts, figure, least)
-    running = hakoiri.start("run", *SPACE, *arguments, before=before)
-    running.stands_still()
-    assert len(keepers(hakoiri)) == 3
-    _, finished = drained_by(hakoiri, hosts, lost(hosts, number), running)
-    assert finished.code == 0, finished
-    assert len(keepers(hakoiri)) == 2
-    assert finished.json["digest"] == hakoiri.ask("run", *SPACE)["digest"]
-    assert hakoiri.ask("verify", finished.json["run"], "--redis", hosts.url)["faults"] == []
 
 
 @pytest.mark.ci_slow
@@ -193,15 +136,3 @@ def test_a_census_is_labelled_anew_without_a_host_that_is_lost_when_it_is_comple
     hakoiri.ask("collect", run, env=env)
     assert not [part for number in range(3) for part in hosts.store(number).glob("run-*")]
     assert hakoiri.ask("verify", run)["faults"] == []
-
-
-@pytest.mark.slow
-def test_a_census_under_way_goes_on_without_a_host_that_leaves(hakoiri: Hakoiri, hosts: Hosts) -> None:
-    arguments, before = hosts.arguments("--json"), partial(stand_still_at_hosts, "depth", 0)
-    running = hakoiri.start("run", *SPACE, *arguments, before=before)
-    running.stands_still()
-    _, finished = drained_by(hakoiri, hosts, hosts.name(0), running)
-    assert (finished.code, len(keepers(hakoiri))) == (0, 2), finished
-    assert not list(hosts.store(0).glob("run-*"))
-    assert finished.json["digest"] == hakoiri.ask("run", *SPACE)["digest"]
-    assert hakoiri.ask("verify", finished.json["run"], "--redis", hosts.url)["faults"] == []

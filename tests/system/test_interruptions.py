@@ -16,7 +16,6 @@ from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import LayerRecord, State
 from tests.support.commands import FinishedRuns, Hakoiri, Running, wait_until
 from tests.support.process_setup import stand_still_beyond
-from tests.support.seeds import seeds
 from tests.support.servers import RedisServer
 from tests.system.conftest import StartWorkers
 
@@ -50,11 +49,6 @@ def reaches(hakoiri: Hakoiri, reached: Callable[[State], bool], running: Running
     return lambda: reached(hakoiri.state()) or running.process.poll() is not None
 
 
-def at_depth(depth: int) -> Callable[[State], bool]:
-    """The moment at which layer `depth` is committed."""
-    return lambda state: state.depth >= depth
-
-
 def stand_still_at(*depths: int) -> Callable[[], None]:
     """Have a driver stop, as by SIGSTOP, when these layers are committed: otherwise it may be at its end."""
     return partial(stand_still_beyond, "depth", *(depth - 1 for depth in depths))
@@ -85,8 +79,8 @@ def assert_kept(before: list[LayerRecord], after: list[LayerRecord]) -> None:
     assert all(one.session <= other.session for one, other in pairwise(after))
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("seed", [1])
 def test_foreground_run_killed_again_and_again(
     hakoiri: Hakoiri, undisturbed: dict[str, Any], seed: int, number: signal.Signals
 ) -> None:
@@ -109,22 +103,6 @@ def test_foreground_run_killed_again_and_again(
     hakoiri.here("resume", "last")
     assert_kept(before, layers_of(hakoiri))
     assert_undisturbed(hakoiri, undisturbed)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", seeds(100, 4, 20))
-def test_foreground_run_killed_at_many_moments(hakoiri: Hakoiri, undisturbed: dict[str, Any], seed: int) -> None:
-    test_foreground_run_killed_again_and_again(hakoiri, undisturbed, seed, signal.SIGKILL)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", seeds(300, 2, 6))
-def test_redis_killed_at_many_moments(
-    hakoiri: Hakoiri, workers: StartWorkers, tmp_path: Path, undisturbed: dict[str, Any], seed: int
-) -> None:
-    test_redis_killed_again_and_again(
-        hakoiri, workers, tmp_path, undisturbed, seed % 2 == 0, seed % 3 == 0, 1 + seed % 4
-    )
 
 
 @pytest.mark.parametrize("seed", [4, pytest.param(5, marks=pytest.mark.slow)])
@@ -190,25 +168,6 @@ def assert_counted(hakoiri: Hakoiri, undisturbed: dict[str, Any]) -> None:
     assert (state.session, state.status, state.digest) == (1, "complete", undisturbed["whole"])
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("successors", [0, 2], ids=["nobody-follows", "others-follow"])
-def test_all_workers_killed(
-    hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, undisturbed: dict[str, Any], successors: int
-) -> None:
-    with workers(redis_server.url, 2) as team:
-        running = hakoiri.start(*WHOLE, *FARMED, "--redis", redis_server.url, before=stand_still_in_census(1))
-        running.stands_still()
-        team.supervisor.end()
-        running.send(signal.SIGCONT)
-    if successors:
-        with workers(redis_server.url, successors):
-            assert running.finish().code == 0, running.finish()
-    else:
-        assert running.finish().code == 0, running.finish()
-        assert "no worker" in running.stderr
-    assert_counted(hakoiri, undisturbed)
-
-
 @pytest.mark.parametrize(
     ("appendonly", "wipe"),
     [
@@ -232,22 +191,3 @@ def test_redis_killed_again_and_again(
         assert running.finish().code == 0, running.finish()
     assert any(host["workers"] for host in hakoiri.ask("status", "last")["work_log"]["hosts"])
     assert_counted(hakoiri, undisturbed)
-
-
-def test_everything_killed_at_once(
-    hakoiri: Hakoiri, workers: StartWorkers, tmp_path: Path, undisturbed: dict[str, Any]
-) -> None:
-    with RedisServer(tmp_path / "redis", appendonly=True) as server, workers(server.url, 2) as team:
-        running = hakoiri.start(*WHOLE, *FARMED, "--redis", server.url, before=stand_still_in_census(2))
-        running.stands_still()
-        running.send(signal.SIGCONT)
-        running.stands_still()
-        running.send(signal.SIGCONT)
-        running.kill()
-        team.supervisor.end()
-        server.kill()
-    assert hakoiri.state().figures["configurations"] == 65_880
-    hakoiri.here("resume", "last")
-    state = hakoiri.state()
-    assert (state.session, state.status, state.digest) == (2, "complete", undisturbed["whole"])
-    assert hakoiri.ask("verify", "last")["ok"]

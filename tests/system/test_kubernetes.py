@@ -77,23 +77,6 @@ def test_objects_are_as_kubernetes_defines_them(each: dict[str, Any]) -> None:
     assert mistakes_of(each) == []
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        ("terminationGracePeriodSeconds: 60", "grace: 60", "host.spec.template.spec.grace is unknown"),
-        ("replicas: 2", "replicas: two", "host.spec.replicas is 'two', not"),
-        ("volumeMounts:", "volumeMount:", "host.spec.template.spec.containers[0].volumeMount is unknown"),
-        ("- name: host\n", "- title: host\n", "host.spec.template.spec.containers[0].name is missing"),
-        ("matchLabels: {app: host}", "matchLabels: [app, host]", "host.spec.selector.matchLabels is ["),
-    ],
-)  # fmt: skip
-def test_mistakes_in_objects_are_seen(old: str, new: str, said: str) -> None:
-    (text,) = (part for part in TEXT.split("\n---\n") if "\n  name: host\n" in part and "StatefulSet" in part)
-    assert old in text
-    found = mistakes_of(yaml.safe_load(text.replace(old, new)))
-    assert [each for each in found if each.startswith(said)], found
-
-
 def test_each_selector_finds_its_pods() -> None:
     labels = {name: pod["metadata"]["labels"] for name, pod in PODS.items()}
     for each in OBJECTS:

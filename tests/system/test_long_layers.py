@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from hashlib import sha256
@@ -21,10 +20,10 @@ import pytest
 from hakoiri.errors import StorageError
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import LayerRecord, State
-from hakoiri.storage.names import CLOSED, DATA_FILE, SPILL_FOLDER
+from hakoiri.storage.names import SPILL_FOLDER
 from tests.support.commands import HAKOIRI, Hakoiri, Running, wait_until
 from tests.support.disks import KINDS, small_disk
-from tests.support.process_setup import be_impatient, limit_files, stand_still, stand_still_after_layer
+from tests.support.process_setup import stand_still, stand_still_after_layer
 from tests.support.seeds import seeds
 from tests.support.servers import RedisServer, started_host
 
@@ -219,38 +218,7 @@ def test_killed_in_a_long_layer(
     assert_as_undisturbed(hakoiri, expected)
 
 
-@pytest.mark.parametrize("seed", [11, *(pytest.param(seed, marks=SLOW) for seed in seeds(12, 2, 6))])
-def test_killed_in_a_long_layer_of_a_directed_puzzle(hakoiri: Hakoiri, undisturbed: Undisturbed, seed: int) -> None:
-    expected = undisturbed(PEGS)
-    killed_again_and_again(hakoiri, PEGS, seed, [(11, "merged"), (14, "expanded")], [STARVED])
-    hakoiri("resume", "last", *AT_SPEED)
-    assert_as_undisturbed(hakoiri, expected)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1800)
-def test_killed_in_the_long_layers_of_the_whole_peg_solitaire(hakoiri: Hakoiri, undisturbed: Undisturbed) -> None:
-    space, way = ("peg-solitaire",), ("--memory", "64MB")
-    expected = undisturbed(space)
-    stages = [(16, "expanded"), (17, "merged"), (19, "expanded"), (21, "merged")]
-    killed_again_and_again(hakoiri, space, 21, stages, [way])
-    hakoiri("resume", "last", seconds=LONG_SECONDS)
-    assert_as_undisturbed(hakoiri, expected)
-
-
 # Killed among more than 20 million configurations
-
-
-@pytest.fixture(scope="module")
-def brink(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The directory of a run killed as the first such layer was begun, or one of the next."""
-    hakoiri = Hakoiri(tmp_path_factory.mktemp("brink"))
-    running = hakoiri.start("run", *TILES)
-    until(hakoiri, running, inside(LONG[0]), "the first long layer")
-    running.kill()
-    assert len(standing_of(hakoiri)[1]) in LONG
-    yield hakoiri.run_directory()
-    shutil.rmtree(hakoiri.data)
 
 
 def resumed(hakoiri: Hakoiri, *resources: str, before: Callable[[], None] | None = None) -> Running:
@@ -259,36 +227,6 @@ def resumed(hakoiri: Hakoiri, *resources: str, before: Callable[[], None] | None
     running = hakoiri.start("resume", "last", *resources, before=before)
     until(hakoiri, running, lambda state, _: state.session > sessions, "its session")
     return running
-
-
-def killed_in_time(hakoiri: Hakoiri, running: Running, before: list[LayerRecord]) -> list[LayerRecord]:
-    """Kill -9 in a long layer: nothing committed is lost, and little of what was done since. The layers then."""
-    assert running.kill().code == -signal.SIGKILL
-    state, records, partial = standing_of(hakoiri)
-    assert time.time() - state.updated < MOST_LOST_SECONDS
-    assert_kept(before, records)
-    assert len(records) in LONG, "not in a long layer"
-    assert progress(records, partial) >= (len(before), 0, 0)
-    return records
-
-
-NEXT_WAYS = [("--memory", "2GB"), ("--memory", "512MB"), ("--memory", "24MB"), ("--memory", "64MB", "--workers", "1")]
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1800)
-@pytest.mark.parametrize("seed", seeds(2, 3, 20))
-def test_killed_among_millions(hakoiri: Hakoiri, undisturbed: Undisturbed, brink: Path, seed: int) -> None:
-    expected, chance = undisturbed(TILES), random.Random(seed)
-    shutil.copytree(brink, hakoiri.data / brink.name)
-    records = standing_of(hakoiri)[1]
-    for _ in range(1 + seed % 2):
-        running = resumed(hakoiri, "--memory", "64MB", before=be_impatient if seed % 3 == 2 else None)
-        assert go_on_for(running, chance.uniform(0, 1.5)), running.finish()
-        records = killed_in_time(hakoiri, running, records)
-    hakoiri("resume", "last", *AT_SPEED, *NEXT_WAYS[seed % len(NEXT_WAYS)], seconds=LONG_SECONDS)
-    assert_as_undisturbed(hakoiri, expected)
-    hakoiri.here("delete", "last", "--yes")
 
 
 # Killed, hosts and all
@@ -403,21 +341,6 @@ def test_a_disk_that_fills_in_a_long_layer(
     assert_as_undisturbed(hakoiri, expected)
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(1800)
-@pytest.mark.parametrize("depth", [LONGEST[PYRAMINX], LONGEST[PYRAMINX] + 1])
-def test_a_quota_in_a_long_layer(hakoiri: Hakoiri, undisturbed: Undisturbed, depth: int) -> None:
-    """The data file may not grow beyond what it was in the middle of the layer: a commit itself fails."""
-    expected = undisturbed(PYRAMINX)
-    stood_still(hakoiri, "run", *PYRAMINX, *STARVED, depth=depth, what="merged").kill()
-    _, records, _ = standing_of(hakoiri)
-    limit = (hakoiri.run_directory() / DATA_FILE).stat().st_size + 4_096
-    refused_for_room(hakoiri, "resume", "last", *STARVED, before=partial(limit_files, limit))
-    assert_kept(records, standing_of(hakoiri)[1])
-    hakoiri("resume", "last", *TIGHT, *AT_SPEED)
-    assert_as_undisturbed(hakoiri, expected)
-
-
 # Damaged
 
 
@@ -496,26 +419,6 @@ def test_what_the_books_do_not_know_does_no_harm(hakoiri: Hakoiri, undisturbed: 
     (directory / SPILL_FOLDER / "stray").write_bytes(file.read_bytes()[:known])
     hakoiri("resume", "last", *AT_SPEED)
     assert_as_undisturbed(hakoiri, undisturbed(PANCAKES))
-
-
-@pytest.mark.slow
-def test_damaged_older_keys_of_a_directed_puzzle(hakoiri: Hakoiri, undisturbed: Undisturbed) -> None:
-    """The keys that a directed search keeps beside its layers are refused, too, and made anew."""
-    stood_still(hakoiri, "run", *PEGS, *STARVED, depth=14, what="merged").kill()
-    directory = hakoiri.run_directory()
-    with Ledger(directory) as ledger:
-        name = ledger.names(CLOSED)[0]
-        value = ledger.read(CLOSED, name)
-    assert value is not None
-    raw = (directory / DATA_FILE).read_bytes()
-    assert raw.count(value) > 0
-    (directory / DATA_FILE).write_bytes(raw.replace(value, value[:-1] + bytes([value[-1] ^ 1])))
-    refused = hakoiri("resume", "last", check=False)
-    assert (refused.code, refused.stdout) == (1, "")
-    assert "damaged" in refused.error
-    assert f"hakoiri resume {directory.name} --repair" in refused.error
-    hakoiri("resume", "last", "--repair", *AT_SPEED)
-    assert_as_undisturbed(hakoiri, undisturbed(PEGS))
 
 
 # Short of memory

@@ -1,6 +1,5 @@
 """Hosts with addresses of their own: one is cut off, one is killed, one is slow; the run they keep ends right."""
 
-import signal
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -87,19 +86,6 @@ def assert_right(ended: Finished, hakoiri: Hakoiri) -> None:
     assert ended.json["digest"] == hakoiri.ask("run", *PUZZLE, data=hakoiri.data / "threads")["digest"]
 
 
-def test_a_host_that_is_cut_off_in_mid_layer(hosts: Hosts, hakoiri: Hakoiri) -> None:
-    """The run waits until it is back."""
-    running = hosts.start(*SPACE)
-    hosts.await_layer(15, running)
-    hosts.network.cut("two")
-    running.wait_for("waiting for ")
-    assert set(hosts.data_redis()) == {"one", "three"}
-    hosts.network.mend("two")
-    ended = running.finish()
-    assert "restarts" in ended.stderr
-    assert_right(ended, hakoiri)
-
-
 @pytest.mark.ci_slow
 def test_a_host_that_is_killed_in_mid_layer(hosts: Hosts, hakoiri: Hakoiri) -> None:
     """Its process, its supervisor and its data Redis."""
@@ -111,23 +97,3 @@ def test_a_host_that_is_killed_in_mid_layer(hosts: Hosts, hakoiri: Hakoiri) -> N
     ended = running.finish()
     assert "restarts" in ended.stderr
     assert_right(ended, hakoiri)
-
-
-def test_a_host_behind_a_slow_link(hosts: Hosts, hakoiri: Hakoiri) -> None:
-    """10 Mbit/s: it takes its time, and nothing is begun anew for that."""
-    hosts.network.limit("one", 10_000_000)
-    ended = hosts.start(*SPACE).finish()
-    assert "restarts" not in ended.stderr
-    assert_right(ended, hakoiri)
-
-
-def test_two_hosts_that_do_not_reach_each_other(hosts: Hosts, hakoiri: Hakoiri) -> None:
-    """All others reach both: the run says which data Redis does not answer, and can be stopped."""
-    running = hosts.start(*SPACE)
-    hosts.await_layer(15, running)
-    hosts.network.part("one", "two")
-    running.wait_for("does not answer")
-    assert any(hosts.network.addresses[name] in running.stderr for name in ("one", "two"))
-    running.send(signal.SIGTERM)
-    assert running.finish().code == 128 + signal.SIGTERM
-    assert hakoiri.ask("status", "last")["status"] == "interrupted"

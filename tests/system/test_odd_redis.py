@@ -1,6 +1,5 @@
 """Data of other programs in Redis: workers go on beside it, or say which name is taken and are given up."""
 
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -25,7 +24,6 @@ from hakoiri.worker.transport.connection import (
     SHARED_TYPES,
     WORKERS,
     connect,
-    redis_errors,
     require_own_names,
     worker_key,
 )
@@ -44,16 +42,6 @@ def test_a_name_that_is_taken_is_told(redis_server: RedisServer) -> None:
         with pytest.raises(WorkerError, match=words):
             require_own_names(client, redis_server.url)
         client.delete(name)
-
-
-def test_a_pipeline_that_meets_another_type_says_so(redis_server: RedisServer) -> None:
-    """There Redis's own words come after those of the client."""
-    redis_server.client.set("taken", "")
-    pipeline = redis_server.client.pipeline()
-    pipeline.sadd("taken", "")
-    words = "holds a value of another type under a name of Hakoiri"
-    with pytest.raises(WorkerError, match=words), redis_errors(redis_server.url):
-        pipeline.execute()
 
 
 @pytest.fixture
@@ -100,38 +88,6 @@ def test_workers_that_only_end_are_never_given_up(redis_server: RedisServer, exi
         wait_until(lambda: "holds a string under 'rq:queues'" in notes[-1])
 
 
-def test_pauses_between_workers_that_only_end_become_longer(
-    redis_server: RedisServer, exits: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """And no longer than a minute; who lives for a while, or is killed, is replaced at once again."""
-    monkeypatch.setattr(supervisor, "_RESTART_SECONDS", 0.5)
-    notes: list[str] = []
-    team = Supervisor(redis_server.url, 2, notes.append)
-    team.start()
-
-    def pause_after(code: int, place: int = 0) -> float:
-        exits[:] = [code]
-        team._workers[place].wait()
-        team._workers[place] = team._start_in(place)
-        return team._mourn(place)
-
-    assert [pause_after(1) for _ in range(14)] == [*[0.5] * 5, 1, 2, 4, 8, 16, 32, 60, 60, 60]
-    assert [pause_after(1, place=1) for _ in range(6)] == [*[0.5] * 5, 1]
-    assert sum("in a row" in note for note in notes) == 1
-    assert [pause_after(code) for code in (os.EX_TEMPFAIL, 1)] == [0.5, 0.5]
-
-
-def test_workers_that_wait_for_redis_are_replaced_at_once(redis_server: RedisServer, exits: list[int]) -> None:
-    """Four that cannot work, then one that may do better in a while: nobody counts those before it."""
-    exits[:] = [1, 1, 1, 1, os.EX_TEMPFAIL, 1, 1, 1, 1, os.EX_TEMPFAIL]
-    notes: list[str] = []
-    team = Supervisor(redis_server.url, 1, notes.append)
-    with running(team):
-        wait_until(lambda: team.replaced > 15)
-    assert team.names() == set()
-    assert not [note for note in notes if "in a row" in note]
-
-
 def test_a_run_whose_own_workers_only_end_works_alone(redis_server: RedisServer, exits: list[int]) -> None:
     """It would have waited for them for ever."""
     puzzle, resources, notes = Klotski(), Resources(redis=redis_server.url, workers=1), Notes()
@@ -176,22 +132,3 @@ def test_a_worker_that_hangs_stalls_no_run(redis_server: RedisServer, monkeypatc
         assert context.executor.workers == 1
     (said,) = notes.texts
     assert said == "no worker answers, so this process works alone"
-
-
-def test_a_worker_that_answers_after_a_silence_is_counted_on(
-    redis_server: RedisServer, workers: StartWorkers, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(worker_pool, "_SILENCE_SECONDS", 0.2)
-    redis_server.client.sadd(WORKERS, "hangs-1")
-    redis_server.client.set(worker_key("hangs-1"), b"")
-    puzzle, resources = Klotski(), Resources(redis=redis_server.url)
-    start = puzzle.keys([puzzle.start])
-    with open_context(puzzle, PuzzleSpec("klotski"), resources, Control(), Notes()) as context:
-        list(context.executor.map("neighbours", [[start]] * 5))
-        with workers(redis_server.url, 1):
-
-            def by_worker() -> bool:
-                list(context.executor.map("neighbours", [[start]] * 5))
-                return any(context.executor.work_log.as_dict()["hosts"])
-
-            wait_until(by_worker)

@@ -18,15 +18,14 @@ from hakoiri.coordinator.runs.opening import open_context
 from hakoiri.coordinator.session.resources import Resources, Tuning
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.keys.layout import Keys
-from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
+from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
-from hakoiri.puzzles.user.files import FILES
 from hakoiri.worker.rq_worker import TaskQueue
 from hakoiri.worker.transport.connection import ALIVE_SECONDS, connect, event_key
 from hakoiri.worker.transport.payload import Arrays, Event
 from tests.support.commands import FinishedRuns, Hakoiri, wait_until
 from tests.support.runs import Notes
-from tests.support.servers import RedisServer, Workers, comes_out_right, other_worker, started_workers
+from tests.support.servers import RedisServer, Workers, comes_out_right, other_worker
 from tests.support.user_puzzles import ruled
 from tests.system.conftest import StartWorkers
 
@@ -128,30 +127,6 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Mock:
     monkeypatch.setattr(remote, "time", clock)
     monkeypatch.setattr(in_flight, "time", clock)
     return clock
-
-
-@pytest.mark.slow
-def test_chunks_and_queues_slower_than_anything_is_kept(
-    tmp_path: Path, hakoiri: Hakoiri, redis_server: RedisServer
-) -> None:
-    """A chunk takes longer, and the others begin later, than what nobody renews is kept."""
-    file = tmp_path / "slow.py"
-    file.write_text(SLOW.format(asked=str(tmp_path / "asked")), encoding="utf-8")
-    spec = with_own_file(PuzzleSpec(f"{file}:Slow"))
-    puzzle, notes = spec.build(), Notes()
-    chunks: list[Arrays] = [[puzzle.keys(keys)] for keys in ([10, 20], [30, 40], [50])]
-    with started_workers(hakoiri, redis_server.url, 1, {FILES: str(file)}):
-        connection = connect(redis_server.url)
-        executor = RemoteExecutor(
-            redis_server.url, connection, puzzle, spec, Control(), notes, 1 << 28, Tuning(keep=3)
-        )  # fmt: skip
-        with closing(executor):
-            results = dict(executor.map("neighbours", chunks))
-    assert {number: result[0].tolist() for number, result in results.items()} == {
-        0: [9, 11, 19, 21], 1: [29, 31, 39, 41], 2: [49, 51],
-    }  # fmt: skip
-    assert notes.texts == []
-    assert (tmp_path / "asked").read_text(encoding="utf-8").split()[-5:] == ["10", "20", "30", "40", "50"]
 
 
 @pytest.mark.parametrize("kind", ["hakoiri:*:in:*", "hakoiri:*:shared:*", "rq:job:*"])
@@ -296,14 +271,6 @@ def test_a_worker_of_other_code_does_not_verify(hakoiri: Hakoiri, redis_server: 
         ended = hakoiri("verify", "last", "--full", "--redis", redis_server.url, "--json")
     assert ended.json["ok"]
     assert f"worker {name} is excluded from this run: its code differs from the run's: puzzle;" in ended.stderr
-
-
-def test_where_all_workers_are_of_another_version_the_coordinator_works_itself(
-    hakoiri: Hakoiri, redis_server: RedisServer, finished: FinishedRuns
-) -> None:
-    with other_worker(redis_server, next(iter(OTHER_VERSIONS.values()))):
-        running = hakoiri.start(*CENSUS, "--redis", redis_server.url)
-        assert "no other worker listens on Redis, so this process works alone" in comes_out_right(running, finished)
 
 
 def test_a_worker_that_refuses_leaves_time_for_others(redis_server: RedisServer, keys: Keys) -> None:

@@ -1,17 +1,13 @@
 """One thing has one name, a unit where it has one, and its singular; what is mistyped is guessed."""
 
 from datetime import datetime
-from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from hakoiri.cli import app
 from hakoiri.errors import counted
-from hakoiri.storage.ledger.ledger import Ledger
-from hakoiri.storage.ledger.manifest import State
-from tests.support.commands import ROOT, START_OF_2, FinishedRuns, Hakoiri
-from tests.system.test_cli import COMMANDS
+from tests.support.commands import ROOT, FinishedRuns, Hakoiri
 
 SOLVED = "AABC/AADE/.FGH/IJJK/.BCK"
 
@@ -32,33 +28,6 @@ def flat(text: str) -> str:
 )
 def test_numbers_are_counted_in_english(number: int, things: str, said: str) -> None:
     assert counted(number, things) == said
-
-
-@pytest.mark.parametrize("command", ["", *sorted(COMMANDS)])
-def test_help_names_no_types_and_hides_no_default(command: str) -> None:
-    helped = flat(CliRunner().invoke(app, [*command.split(), "--help"], prog_name="hakoiri").stdout.replace("│", " "))
-    assert "<bool>" not in helped
-    assert "<str>" not in helped
-    # What stands in brackets and is no default rich takes for markup: it is gone, and a space is left before the stop.
-    assert " ;" not in helped
-    for parameter in COMMANDS[command].params if command else []:
-        assert "[default" not in (getattr(parameter, "help", None) or "")
-
-
-@pytest.mark.parametrize(
-    ("command", "option", "default"),
-    [
-        ("run", "workers", "one per core"),
-        ("run", "memory", "half of what is free"),
-        ("run", "deadline", "60"),
-        ("hunt", "memory", "half of what is free"),
-        ("diameter", "component", "start"),
-        ("solve", "strategy", "bfs"),
-    ],
-)
-def test_defaults_are_shown(command: str, option: str, default: str) -> None:
-    (found,) = (parameter for parameter in COMMANDS[command].params if parameter.name == option)
-    assert default in found.show_default
 
 
 @pytest.mark.parametrize(
@@ -119,15 +88,6 @@ def test_positions_and_moves_tried_are_no_configurations(hakoiri: Hakoiri) -> No
     assert "start" not in [row.split()[0] for row in text.splitlines() if row[:1].strip()]
 
 
-def test_figures_of_earlier_runs_are_read_by_their_new_names() -> None:
-    from hakoiri.coordinator.plays.optimise import OptimiseFigures
-    from hakoiri.coordinator.studies.hunt import HuntFigures
-
-    earlier = State(figures={"configurations": 7, "rounds": 1, "legs": 2})
-    assert OptimiseFigures.of(earlier) == OptimiseFigures(moves_tried=7, rounds=1)
-    assert HuntFigures.of(earlier) == HuntFigures(positions=7, legs=2)
-
-
 @pytest.mark.parametrize(
     ("line", "has"),
     [
@@ -141,14 +101,6 @@ def test_a_run_without_layers_says_what_it_has(line: str, has: str, hakoiri: Hak
     refused = hakoiri.here("layers", "last", check=False)
     assert (refused.code, refused.stdout) == (1, "")
     assert has in refused.error
-
-
-def test_one_record_is_one_record(hakoiri: Hakoiri) -> None:
-    hakoiri.here("optimise", "nakuron", "--from", str(ROOT / "examples" / "nakuron.txt"), "--rounds", "1")
-    assert "checked 1 round, " in hakoiri.here("verify", "last").stdout
-    hakoiri.here("run", "klotski", "--from", START_OF_2)
-    assert hakoiri.here("path", "last", "--to", "farthest").stdout.endswith("\n1 move\n")
-    assert hakoiri.here("distance", "last", "farthest").stdout.startswith("1 move from ")
 
 
 def test_where_the_start_is_the_goal_no_way_there_is_offered(hakoiri: Hakoiri, finished: FinishedRuns) -> None:
@@ -167,11 +119,3 @@ def test_the_diameter_of_a_whole_space_is_that_around_the_usual_start(finished: 
     assert f"component {holds}, with the usual start" in flat(hakoiri.here("diameter", counted_run).stdout)
     other = flat(hakoiri.here("diameter", counted_run, "--component", "0").stdout)
     assert "component 0 size" in other
-
-
-def test_an_earlier_census_is_asked_where_the_start_is(finished: FinishedRuns, tmp_path: Path) -> None:
-    directory = finished.copy(finished.counted, tmp_path)
-    with Ledger(directory, writable=True) as ledger:
-        figures = {name: value for name, value in ledger.state.figures.items() if name != "start_component"}
-        ledger.commit(State(**vars(ledger.state) | {"figures": figures}))
-    assert finished.hakoiri.ask("diameter", "last", data=tmp_path)["component"] == 1

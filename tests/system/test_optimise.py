@@ -9,11 +9,9 @@ import pytest
 
 from hakoiri.coordinator.plays.optimise import best_of
 from hakoiri.coordinator.plays.plan import Best
-from hakoiri.puzzles.nakuron.board import parse_board, random_board
-from hakoiri.puzzles.nakuron.puzzle import Nakuron
+from hakoiri.puzzles.nakuron.board import random_board
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.names import run_directories
-from hakoiri.storage.results import read_arrays
 from tests.support.commands import Hakoiri, wait_until
 from tests.support.published import KNOWN, Known
 from tests.support.servers import Workers, by_workers
@@ -24,48 +22,6 @@ LARGE = random_board(80, 3, 4)
 def written(board: str, path: Path) -> str:
     path.write_text(board.replace("/", "\n") + "\n", encoding="ascii")
     return str(path)
-
-
-def best_by_hand(text: str) -> tuple[int, int, int]:
-    """Score, moves and number of boards by trying all tilts again and again, independent of the search."""
-    board = parse_board(text)
-    quarters = {"left": 0, "up": 1, "right": 2, "down": 3}
-
-    def quarter(rows: list[str]) -> list[str]:
-        return ["".join(row[column] for row in rows) for column in range(len(rows) - 1, -1, -1)]
-
-    def tilted(rows: tuple[str, ...], side: str, frame: str) -> tuple[tuple[str, ...], int]:
-        # Turned by quarters until the side is on the left, anticlockwise; down and left run backwards then.
-        lines = list(rows)
-        for _ in range(quarters[side]):
-            lines = quarter(lines)
-        holes = frame if side in ("left", "down") else frame[::-1]
-        after, score = [], 0
-        for line, hole in zip(lines, holes, strict=True):
-            first, *rest = re.split("(5)", line)
-            balls = first.replace("0", "")
-            if hole != "5":
-                score, balls = score + balls.count(hole), ""
-            rolled = [balls.ljust(len(first), "0"), *(part.replace("0", "").ljust(len(part), "0") for part in rest)]
-            after.append("".join(rolled))
-        for _ in range(-quarters[side] % 4):
-            after = quarter(after)
-        return tuple(after), score
-
-    best = {board.rows: (0, 0)}
-    waiting = [board.rows]
-    while waiting:
-        following = []
-        for rows in waiting:
-            for side, frame in zip(("up", "right", "down", "left"), board.frame, strict=True):
-                after, gained = tilted(rows, side, frame)
-                figures = best[rows][0] + gained, best[rows][1] - 1
-                if after not in best or figures > best[after]:
-                    best[after] = figures
-                    following.append(after)
-        waiting = following
-    score, moves = max(best.values())
-    return score, -moves, len(best)
 
 
 def exact(found: dict[str, Any]) -> tuple[int, int, int]:
@@ -80,15 +36,6 @@ def test_runs_prove_the_optima(known: Known, hakoiri: Hakoiri, tmp_path: Path) -
     assert hakoiri.ask("replay", "nakuron", path, found["sequence"])["score"] == known.score
     assert len(found["sequence"]) == found["moves"]
     assert hakoiri.ask("verify", "last")["ok"]
-
-
-@pytest.mark.parametrize("setting", [1, 2, 3])
-def test_other_boards_by_another_program(setting: int, hakoiri: Hakoiri, tmp_path: Path) -> None:
-    for size in (1, 4, 6):
-        text = random_board(size, setting, 10 * setting + size).text()
-        found = hakoiri.ask("run", "nakuron", "--from", written(text, tmp_path / f"{size}.txt"))
-        assert exact(found) == best_by_hand(text)
-    assert best_by_hand(KNOWN[1].text) == (KNOWN[1].score, KNOWN[1].moves, KNOWN[1].boards)
 
 
 def test_workers_find_what_threads_find(hakoiri: Hakoiri, farm: Workers, tmp_path: Path) -> None:
@@ -111,31 +58,6 @@ def best_there(hakoiri: Hakoiri) -> Best | None:
         with RunStore(run) as store:
             return best_of(store)
     return None
-
-
-def has_beam(hakoiri: Hakoiri) -> bool:
-    for run in run_directories(hakoiri.data):
-        with RunStore(run) as store:
-            return bool(read_arrays(store))
-    return False
-
-
-@pytest.mark.slow
-def test_a_killed_search_goes_on_and_loses_nothing(hakoiri: Hakoiri, tmp_path: Path) -> None:
-    path = written(LARGE.text(), tmp_path / "large.txt")
-    line = ("optimise", "nakuron", "--from", path, "--width", "8")
-    running = hakoiri.start(*line, "--time", "1h")
-    wait_until(lambda: has_beam(hakoiri), seconds=240, what="a beam on disk")
-    running.kill()
-    before = best_there(hakoiri)
-    assert before is not None
-    assert Nakuron().replay(before.sequence, LARGE.text()) == before.score > 0
-    rounds = str(hakoiri.ask("status", "last")["rounds"] + 1)
-    again = hakoiri.ask(*line, "--rounds", rounds)
-    assert again["score"] >= before.score
-    whole = hakoiri.ask(*line, "--rounds", rounds, data=tmp_path / "whole")
-    for name in ("score", "sequence", "moves_tried"):
-        assert again[name] == whole[name]
 
 
 def test_ctrl_c_leaves_a_line_that_goes_on(hakoiri: Hakoiri, tmp_path: Path) -> None:

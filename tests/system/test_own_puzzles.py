@@ -5,9 +5,7 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -55,44 +53,6 @@ def test_examples_with_published_lengths(name: str, moves: int, configurations: 
     found = hakoiri.ask("run", f"{ROOT}/examples/{name}")
     assert found["goal_depth"] == moves
     assert configurations in (None, found["configurations"])
-
-
-@pytest.mark.parametrize(
-    ("name", "start", "escapes"),
-    [
-        ("lunar_lockout.py:LunarLockout", "B.C.D/...../...../...../E.A.F", False),
-        ("ricochet_robots.py:RicochetRobots", "A..../..#.B/...../#.*../C....", True),
-    ],
-)
-def test_examples_of_gliding_robots_as_plain_sets_find_them(
-    name: str, start: str, escapes: bool, tmp_path: Path, hakoiri: Hakoiri
-) -> None:
-    """`escapes`: an edge stops a robot. Else robots other than A are alike, and A shall stop in the middle."""
-    assert hakoiri.ask("try", f"{ROOT}/examples/{name}", "--from", start)["ok"]
-    found = hakoiri.ask("run", f"{ROOT}/examples/{name}", "--from", start)
-    marks = {(row, at): mark for row, line in enumerate(start.split("/")) for at, mark in enumerate(line)}
-    first, *others = (place for _, place in sorted((mark, place) for place, mark in marks.items() if mark.isalpha()))
-    goal = next((place for place, mark in marks.items() if mark == "*"), (2, 2))
-    layers = [{(first, tuple(others) if escapes else frozenset(others))}]
-    known, goal_depth = set(layers[0]), None
-    while layers[-1]:
-        if goal_depth is None and any(board[0] == goal for board in layers[-1]):
-            goal_depth = len(layers) - 1
-        layers.append({after for board in layers[-1] for after in _glides(board, marks, escapes)} - known)
-        known |= layers[-1]
-    assert (found["goal_depth"], found["configurations"]) == (goal_depth, len(known))
-    assert goal_depth
-
-
-def _glides(board: Any, marks: dict[tuple[int, int], str], escapes: bool) -> Iterator[Any]:
-    robots = [board[0], *board[1]]
-    for number, (row, at) in enumerate(robots):
-        for down, right in ((0, 1), (1, 0), (0, -1), (-1, 0)):
-            line = [(row + down * far, at + right * far) for far in range(9)]
-            free = next(far for far in range(1, 9) if marks.get(line[far], "#") == "#" or line[far] in robots) - 1
-            if free and (escapes or line[free + 1] in robots):
-                moved = [*robots[:number], line[free], *robots[number + 1 :]]
-                yield moved[0], tuple(moved[1:]) if escapes else frozenset(moved[1:])
 
 
 def test_a_text_that_is_drawn_but_not_read(tmp_path: Path, hakoiri: Hakoiri) -> None:
@@ -231,21 +191,6 @@ def test_a_runs_own_workers_are_given_its_file(tmp_path: Path, hakoiri: Hakoiri,
     failed = hakoiri("run", written(tmp_path, text, "Row"), "--whole", *redis, *farmed, check=False)
     assert re.search(r"task forest failed on worker [^:]+: row of row.py: expand of 0xd failed", failed.error)
     assert hakoiri.ask("status", "last")["status"] == "failed"
-
-
-@pytest.mark.slow
-def test_a_worker_refuses_what_it_was_not_told(tmp_path: Path, hakoiri: Hakoiri, redis_server: RedisServer) -> None:
-    word = written(tmp_path)
-    written(tmp_path / "older", JUGS + "\n")
-    hakoiri("run", word, "--farm", "0")
-    by_workers = ("verify", "last", "--full", "--redis", redis_server.url)
-    with started_workers(hakoiri, redis_server.url, 1):
-        alone = hakoiri(*by_workers)
-    assert "is excluded from this run: this worker does not know the puzzle jugs.py:Jugs (digest " in alone.stderr
-    assert "start workers with: hakoiri worker --puzzle jugs.py:Jugs\n" in alone.stderr
-    assert "works alone" in alone.stderr
-    with started_workers(hakoiri, redis_server.url, 1, {FILES: str(tmp_path / "older" / "jugs.py")}):
-        assert "this worker has another jugs.py (digest " in hakoiri(*by_workers).stderr
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from campaigns.mayhem import poisonous
-from tests.support.commands import HAKOIRI, Finished, Hakoiri, wait_until
+from tests.support.commands import Finished, Hakoiri, wait_until
 from tests.support.process_setup import be_the_program
 
 #: The puzzles of the campaign, and some that say when they have come to the harmful rule.
@@ -70,28 +70,6 @@ def test_a_puzzle_that_ends_its_process_is_told(
         assert said in resumed.error
 
 
-def test_a_file_that_ends_its_process_is_told(poison: Path, hakoiri: Hakoiri) -> None:
-    ended = hakoiri("run", f"{poison}:Harmless", env={"POISON_AT_IMPORT": "1"}, executable=HAKOIRI, check=False)
-    assert (ended.code, ended.stdout) == (1, "")
-    assert "ended with exit code 0" in ended.error
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
-def test_a_signal_reaches_the_process_of_the_puzzle_once(
-    number: signal.Signals, poison: Path, hakoiri: Hakoiri, tmp_path: Path
-) -> None:
-    waits = tmp_path / "waits"
-    env = {"POISON_WAITS": str(waits)}
-    running = hakoiri.start("run", f"{poison}:Waits", env=env, before=be_the_program)
-    wait_until(waits.exists, what="the puzzle to wait")
-    running.send(number)
-    stopped = running.finish()
-    assert (stopped.code, f"stopped by {number.name}" in stopped.stderr) == (128 + number, True), stopped
-    assert hakoiri.state().status == "interrupted"
-    done = hakoiri("resume", "last", "--json", env={"POISON_WAITS": str(waits)})
-    assert (done.json["status"], done.json["configurations"]) == ("complete", 256)
-
-
 def test_no_service_ends_with_a_puzzle_and_a_good_run_is_not_kept_waiting(poison: Path, hakoiri: Hakoiri) -> None:
     names = ("Leaves", "Crashes", "Harmless")
     queued = {name: hakoiri.json("enqueue", f"{poison}:{name}")["run"] for name in names}
@@ -122,25 +100,6 @@ def test_a_puzzle_that_asks_for_too_much_memory_is_told_in_a_line(poison: Path, 
     assert "Traceback" not in served.stderr
     assert "MemoryError" in served.stderr
     assert hakoiri.state().status == "interrupted"
-
-
-@pytest.mark.parametrize(("name", "in_time"), [("Spins", True), pytest.param("InC", False, marks=pytest.mark.slow)])
-def test_a_run_that_never_answers_is_cancelled(
-    name: str, in_time: bool, poison: Path, hakoiri: Hakoiri, tmp_path: Path
-) -> None:
-    """The run behind it is driven then. A loop in C is killed after 30 seconds."""
-    files = {"HAKOIRI_PUZZLE_FILES": str(poison), "POISON_WAITS": str(tmp_path / "waits")}
-    first, second = (hakoiri.json("enqueue", f"{poison}:{puzzle}")["run"] for puzzle in (name, "Harmless"))
-    service = hakoiri.start("coordinator", "--threads", env=files)
-    wait_until((tmp_path / "waits").exists, what="it to be driven")
-    cancelled = hakoiri.here("cancel", first, check=False)
-    assert (cancelled.code == 0) == in_time, cancelled
-    wait_until(lambda: hakoiri.ask("status", second)["status"] == "complete", what="the other one")
-    service.send(signal.SIGTERM)
-    assert service.finish().code == 0
-    if not in_time:
-        hakoiri.here("cancel", first)
-    assert hakoiri.ask("status", first)["status"] == "cancelled"
 
 
 def test_a_run_of_a_user_that_never_answers_is_cancelled_from_elsewhere(

@@ -148,16 +148,6 @@ def test_a_board_of_ones_own_with_a_goal(hakoiri: Hakoiri, tmp_path: Path) -> No
     assert hakoiri.ask("show", DAD, "--puzzle", "sliding")["configuration"] == DAD
 
 
-def test_the_whole_space_of_a_board(hakoiri: Hakoiri) -> None:
-    """Hakoiri-musume is a board like any other."""
-    board = "ABBC/ABBC/DEEF/DGHF/I..J"
-    found = hakoiri.ask("run", "sliding", "--whole", "--from", board)
-    assert (found["kind"], found["configurations"], found["components"]) == ("census", 65_880, 898)
-    assert hakoiri.ask("resume", "last", "--from", board)["digest"] == found["digest"]
-    refused = hakoiri.here("run", "sliding", "--whole", "--until-goal", "--from", board, check=False)
-    assert refused.error.endswith("so it has no goal; leave out --until-goal")
-
-
 def test_the_readme_lists_every_puzzle_with_its_options() -> None:
     section = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Puzzles\n")[2].partition("\n## ")[0]
     rows = [line for line in section.splitlines() if line.startswith("| `")]
@@ -178,18 +168,6 @@ def test_a_goal_of_the_users_choice_is_part_of_the_run(hakoiri: Hakoiri) -> None
     one = hakoiri.ask("run", "tiles", "-o", "rows=2", "-o", f"goal={path[-1]}")
     assert one["goal_depth"] == hakoiri.ask("distance", found["run"], path[-1])["length"] == found["goal_depth"]
     assert one["digest"] == found["digest"]
-
-
-def test_turns_of_a_cube_are_read_and_answered(hakoiri: Hakoiri) -> None:
-    assert hakoiri.ask("run", "cube2", "--from", "R U R' F2", "--until-goal")["goal_depth"] == 4
-    assert hakoiri.here("path", "last").stdout.splitlines()[-1] == "4 moves: F2 R U' R'"
-    shown = hakoiri.ask("show", "R U", "--puzzle", "cube2")
-    assert hakoiri.ask("show", shown["configuration"], "--puzzle", "cube2")["key"] == shown["key"]
-    refused = hakoiri.here("run", "cube2", "--from", "R U X", check=False)
-    known = "U, R, F, D, L, B, x, y, z, Uw, Rw, Fw, Dw, Lw, Bw, each alone or with 2 or '"
-    assert refused.error == f"hakoiri: turn 3, 'X', is not a turn of cube2; expected {known}"
-    commutator = hakoiri.ask("show", "y [R, U] D L' z", "--puzzle", "cube2")["configuration"]
-    assert hakoiri.ask("show", commutator.replace("/", ""), "--puzzle", "cube2")["configuration"] == commutator
 
 
 def test_the_classics_are_listed_and_name_a_start(hakoiri: Hakoiri) -> None:

@@ -8,7 +8,6 @@ from unittest.mock import patch
 
 import pytest
 
-from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.names import DATA_FILE
 from tests.support.commands import Hakoiri
 from tests.support.process_setup import stand_still_beyond
@@ -179,15 +178,6 @@ def test_a_run_that_a_process_holds_is_never_pruned(hakoiri: Hakoiri) -> None:
     assert hakoiri.ask("runs", "--prune", "--yes")["runs"] == []
     running.kill()
     assert hakoiri.ask("runs", "--prune", "--yes")["runs"] == ["held"], "it is interrupted now"
-
-
-def test_a_run_whose_belonging_run_is_held_is_never_pruned(hakoiri: Hakoiri) -> None:
-    for name in ("first", "second"):
-        hakoiri.ask("run", *SMALL, "--name", name)
-    distances = hakoiri.ask("hardest", "first")["distances"]
-    with RunLock(hakoiri.data / distances):
-        assert hakoiri.ask("runs", "--prune", "--yes")["runs"] == []
-    assert hakoiri.ask("runs", "--prune", "--yes")["runs"] == [distances, "first"]
 
 
 def test_a_damaged_run_is_not_pruned(repeated: Hakoiri) -> None:

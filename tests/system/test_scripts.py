@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.support.commands import ROOT, wait_until
+from tests.support.commands import ROOT
 
 SCRIPTS = sorted(
     path
@@ -38,28 +37,6 @@ def test_a_script_parses_and_stops_at_errors(script: Path) -> None:
     done = call(shell[1] or shell[2], "-n", script)
     assert done.returncode == 0, done.stderr
     assert re.search(r"^set -eu", text, re.MULTILINE) or 'exit "$failed"' in text
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root installs packages")
-@pytest.mark.parametrize(("before", "dies"), [("", ""), ("", "kill -KILL $PPID"), ("", "exit 1"), ("theirs", "")])
-def test_services_may_start_again_when_packages_are_installed(before: str, dies: str, tmp_path: Path) -> None:
-    """The script removes its policy, even if it is killed, and leaves a policy that it has not written."""
-    policy, script, tools = tmp_path / "policy-rc.d", tmp_path / "apt-install", tmp_path / "bin"
-    text = (ROOT / "scripts" / "apt-install").read_text(encoding="utf-8")
-    script.write_text(text.replace("/usr/sbin/policy-rc.d", str(policy)), encoding="utf-8")
-    tools.mkdir()
-    (tools / "apt-get").write_text(f"#!/bin/sh\ncat {policy} >>{tmp_path / 'seen'}\n{dies}\n", encoding="utf-8")
-    for file in (script, tools / "apt-get"):
-        file.chmod(0o755)
-    # The policy is there already: of an earlier call that a power loss ended, or of the machine's owner.
-    (mark,) = re.findall("mark='(.*)'", text)
-    policy.write_text(before or mark, encoding="utf-8")
-    done = call(script, "a-package", env=os.environ | {"PATH": f"{tools}:{os.environ['PATH']}"})
-    assert done.returncode == {"": 0, "exit 1": 1}.get(dies, -signal.SIGKILL)
-    seen = (tmp_path / "seen").read_text()
-    assert not seen.replace(before, "") if before else "exit 101" in seen
-    wait_until(lambda: policy.exists() == bool(before))
-    assert not before or policy.read_text() == before
 
 
 def test_hooks_and_workflow_call_what_there_is() -> None:
@@ -100,18 +77,6 @@ def test_setup_refuses_unknown_arguments(tmp_path: Path) -> None:
     done = call(ROOT / "scripts/setup", "--deb", cwd=tmp_path)
     assert done.returncode == 1
     assert done.stderr == "setup: unknown argument '--deb'; usage: scripts/setup [--dev] [--all-kernels]\n"
-
-
-def test_setup_names_the_python_that_it_needs(tmp_path: Path) -> None:
-    """The only python3 is too old."""
-    old = tmp_path / "python3"
-    old.write_text('#!/bin/sh\nif [ "$1" = --version ]; then echo Python 3.9.2; else exit 1; fi\n')
-    old.chmod(0o755)
-    for tool in ("bash", "dirname", "grep", "sort"):
-        (tmp_path / tool).symlink_to(shutil.which(tool) or tool)
-    done = call(tmp_path / "bash", ROOT / "scripts/setup", env={"PATH": str(tmp_path)})
-    assert done.returncode == 1
-    assert done.stderr == "setup: needs Python 3.11 or newer, found Python 3.9.2; install python3.11 or newer\n"
 
 
 @pytest.mark.parametrize(

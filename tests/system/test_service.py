@@ -130,7 +130,7 @@ def test_a_queued_run_wakes_the_coordinator(hakoiri: Hakoiri, redis_server: Redi
     wait_for_status(hakoiri, unnamed, "complete")
 
 
-@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("end", [signal.SIGTERM, pytest.param(signal.SIGKILL, marks=pytest.mark.slow)])
 def test_the_next_coordinator_finishes_what_one_left(
     end: signal.Signals, hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, finished: FinishedRuns
 ) -> None:
@@ -152,21 +152,6 @@ def test_the_next_coordinator_finishes_what_one_left(
         assert second.finish().code == 0
     assert hakoiri.ask("resume", run)["digest"] == finished.counted["digest"]
     assert hakoiri.ask("status", run)["status"] == "complete"
-
-
-def test_two_coordinators_share_a_directory(hakoiri: Hakoiri, farm: Workers) -> None:
-    """A run's lock lets one of them drive it; together they do all."""
-    small = ("--from", START_OF_248, "--chunk", "10")
-    runs = [enqueue(hakoiri, *which) for which in (("--chunk", "400"), small, small, small)]
-    coordinators = [start_coordinator(hakoiri, farm.url) for _ in range(2)]
-    for run in runs:
-        wait_for_status(hakoiri, run, "complete")
-    for coordinator in coordinators:
-        stop(coordinator)
-    for run in runs:
-        assert any(f"run {run}: complete" in coordinator.stderr for coordinator in coordinators)
-        assert hakoiri.ask("status", run)["configurations"] == (25_955 if run == runs[0] else 248)
-        assert {layer["session"] for layer in hakoiri.ask("layers", run)["layers"]} == {1}
 
 
 def test_a_running_run_is_cancelled_and_the_next_taken_up(hakoiri: Hakoiri, redis_server: RedisServer) -> None:
@@ -204,7 +189,10 @@ def test_burst_with_nothing_to_do_ends(farm: Workers, hakoiri: Hakoiri) -> None:
     assert len(hakoiri.ask("runs")["runs"]) == 1
 
 
-@pytest.mark.parametrize("kind", ["damaged", "too little memory", "other version"])
+@pytest.mark.parametrize(
+    "kind",
+    ["damaged", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("too little memory", "other version"))],
+)
 def test_a_run_that_fails_does_not_stop_the_queue(kind: str, farm: Workers, hakoiri: Hakoiri) -> None:
     memory = ("--whole", "--memory", "1K") if kind == "too little memory" else ()
     bad, good = enqueue(hakoiri, *memory), enqueue(hakoiri, "--from", START_OF_248)
@@ -299,17 +287,6 @@ def test_health_is_not_content_without_workers(redis_server: RedisServer, hakoir
     assert content == served.json | {"ok": True}, "it works alone then"
 
 
-def test_health_knows_the_coordinator(farm: Workers, hakoiri: Hakoiri) -> None:
-    coordinator = hakoiri.start("coordinator", "--redis", farm.url)
-    wait_until(lambda: is_served(hakoiri.data))
-    asked = ("health", "--redis", farm.url, "--data", str(hakoiri.data))
-    assert hakoiri.ask(*asked).items() >= {"ok": True, "workers": 2, "coordinator": True}.items()
-    assert "a coordinator serves" in hakoiri.here(*asked).stdout
-    coordinator.send(signal.SIGTERM)
-    coordinator.finish()
-    assert not is_served(hakoiri.data)
-
-
 def test_a_coordinator_by_threads_is_healthy_without_redis(hakoiri: Hakoiri, redis_server: RedisServer) -> None:
     told = {"ok": True, "workers": 0, "coordinator": True, "hosts": [], "keepers": []}
     coordinator = hakoiri.start("coordinator", "--threads")
@@ -327,15 +304,6 @@ def test_a_coordinator_by_threads_is_healthy_without_redis(hakoiri: Hakoiri, red
     gone = hakoiri.here("health", check=False)
     served_by_nobody = f"hakoiri: no coordinator serves {hakoiri.data}: start one with: "
     assert (gone.code, gone.error.startswith(served_by_nobody), gone.error.endswith(" --threads")) == (1, True, True)
-
-
-def test_health_asks_for_the_redis_of_a_coordinator_that_has_one(hakoiri: Hakoiri) -> None:
-    hakoiri.data.mkdir()
-    with serving(hakoiri.data):
-        refused = hakoiri.here("health", "--json", check=False)
-    assert (refused.code, refused.json["ok"], refused.json["coordinator"]) == (1, False, True)
-    asked = f"the coordinator of {hakoiri.data} works with Redis: name its server with --redis URL"
-    assert refused.error == f"hakoiri: {asked}"
 
 
 # Nobody serves

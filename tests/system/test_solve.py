@@ -60,29 +60,6 @@ def test_figures_of_both_strategies(hakoiri: Hakoiri, contest: Path) -> None:
     assert "6,785" in told
 
 
-def test_redundant_moves_are_told_and_left_out(hakoiri: Hakoiri) -> None:
-    (row,) = hakoiri.ask("solve", "superpuzz", FIGURE_1_PUZZ, "--strategy", "dfs", "--shorten")["deals"]
-    assert (row["moves"], row["shortened"]) == (len(row["solution"]), len(row["shorter_solution"])) == (24, 22)
-    assert " ".join(row["solution"]) == FIGURE_1_MOVES
-    assert [each["why"] for each in row["redundant"]] == ["property 1"]
-    board = [word for line in rules.board_of(FIGURE_1_PUZZ) for word in line]
-    for solution in (row["solution"], row["shorter_solution"]):
-        here = list(board)
-        for pair in solution:
-            one, other = (here.index(word) for word in pair.strip("()").split(", "))
-            assert one > other, "the later place is named first"
-            here[one], here[other] = here[other], here[one]
-        last = "/".join(" ".join(here[6 * line : 6 * line + 6]) for line in range(4))
-        assert rules.is_puzz_goal(rules.puzz_start(last), fixed=False)
-    text = hakoiri.here("solve", "superpuzz", FIGURE_1_PUZZ, "--strategy", "dfs", "--shorten").stdout
-    assert "property 1 in element component (2, 1)" in text
-    assert " ".join(row["shorter_solution"]) in text
-    best = hakoiri.ask("solve", "superpuzz", FIGURE_1_PUZZ)["deals"][0]
-    assert best["moves"] == 18
-    fixed = hakoiri.ask("solve", "superpuzz", FIGURE_1_PUZZ, "-o", "goals=1")["deals"][0]
-    assert fixed["moves"] > best["moves"]
-
-
 def test_deals_of_the_generator(hakoiri: Hakoiri, tmp_path: Path) -> None:
     """The same deals in the contest's format, in JSON and one by one."""
     listed = hakoiri.here("deal", "superpuzz", "-o", "columns=4", "--seed", "9", "--count", "3").stdout
@@ -138,21 +115,6 @@ def test_one_deal_that_is_not_settled_costs_no_answer(hakoiri: Hakoiri, tmp_path
     told = hakoiri.here("solve", "gap", str(tmp_path / "deals"), "--cap", "7000", check=False)
     assert (told.code, told.stdout) == (1, "33\n?\n33\n")
     assert told.error.startswith("hakoiri: 1 of 3 deals undecided after 7,000 positions: number 2; raise --cap")
-
-
-@pytest.mark.parametrize(
-    ("deal", "configurations", "depth", "goal_depth"),
-    [(FIGURE_1_GAP, 22, 7, None), (CONTEST, 6_785, 38, 33), (IN_ORDER, 1, 0, 0)],
-)
-def test_runs_of_known_deals(
-    hakoiri: Hakoiri, deal: str, configurations: int, depth: int, goal_depth: int | None
-) -> None:
-    found = hakoiri.ask("run", "gap", "--from", deal.replace("/", " / "))
-    assert (found["configurations"], found["depth"], found["goal_depth"]) == (configurations, depth, goal_depth)
-    assert (found["start"], found["exhausted"]) == (deal, True)
-    assert hakoiri.ask("verify", "last", "--full")["ok"]
-    if goal_depth:
-        assert len(hakoiri.ask("path", "last")["moves"]) == goal_depth
 
 
 def test_a_run_of_the_papers_deal_until_its_goal(hakoiri: Hakoiri, tmp_path: Path) -> None:

@@ -89,27 +89,6 @@ def test_a_run_that_stops_is_no_success_when_nobody_reads_what_it_found(
     assert running.finish().code == 128 + signal.SIGINT
 
 
-#: Commands that may print more than a reader wants; `{}` is a run.
-PRINTING = (
-    "--help", "run --help", "--show-completion bash", "puzzles", "puzzles tiles --json", "runs", "runs --json",
-    "status {}", "layers {}", "layers {} --depth 0", "layers {} --json", "components {}", "path {}", "path {} --all",
-    "diameter {}", "diameter {} --json", f"show {BOARD}", f"distance {{}} {BOARD}", f"component-of {{}} {BOARD}",
-    "verify {}", "verify {} --json", "deal gap", "deal gap --count 3000", "generate nakuron", "run tiles -o columns=2",
-)  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    "line", [pytest.param(line, marks=pytest.mark.slow if line == "verify {}" else ()) for line in PRINTING]
-)
-def test_a_reader_who_has_seen_enough_is_no_error(line: str, finished: FinishedRuns) -> None:
-    # A census takes a second to verify.
-    run = (finished.explored if line.startswith("verify") else finished.counted)["run"]
-    done = finished.hakoiri(*line.format(run).split(), before=unread_stdout, check=False)
-    assert done.code == 0
-    assert "hakoiri: " not in done.stderr
-    assert "Traceback" not in done.stderr
-
-
 @pytest.mark.parametrize("line", ["verify {}", "verify {} --json", "health --json", "try {}", "try {} --json"])
 def test_what_is_wrong_is_no_success_when_nobody_reads_it(line: str, hakoiri: Hakoiri, tmp_path: Path) -> None:
     damaged = hakoiri.data / hakoiri.ask("run", "klotski", "--from", START_OF_2)["run"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hakoiri.coordinator.graphs import strong
-from tests.support.commands import ROOT, START_OF_248, FinishedRuns, Hakoiri
+from tests.support.commands import ROOT, Hakoiri
 from tests.support.user_puzzles import changed, ruled, written
 
 TEXT = (ROOT / "docs" / "explanation" / "directed.md").read_text(encoding="utf-8")
@@ -105,23 +105,6 @@ def test_no_configuration_leads_to_another(hakoiri: Hakoiri, tmp_path: Path) -> 
     found = hakoiri.ask("components", "last", "--strong")
     assert (found["strong_components"], found["single"], found["components"], found["histogram"]) == (10, 10, [], [])
     assert "diameter" not in hakoiri.here("components", "last", "--strong").stdout
-
-
-def test_undirected_runs_agree_with_diameter(hakoiri: Hakoiri, finished: FinishedRuns) -> None:
-    hakoiri.ask("run", "klotski", "--from", START_OF_248)
-    exact, (only,) = (
-        hakoiri.ask("diameter", "last"),
-        hakoiri.ask("components", "last", "--strong")["components"],
-    )
-    assert (only["size"], only["diameter"]) == (248, exact["diameter"])
-    assert [only["from"], only["to"]] in exact["pairs"]
-    whole = finished.hakoiri.ask("components", finished.counted["run"], "--strong")
-    plain = finished.hakoiri.ask("components", finished.counted["run"])["components"]
-    assert (whole["strong_components"], whole["weak_components"], whole["single"]) == (898, 898, 0)
-    names = ("component", "size", "diameter", "representative")
-    assert [[one[name] for name in names] for one in whole["components"]] == [
-        [one[name] for name in names] for one in plain
-    ]
 
 
 @pytest.mark.parametrize("aces, holes", ELEMENTS)

@@ -1,25 +1,13 @@
 """The command ``study``: its tables, files and refusals, kills with real signals, and RQ workers against threads."""
 
 import csv
-import re
 import shlex
-import signal
-from contextlib import nullcontext
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import matplotlib.image
 import pytest
 
-from hakoiri.coordinator.studies import deals as study
-from hakoiri.coordinator.studies.deals import kept_deals
-from hakoiri.coordinator.studies.table import Deal
-from hakoiri.storage.names import run_directories
-from tests.support.commands import Hakoiri, wait_until
-from tests.support.process_setup import stand_still_beyond
-from tests.support.runs import opened
-from tests.support.servers import RedisServer, Workers, by_workers
+from tests.support.commands import Hakoiri
 
 SMALL = ("study", "deals", "superpuzz", "--sizes", "3..4", "--deals", "12")
 
@@ -125,62 +113,7 @@ def test_numbers_that_are_none_are_wrong_usage(line: str, hakoiri: Hakoiri) -> N
 # Signals
 
 
-def stand_still_after(deals: int) -> None:
-    """Make each deal durable by itself, and stop as SIGSTOP does as soon as there are more than so many."""
-    vars(study)["_KEEP_SECONDS"] = 0.0
-    stand_still_beyond("deals_done", deals)
-
-
-def test_a_killed_study_and_an_interrupted_one_go_on(hakoiri: Hakoiri) -> None:
-    line = ("study", "deals", "superpuzz", "--sizes", "3,5", "--deals", "40", "--seed", "2")
-
-    def there() -> list[Deal]:
-        for run in run_directories(hakoiri.data):
-            with opened(run) as job:
-                return [deal for deals in kept_deals(job.study, job.store).values() for deal in deals]
-        return []
-
-    running = hakoiri.start(*line, before=partial(stand_still_after, 40))
-    running.stands_still()
-    assert running.kill().code == -signal.SIGKILL
-    killed = there()
-    assert 40 < len(killed) < 80
-    assert hakoiri.ask("status", "last")["status"] == "interrupted"
-
-    again = hakoiri.start(*line, "--json", before=partial(stand_still_after, len(killed)))
-    again.stands_still()
-    again.send(signal.SIGINT)
-    again.send(signal.SIGCONT)
-    interrupted = again.finish()
-    assert interrupted.code == 130
-    assert interrupted.json["complete"] is False
-    assert f"{len(killed)} deals are done" in interrupted.stderr
-    left = there()
-    assert len(killed) < len(left) < 80
-
-    (command,) = re.findall("interrupted: stopped by SIGINT; continue with: hakoiri (.*)", interrupted.stderr)
-    finished = hakoiri.here(*shlex.split(command))
-    assert f"{len(left)} deals are done" in finished.stderr
-    last = there()
-    assert len(last) == 80
-    # With their seconds: what was kept is as it was, and searched once.
-    assert set(killed) <= set(left) <= set(last)
-
-
 # Redis
-
-
-def test_workers_find_what_threads_find(farm: Workers, hakoiri: Hakoiri, tmp_path: Path) -> None:
-    for puzzle, sizes in (("superpuzz", "3,4"), ("gap", "4")):
-        tables: list[Any] = []
-        for name, how in (("threads", ()), ("workers", ("--redis", farm.url))):
-            target = tmp_path / f"{puzzle}-{name}.csv"
-            line = ("study", "deals", puzzle, "--sizes", sizes, "--deals", "10", "--csv", str(target))
-            with by_workers() if how else nullcontext():
-                hakoiri.here(*line, "--data", str(tmp_path / name), *how)
-            tables.append(without_seconds(rows_of(target)))
-        assert tables[0] == tables[1]
-        assert len(tables[0]) == 10 * (1 + (puzzle == "superpuzz"))
 
 
 def test_what_is_there_is_printed_without_any_server(hakoiri: Hakoiri) -> None:
@@ -191,17 +124,6 @@ def test_what_is_there_is_printed_without_any_server(hakoiri: Hakoiri) -> None:
     assert refused.code == 1
     assert "secret" not in refused.error
     assert "; continue with: hakoiri resume " in refused.error
-
-
-def test_a_study_that_waits_for_a_worker_is_stopped_in_words(hakoiri: Hakoiri, redis_server: RedisServer) -> None:
-    redis_server.pretend_worker()
-    running = hakoiri.start(*SMALL, "--redis", redis_server.url)
-    wait_until(lambda: redis_server.waiting_jobs() > 0)
-    running.send(signal.SIGTERM)
-    stopped = running.finish()
-    assert stopped.code == 143
-    assert "interrupted: stopped by SIGTERM; continue with: hakoiri resume " in stopped.stderr
-    assert redis_server.url not in stopped.stderr
 
 
 # Boards and sizes

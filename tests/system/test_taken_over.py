@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.runs.service import serve
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
@@ -80,11 +79,3 @@ def test_a_coordinator_leaves_a_run_that_it_has_lost(hakoiri: Hakoiri) -> None:
     assert ends == []
     assert "was taken over by another process" in said[-1][0]
     assert said[-1][1:] == (Hint("status", directory.name),)
-
-
-def test_what_another_measures_of_a_study_is_left_alone(hakoiri: Hakoiri) -> None:
-    """A member's own run lies where whoever goes on with the study finds it."""
-    directory = hakoiri.data / hakoiri.ask("study", "sizes", "hanoi", "--sizes", "2..3", "--queue")["run"]
-    with pytest.raises(TakenOverError):
-        drive(directory, Resources(workers=1), Control(), Removing(directory))
-    assert list(directory.glob(f"members/*/member/{DATA_FILE}"))

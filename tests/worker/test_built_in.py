@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import psutil
+import pytest
 
 from tests.support.commands import ROOT, await_end
 
@@ -19,6 +20,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_what_is_compiled_is_not_compiled_again() -> None:
     def compile_all() -> str:
         argv = [sys.executable, "-m", "hakoiri.worker.built_in"]

@@ -6,21 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests.support.commands import PATIENCE_SECONDS, ROOT
-
-#: Prints how many functions numba compiles for the whole space of a puzzle, its own among them.
-_COUNTING = """
-from numba.core import event
-from hakoiri.coordinator.census.job import CensusJob
-from hakoiri.puzzles.registry import PuzzleSpec
-puzzle = PuzzleSpec("klotski").build()
-with event.install_recorder("numba:compile") as recorder:
-    for load in CensusJob.kernels:
-        load(puzzle)
-print(sum(each.is_start for _, each in recorder.buffer))
-"""
 
 
 def environment(cache: Path) -> dict[str, str]:
@@ -39,11 +25,3 @@ def test_ctrl_c_stops_between_kernels(tmp_path: Path) -> None:
         said = run.stderr.read()
         assert run.wait(PATIENCE_SECONDS) == 128 + signal.SIGINT
     assert said.startswith("interrupted: stopped by SIGINT")
-
-
-@pytest.mark.slow
-def test_the_whole_space_of_the_usual_puzzle_needs_few_functions(tmp_path: Path) -> None:
-    """They were 157 when some took arrays for indices, or literals for types."""
-    argv = [sys.executable, "-c", _COUNTING]
-    said = subprocess.run(argv, env=environment(tmp_path), check=True, capture_output=True, text=True).stdout
-    assert 0 < int(said) <= 95

@@ -9,17 +9,15 @@ import numpy as np
 import pytest
 
 from hakoiri.errors import DamagedError
-from hakoiri.keys.layout import LAYOUTS, U32, U128, Key, Keys, Layout, ints
+from hakoiri.keys.layout import LAYOUTS, U32, Key, Keys, Layout, ints
 from hakoiri.storage.layers.blocks import Block, Coded, code_keys, decode, join_blocks
-from hakoiri.storage.layers.codec import Words
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.ledger.manifest import seal
 from hakoiri.storage.names import block_key
 from hakoiri.worker.layers.exchange import Exchange
 from hakoiri.worker.layers.kernels import list_bits, set_within
 from hakoiri.worker.layers.partition import Partition, partition_by, scatter
-from hakoiri.worker.layers.ranges import MergeInput, RangeInput, merge_range
-from tests.support.toy import Steps
+from hakoiri.worker.layers.ranges import RangeInput
 
 DEPTH = 5
 
@@ -75,22 +73,6 @@ def test_what_was_put_in_comes_out(most_coded: int, layout: Layout, tmp_path: Pa
     assert exchange.held_bytes == 0
 
 
-@pytest.mark.parametrize("most_coded", [0, 500, 1 << 30])
-def test_a_range_is_drained_in_batches_while_others_are_filled(most_coded: int, tmp_path: Path) -> None:
-    exchange, keys, _ = filled(tmp_path, U32, most_coded)
-    for number, (low, high) in reversed([*enumerate(exchange.bounds)]):
-        batches = exchange.drain(number)
-        first = next(batches)
-        assert exchange.keys_in(number) < len(first) + sum(map(len, rest := [*batches]))
-        assert sorted({key for batch in (first, *rest) for key in ints(batch)}) == [k for k in keys if low <= k < high]
-        if number:
-            exchange.put(number - 1, code_keys(DEPTH, U32.pack([exchange.bounds[number - 1][0]])))
-            keys = sorted({*keys, exchange.bounds[number - 1][0]})
-        # What was spilled stays on disk until somebody removes it.
-        assert not (most_coded == 1 << 30 and exchange.keys_in(number))
-    assert (exchange.held_bytes, exchange._coded_bytes) == (0, 0)
-
-
 def test_a_sound_checksum_over_wrong_keys_is_no_excuse(tmp_path: Path) -> None:
     spill, name = Spill(tmp_path, U32, DEPTH), block_key(DEPTH, 1, 4)
     # Differences of 0.
@@ -111,56 +93,6 @@ def test_bitmaps_are_part_of_their_ranges(bits: str, tmp_path: Path) -> None:
         assert found_in(found, U32) == [key for key in keys if low <= key < high]
         if bits == "ranges":
             assert not exchange.has_bitmap(number)
-
-
-def test_bitmaps_of_all_ranges_are_put_together(tmp_path: Path) -> None:
-    """Each key of a bitmap is in one range, wherever ranges are cut within a word."""
-    keys = list(range(100, 9_000, 3))
-    exchange = Exchange(Partition(U32, (2_100, 2_102, 4_134)), DEPTH, Spill(tmp_path, U32, DEPTH), 0)
-    assert exchange.plan_bitmaps(U32.pack(keys), 10 * len(keys), 1 << 20, 6)
-    assert len(exchange.whole) == 3
-    for part, bitmap in enumerate(exchange.whole[:2]):
-        assert not len(set_within(bitmap.fill(), U32.pack(keys[part::2]), bitmap.base))
-    found = [found_in(exchange.take(number), U32) for number in range(4)]
-    assert [key for part in found for key in part] == keys
-    assert all(low <= key < high for part, (low, high) in zip(found, exchange.bounds, strict=True) for key in part)
-
-
-def test_bitmaps_of_all_ranges_are_used_again(tmp_path: Path) -> None:
-    """When they are empty, and no range has a part of a word."""
-    keys, spare = U32.pack(list(range(100, 9_000, 3))), list[Words]()
-    for cut, again in ((1_024, False), (2_048, True), (2_049, True), (2_048, False)):
-        exchange = Exchange(Partition(U32, (cut,)), DEPTH, Spill(tmp_path, U32, DEPTH), 0)
-        assert exchange.plan_bitmaps(keys, 10 * len(keys), 1 << 20, 4, spare)
-        assert any(np.shares_memory(bitmap.fill(), words) for bitmap in exchange.whole for words in spare) == again
-        assert not any(bitmap.fill().any() for bitmap in exchange.whole)
-        for bitmap, part in zip(exchange.whole, (keys[::2], keys[1::2]), strict=True):
-            set_within(bitmap.fill(), part, bitmap.base)
-        found = [
-            merge_range(Steps(U32, (1,)), DEPTH, MergeInput(exchange.take(number), [], True)).keys
-            for number in range(2)
-        ]
-        assert np.concatenate(found).tolist() == keys.tolist()
-        spare = exchange.emptied()
-        assert len(spare) == (0 if cut % 64 else 2)
-
-
-def test_bitmaps_stay_where_all_of_them_fit(tmp_path: Path) -> None:
-    keys = U32.pack(list(range(0, 1 << 16, 3)))
-    for room, threads, stay, whole, some in (
-        (1 << 20, 2, True, 1, False),
-        (1 << 20, 5, True, 3, False),
-        (1 << 20, 1_000, True, 0, True),
-        (8_000, 2, False, 0, True),
-        (500, 2, True, 0, False),
-    ):
-        exchange = Exchange(partition_by(keys, 8), DEPTH, Spill(tmp_path, U32, DEPTH), 0)
-        assert exchange.plan_bitmaps(keys, len(keys), room, threads) == stay
-        assert (len(exchange.whole), any(exchange.bitmaps)) == (whole, some)
-    assert exchange.plan_bitmaps(U32.empty(0), 0, 1, 1)
-    wide = Exchange(partition_by(U128.pack([1, 9]), 1), DEPTH, Spill(tmp_path, U128, DEPTH), 0)
-    assert wide.plan_bitmaps(U128.pack([1, 9]), 2, 1 << 20, 1)
-    assert not wide.has_bitmap(0)
 
 
 @pytest.mark.parametrize("bits", ["ranges", "whole"])

@@ -1,15 +1,11 @@
 """The task `expand`: a chunk of a frontier to its distinct successors, sorted, coded, and cut at the ranges."""
 
-from itertools import pairwise
 from random import Random
-from typing import cast
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from hakoiri.keys.layout import LAYOUTS, U32, U64, Keys, Layout, ints
+from hakoiri.keys.layout import LAYOUTS, U32, Keys, ints
 from hakoiri.keys.order import sort_keys
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.storage.layers.blocks import code_keys, decode, has_bits
@@ -69,22 +65,6 @@ def test_the_successors_are_those_of_the_plain_rules(layout: str, spread: str, d
             assert_right(puzzle, chunk, partition, plan)
 
 
-@settings(deadline=None)
-@given(
-    st.lists(st.integers(5_000, 90_000), min_size=1, max_size=300, unique=True),
-    st.sets(st.integers(1, 120_000), max_size=9),
-    st.integers(0, 1_200),
-    st.integers(0, 1_200),
-    st.sampled_from([U32, U64]),
-)
-def test_keys_within_a_bitmap_and_beyond_it_are_found_alike(
-    keys: list[int], cuts: set[int], base: int, words: int, layout: Layout
-) -> None:
-    puzzle = Steps(layout, (1, 64, 700, -4_999))
-    plan = np.array([DEPTH, base * 64, words], dtype=np.uint64)
-    assert_right(puzzle, layout.pack(sorted(keys)), Partition(layout, tuple(sorted(cuts))), plan)
-
-
 def test_a_bitmap_does_not_keep_the_keys_of_the_chunk_before() -> None:
     puzzle, partition = Steps(U32, (1, 3)), Partition(U32, (500, 900))
     plan = np.array([DEPTH, 0, 40], dtype=np.uint64)
@@ -106,17 +86,3 @@ def test_no_bitmap_is_planned_where_keys_are_sparse_or_wide() -> None:
     wide = LAYOUTS["u128"].pack([*range(1_000)])
     assert chunk_plan(DEPTH, wide, 1_000).tolist() == [DEPTH, 0, 0]
     assert chunk_plan(DEPTH, U32.empty(0), 0).tolist() == [DEPTH, 0, 0]
-
-
-def test_klotski_by_one_chunk_a_layer() -> None:
-    puzzle = Klotski()
-    layer, partition, plan = puzzle.keys([puzzle.start]), Partition(U32, ()), np.array([1, 0, 0], dtype=np.uint64)
-    known, sizes = layer, [1]
-    for _ in range(20):
-        ((_, coded),) = expanded(puzzle, layer, partition, plan).by_range()
-        found = np.concatenate([decode(block, U32) for block in coded.blocks(1)])
-        layer = found[~np.isin(found, known)]
-        known = np.concatenate([known, layer])
-        sizes.append(len(layer))
-    assert sizes[:10] == [1, 4, 10, 13, 18, 16, 19, 20, 22, 32]
-    assert [low < high for low, high in pairwise(cast(list[int], layer.tolist()))] == [True] * (len(layer) - 1)

@@ -19,7 +19,6 @@ from hakoiri.coordinator.session.resources import Budget
 from hakoiri.coordinator.session.session import ComputeContext, Control, SilentObserver
 from hakoiri.errors import TaskError
 from hakoiri.keys.layout import U32, U64, U128, U256, Key, Keys, Layout, ints
-from hakoiri.keys.order import difference
 from hakoiri.puzzles.contract import Expansion, Puzzle
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.worker.graphs.bounds import Aim, Bounds, _around, least_alike, look_here
@@ -39,7 +38,7 @@ from hakoiri.worker.graphs.searches import (
     renumbered,
 )
 from hakoiri.worker.layers import kernels
-from hakoiri.worker.layers.kernels import DENSE_SPAN, merge, simple_edges, split
+from hakoiri.worker.layers.kernels import DENSE_SPAN, merge, split
 from hakoiri.worker.tasks import TASKS, do_task
 from tests.support.keys import any_keys, layouts
 
@@ -78,16 +77,6 @@ def test_merging_is_union_less_the_known(drawn: tuple[Layout, list[list[Key]], l
     assert [ints(batch) for batch in known] == others
 
 
-@given(layouts, st.sets(st.integers(0, 90)), st.sets(st.integers(0, 90)))
-@example(U32, {7}, set(range(90)))  # Looked up one by one.
-@example(U128, {7, 90}, set(range(90)))
-@example(U64, set(range(90)), {7})
-def test_the_difference_of_two_batches(layout: Layout, some: set[Key], others: set[Key]) -> None:
-    keys, known = layout.pack(sorted(some)), layout.pack(sorted(others))
-    assert ints(difference(keys, known)) == sorted(some - others)
-    assert ints(keys) == sorted(some)
-
-
 @pytest.mark.parametrize("layout", [U32, U64], ids=["u32", "u64"])
 @pytest.mark.parametrize("where", ["low", "middle", "high"])
 def test_crowded_keys_are_merged_in_a_bitmap_and_others_by_sorting(
@@ -118,21 +107,6 @@ def test_a_bitmap_has_a_bit_for_each_key_of_the_span_and_few_more(monkeypatch: p
     for least, most in ((0, 0), (5, 68), (5, 69), (1_000, 1_640)):
         merge([np.arange(least, most + 1, dtype=np.uint32)], [])
     assert words == [1, 1, 2, 11]
-
-
-@given(st.data())
-def test_simple_edges(data: st.DataObject) -> None:
-    layout = data.draw(layouts)
-    few = data.draw(st.lists(any_keys(layout), min_size=1, max_size=6))
-    keys = st.sampled_from(few)
-    rows = data.draw(st.lists(st.tuples(keys, st.lists(keys, max_size=12)), max_size=12))
-    sources = layout.pack([source for source, _ in rows])
-    successors = layout.pack([successor for _, row in rows for successor in row])
-    counts = np.array([len(row) for _, row in rows], dtype=np.uint16)
-    found, degrees = simple_edges(sources, successors, counts)
-    expected = [sorted(set(row) - {source}) for source, row in rows]
-    assert degrees.tolist() == [len(row) for row in expected]
-    assert ints(found) == [successor for row in expected for successor in row]
 
 
 @given(st.lists(st.sampled_from([0, 1, 2**63, 2**64 - 1]), max_size=9))
@@ -383,15 +357,6 @@ def test_what_is_wanted_is_settled(graph: nx.Graph, aim: Aim, tasks: int) -> Non
         assert (upper[wanted] == exact[wanted]).all()
 
 
-def test_a_permutation_that_moves_edges_is_found_out() -> None:
-    path, cycle = compressed(nx.path_graph(4)), compressed(nx.cycle_graph(4))
-    turn = np.array([1, 2, 3, 0], dtype=np.int32)
-    assert (keeps_edges(path, turn), keeps_edges(path, turn[::-1].copy())) == (False, False)
-    assert keeps_edges(path, np.array([3, 2, 1, 0], dtype=np.int32))
-    assert keeps_edges(cycle, turn)
-    assert not keeps_edges(cycle, np.zeros(4, dtype=np.int32))
-
-
 def test_symmetries_that_move_edges_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     keys, path = np.arange(4, dtype=np.uint32), compressed(nx.path_graph(4))
     monkeypatch.setattr(Klotski, "symmetry_maps", lambda puzzle: [lambda keys: np.uint32(3) - keys])
@@ -399,17 +364,6 @@ def test_symmetries_that_move_edges_are_refused(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(Klotski, "symmetry_maps", lambda puzzle: [lambda keys: (keys + np.uint32(1)) % np.uint32(4)])
     with pytest.raises(ContradictionError, match="has a symmetry that does not preserve moves"):
         images_of(PUZZLE, keys, path)
-
-
-def test_bounding_saves_searches() -> None:
-    flat = compressed(grown(3_000, 100, 1))
-    bounds, exact = Bounds(flat, least_alike(3_000, [])), all_eccentricities(flat)
-    bounds.settle(Aim.ENDS, look_here(bounds))
-    assert (bounds.lower.max(), bounds.upper.min()) == (exact.max(), exact.min())
-    assert np.count_nonzero(bounds.searched) < 200
-    bounds.settle(Aim.ALL, look_here(bounds))
-    assert bounds.lower.tolist() == exact.tolist()
-    assert np.count_nonzero(bounds.searched) < 1_000
 
 
 class Drawn(Puzzle):

@@ -102,35 +102,3 @@ def test_the_layers_are_those_of_a_plain_search(
     assert (sent > 0) == (partition.ranges > 1)
     assert sends.total() > len(NAMES) * len(right.layers) if early and sent else sends.total() <= 3 * len(right.layers)
     assert spilled > 0 if keys == "spread" and least == 600 else keys != "spread" or not spilled
-
-
-def test_a_host_of_many_ranges_takes_older_layers_whole(
-    hosts: tuple[list[Host], DataRedisPool], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Blocks of a layer are stored in increasing order; the numbers of 16 ranges of 48 come out of a set in another."""
-    monkeypatch.setitem(PUZZLES, "toy", ("tests.support.toy", "Toy"))
-    spec = PuzzleSpec("toy", {"layout": "u64", "keys": "spread", "directed": "yes", "size": "600"})
-    puzzle, right = spec.build(), expected("u64", "spread", "yes")
-    layers = [puzzle.layout.pack(layer) for layer in right.layers[:-1]]
-    partition = partition_by(np.sort(np.concatenate(layers)), 48)
-    manifest = Manifest(FORMAT_VERSION, "run", "", spec.as_dict(), 1, "u64", "explore").as_dict()
-    owners = [number % len(NAMES) for number in range(partition.ranges)]
-    request = HostRequest(
-        manifest,
-        NAMES,
-        0,
-        [0] * len(NAMES),
-        partition.packed,
-        owners,
-        len(layers),
-        memory=1,
-        round_seconds=60.0,
-    )
-    size = 0
-    for number, host in enumerate(hosts[0]):
-        mine = replace(request, me=number)
-        host.perform("host-take", puzzle, "session", mine.arrays(*layers), hosts[1])
-        arrays = host.perform("host-expand", puzzle, "session", mine.arrays(), hosts[1])
-        size += unpacked(arrays, HostExpanded).size
-    assert partition.ranges > 32
-    assert size == len(layers[-1])

@@ -91,15 +91,6 @@ def test_a_range_is_cut_between_its_bounds(drawn: tuple[Layout, list[Key]], rang
     assert np.diff([0, *ends]).tolist() == [sum(low <= key < high for key in keys) for low, high in bounds]
 
 
-@given(samples(), st.integers(1, 40))
-def test_a_partition_survives_its_record(drawn: tuple[Layout, list[Key]], ranges: int) -> None:
-    layout, sample = drawn
-    partition = partition_by(layout.pack(sample), ranges)
-    again = Partition.unpack(partition.packed, layout)
-    assert again == partition
-    assert again.table.tolist() == partition.table.tolist()
-
-
 @pytest.mark.parametrize(
     "packed", [b"\0" * 4, b"\0\0\0\5" * 2, b"\0\0\0\5\0\0\0\4", b"abc", [5], None, b"\0\0\0\5" * 4_096]
 )
@@ -138,12 +129,3 @@ def test_one_key_is_one_range(layout: Layout) -> None:
         partition = partition_by(layout.pack([key] * 5), 9)
         assert partition.ranges == 1
         assert partition.bounds(0) == (0, layout.greatest + 1)
-
-
-@every_layout
-def test_there_are_never_too_many_ranges(layout: Layout) -> None:
-    partition = partition_by(layout.pack(range(9_000)), 1_000_000)
-    assert 1_000 < partition.ranges <= 4_096
-    scattered, ends = scatter(layout.empty(0), partition.table)
-    assert len(scattered) == 0
-    assert ends.tolist() == [0] * partition.ranges

@@ -186,6 +186,7 @@ def test_what_a_users_file_imports_is_covered(tmp_path: Path, monkeypatch: pytes
     assert "puzzle" in differing_parts(program_of(puzzle), before)
 
 
+@pytest.mark.ci_slow
 def test_it_is_the_same_in_each_process_whatever_that_has_done() -> None:
     """For every puzzle, one after the other or alone, before and after it was copied and its kernels were called."""
     found = []

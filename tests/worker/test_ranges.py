@@ -1,15 +1,14 @@
 """A layer made range by range, and the bitmaps of ranges, against sets."""
 
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from random import Random
 
 import numpy as np
 import pytest
 
-from hakoiri.keys.layout import U32, U64, U128, Key, Keys, Layout, ints
+from hakoiri.keys.layout import U32, U64, Key, Keys, Layout, ints
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
-from hakoiri.storage.layers.blocks import Coded, code_keys, decode, has_bits
+from hakoiri.storage.layers.blocks import Coded, code_keys, decode
 from hakoiri.worker.layers.kernels import flow_of, set_within
 from hakoiri.worker.layers.partition import partition_by
 from hakoiri.worker.layers.ranges import (
@@ -18,7 +17,6 @@ from hakoiri.worker.layers.ranges import (
     RangeExpansion,
     RangeInput,
     RangeSource,
-    bitmap_for,
     code_found,
     merge_range,
 )
@@ -55,23 +53,6 @@ def test_a_part_of_a_bitmap_has_the_keys_between_its_bounds(layout: Layout, base
     for low, high in [*pairwise(bounds), (0, layout.greatest + 1), (base + 64, base + 64), (base + 70, base + 75)]:
         assert bits_of(bitmap.between(low, high)) == sorted({key for key in keys if low <= key < high})
     assert bits_of(bitmap) == sorted(set(keys))
-
-
-def test_bitmaps_are_made_where_keys_are_dense() -> None:
-    dense, sparse = U32.pack(list(range(10_000, 90_000, 50))), U32.pack(list(range(0, 1 << 30, 1 << 20)))
-    bitmap = bitmap_for(dense, 20_000, 0, 1 << 32, 2_500)
-    assert bitmap is not None
-    assert bitmap.base <= 7_500 < bitmap.base + 64
-    assert 92_450 < bitmap.base + 64 * bitmap.length <= 92_450 + 128
-    assert bitmap.words is None
-    within = bitmap_for(dense, 20_000, 9_990, 90_000, 2_500)
-    assert within is not None
-    assert (within.base, within.base + 64 * within.length) == (10_048, 89_984), "no word reaches beyond the range"
-    assert bitmap_for(U32.pack([700, 710]), 2, 690, 720, 64) is None, "no whole word lies within it"
-    assert bitmap_for(dense, 1_000, 0, 1 << 32, 2_500) is None, "too few for the span"
-    assert bitmap_for(sparse, 20_000, 0, 1 << 32, 1 << 20) is None
-    assert bitmap_for(U32.empty(0), 20_000, 0, 1 << 32, 64) is None
-    assert bitmap_for(U128.pack([1, 2, 3]), 20_000, 0, 1 << 32, 64) is None
 
 
 @pytest.mark.parametrize("sums_flow", [False, True])
@@ -118,21 +99,6 @@ def test_what_a_range_leads_to_is_in_its_bitmap_or_by_range(
     assert not marked & others
 
 
-def test_a_bitmap_of_all_ranges_takes_what_lies_in_it_whoever_expands() -> None:
-    offsets, keys = (2, 64, 901), list(range(0, 11_000, 7))
-    puzzle, partition = Steps(U32, offsets), partition_by(U32.pack(keys), 7)
-    whole = [Bitmap(128, 120)]
-    expand = RangeExpansion(puzzle, DEPTH, partition.table, lambda *_: None, whole, 1 << 30, False)
-    # So many batches that some wait for the bitmap, and others have to.
-    batches = [np.array_split(U32.pack(keys[begin::9]), 40) for begin in range(9)]
-    with ThreadPoolExecutor(4) as pool:
-        made = [*pool.map(expand, [RangeSource(0, each, None, True, []) for each in batches])]
-    expected = {key + offset for key in keys for offset in offsets}
-    within = {key for key in expected if 128 <= key < 128 + 64 * 120}
-    assert set(bits_of(whole[0])) == within
-    assert {key for each in made for key in each.keys.tolist()} == expected - within
-
-
 @pytest.mark.parametrize("keep", [False, True])
 @pytest.mark.parametrize("filled", [False, True])
 @pytest.mark.parametrize("span", [0, 1 << 8, 1 << 30])
@@ -166,20 +132,6 @@ def test_a_range_is_merged_of_whatever_was_found(keep: bool, filled: bool, span:
     whole = keys_in(code_found(U32, DEPTH, held), DEPTH, U32)
     assert whole == sorted(set(np.concatenate([*raw, dots]).tolist()))
     assert held.bitmap is None or held.bitmap.words is None
-
-
-def test_blocks_of_bits_are_read_again_whatever_bitmap_there_is_now() -> None:
-    keys = list(range(1_000, 3_000, 2))
-    bitmap, put = Bitmap(960, 40), list[Coded]()
-    expand = RangeExpansion(
-        Steps(U32, (1,)), DEPTH, partition_by(U32.pack(keys), 1).table, lambda _, each: put.append(each), [], 0, False
-    )
-    expand(RangeSource(0, [U32.pack(keys)], bitmap, False, []))
-    blocks = list(put[0].blocks(DEPTH))
-    assert has_bits(blocks[0].value)
-    for again in (Bitmap(960, 40), Bitmap(1_280, 10), None):
-        merged = merge_range(Steps(U32, (1,)), DEPTH, MergeInput(RangeInput([], blocks, again), [], True))
-        assert ints(merged.keys) == [key + 1 for key in keys]
 
 
 def test_a_range_in_which_nothing_was_found_is_empty() -> None:

@@ -1,7 +1,6 @@
 """Redundant moves: the paper's own example, element components by search, and solutions of many deals replayed."""
 
 from itertools import pairwise
-from random import Random
 
 import networkx
 import pytest
@@ -10,7 +9,7 @@ from hakoiri.errors import TaskError
 from hakoiri.keys.layout import ints
 from hakoiri.puzzles.capabilities import Move
 from hakoiri.puzzles.solitaires.solitaire import Superpuzz, moved
-from hakoiri.worker.solitaires.shortening import DIAMETERS, element_component, replay, shorten
+from hakoiri.worker.solitaires.shortening import DIAMETERS, replay, shorten
 from hakoiri.worker.studies.deals import Goal
 from tests.puzzles.test_solitaire import FIGURE_1_MOVES, FIGURE_1_PUZZ
 from tests.support import card_rules as rules
@@ -89,23 +88,6 @@ def test_shortened_solutions_of_many_deals_are_solutions() -> None:
     assert "property 1" in reasons
 
 
-def test_loops_are_left_out() -> None:
-    """A walk around an element component and on."""
-    puzzle = Superpuzz({"columns": "3"}, "HA .. S2/DA C2 D2/.. H2 ../SA CA ..")
-    places, moves = puzzle.placing.unpack(puzzle.start), list[Move]()
-    here = places
-    for card in (0, 2, 0, 2, 0, 2):
-        (move,) = [move for move in puzzle.moves(here) if move[0] == card]
-        moves.append(move)
-        here = moved(here, *move)
-    assert element_component(puzzle, tuple(places)) == (3, 1)
-    assert here == places
-    shorter = shorten(puzzle, puzzle.start, moves)
-    assert shorter.moves == []
-    assert [each.why for each in shorter.rounds[0].redundant] == ["revisit"]
-    assert shorten(puzzle, puzzle.start, moves[:4]).moves != moves[:4]
-
-
 def test_moves_against_the_rules_are_refused() -> None:
     puzzle = Superpuzz(start=FIGURE_1_PUZZ)
     places, moves = puzzle.placing.unpack(puzzle.start), papers_moves(puzzle)
@@ -152,24 +134,6 @@ def test_after_the_steps_no_stay_in_a_strong_component_is_longer_than_the_shorte
         places.setdefault(numbers[position], []).append(index)
     for stay in places.values():
         assert stay[-1] - stay[0] == networkx.shortest_path_length(graph, path[stay[0]], path[stay[-1]])
-
-
-def test_a_card_that_moves_twice_after_its_predecessor_moves_once() -> None:
-    """The paper's first cause, in walks at random."""
-    random, gained = Random(3), 0
-    for number in range(40):
-        puzzle = Superpuzz({"columns": "4"}, Superpuzz({"columns": "4"}).random_deal(5, number))
-        places, walk = puzzle.placing.unpack(puzzle.start), list[Move]()
-        while len(walk) < 60 and (choices := puzzle.moves(places)):
-            walk.append(random.choice(choices))
-            places = moved(places, *walk[-1])
-        shorter = shorten(puzzle, puzzle.start, walk)
-        assert replay(puzzle, puzzle.placing.unpack(puzzle.start), shorter.moves)[-1] == tuple(places)
-        assert list(shorter.left.values()) == sorted(shorter.left.values(), reverse=True)
-        twice = [each for round_ in shorter.rounds for each in round_.redundant if each.why == "twice"]
-        assert all(len(each.instead) == each.end - each.begin - 1 for each in twice)
-        gained += len(twice)
-    assert gained > 10
 
 
 def test_with_enough_reach_a_solution_becomes_a_shortest_one() -> None:

@@ -1,19 +1,16 @@
 """Deals solved in memory: published figures, breadth first against depth first, and the papers' words against both."""
 
-from dataclasses import replace
 from itertools import islice
 
 import pytest
 
-from hakoiri.errors import ConfigurationError
 from hakoiri.puzzles.capabilities import Dealt, SearchOrder, Until
 from hakoiri.puzzles.solitaires.cards import random_deal
 from hakoiri.puzzles.solitaires.solitaire import Gap, Solitaire, Superpuzz, moved
 from hakoiri.worker.solitaires.solving import solve
 from hakoiri.worker.studies import deals as layered
-from hakoiri.worker.studies.deals import Goal, SolveResult, read_request, request
-from hakoiri.worker.transport.payload import packed, unpacked
-from tests.puzzles.test_solitaire import FIGURE_1_GAP, FIGURE_1_MOVES, FIGURE_1_PUZZ
+from hakoiri.worker.studies.deals import Goal, SolveResult
+from tests.puzzles.test_solitaire import FIGURE_1_GAP
 from tests.support import card_rules as rules
 
 #: A contest deal, the hardest that a few minutes of hill climbing had found, and one dealt in order.
@@ -67,31 +64,6 @@ def test_known_deals_of_gap(deal: str, moves: int | None, positions: int, depth:
         assert_replays(puzzle, found.goal)
 
 
-def test_the_papers_deal_of_superpuzz() -> None:
-    puzzle = Superpuzz(start=FIGURE_1_PUZZ)
-    found = solved(puzzle, "bfs")
-    assert (found.positions, found.depth, found.exhausted) == (622_473, 72, True)
-    assert found.goal is not None
-    assert len(found.goal.moves) == 18
-    assert_replays(puzzle, found.goal)
-    assert found.fixed is not None
-    assert_replays(puzzle, found.fixed, fixed=True)
-    first = solved(puzzle, "bfs", "goal")
-    assert first.goal == found.goal
-    assert not first.exhausted
-    assert first.positions < found.positions
-    assert solved(puzzle, "dfs").positions == found.positions
-
-
-def test_depth_first_gives_the_24_moves_that_the_paper_prints() -> None:
-    puzzle = Superpuzz(start=FIGURE_1_PUZZ)
-    found = solved(puzzle, "dfs", "both")
-    assert found.goal is not None
-    assert found.fixed is not None
-    assert " ".join(puzzle.describe_moves(puzzle.follow(puzzle.start, found.goal.moves))) == FIGURE_1_MOVES
-    assert_replays(puzzle, found.fixed, fixed=True)
-
-
 @pytest.mark.parametrize(("size", "deals"), [(3, 30), (4, 8), (5, 4), (7, 2)])
 def test_depth_first_goes_in_the_order_of_the_paper(size: int, deals: int) -> None:
     """Each first goal with the whole way to it, the positions by then, the greatest depth; from positions, too."""
@@ -113,15 +85,6 @@ def test_depth_first_goes_in_the_order_of_the_paper(size: int, deals: int) -> No
                 assert goal.positions == met[0]
                 assert boards_of(puzzle, goal) == [rules.text_of(board) for board in plain.way_to(boards[met[0] - 1])]
     assert goals > 5 or size > 4
-
-
-@pytest.mark.parametrize("until", ["goal", "fixed", "both"])
-def test_depth_first_ends_with_the_goals_that_are_wanted(until: Until) -> None:
-    puzzle = Superpuzz(start=FIGURE_1_PUZZ)
-    whole, found = solved(puzzle, "dfs"), solved(puzzle, "dfs", until)
-    assert not found.exhausted
-    assert found.positions < whole.positions
-    assert (found.goal if until == "goal" else found.fixed) == (whole.goal if until == "goal" else whole.fixed)
 
 
 def test_breadth_and_depth_first_agree_on_every_gap_deal() -> None:
@@ -170,22 +133,6 @@ def test_a_cap_is_kept_and_told(game: type[Solitaire], strategy: SearchOrder) ->
     for cap in (1, 2, 100, whole.positions - 1):
         found = solved(puzzle, strategy, cap=cap)
         assert (found.positions, found.exhausted) == (cap, False)
-
-
-def test_requests_and_answers_as_arrays() -> None:
-    puzzle = Superpuzz(start=FIGURE_1_PUZZ)
-    start = puzzle.start
-    assert read_request(puzzle, request(puzzle, start, "dfs", "both", 99)) == (puzzle, start, "dfs", "both", 99)
-    seven = puzzle.sized(7)
-    larger, *rest = read_request(puzzle, request(seven, seven.start, "bfs", "goal", 9))
-    assert (larger.size, rest) == (7, [seven.start, "bfs", "goal", 9])
-    with pytest.raises(ConfigurationError, match="puts card 0 in cell 31 of 28 free ones"):
-        read_request(puzzle, request(seven, seven.layout.greatest, "bfs", "goal", 9))
-    for strategy, until, cap in (("bfs", "goal", PLENTY), ("dfs", "both", PLENTY), ("bfs", "exhausted", 5)):
-        found = solve(puzzle, start, strategy, until, cap)  # type: ignore[arg-type]
-        back = unpacked(packed(found), SolveResult)
-        assert replace(back, seconds=0.0) == replace(found, seconds=0.0)
-        assert back.seconds == pytest.approx(found.seconds)
 
 
 @pytest.mark.parametrize("cap", [PLENTY, 300, 7])
@@ -242,20 +189,6 @@ def test_a_tree_that_is_stopped_is_estimated() -> None:
     assert found.tree is not None and found.tree_error is not None
     assert abs(found.tree - nodes) < 5 * found.tree_error
     assert found.tree_error < nodes
-
-
-def test_the_papers_figure_6_has_a_solution_of_6_moves_and_one_of_15() -> None:
-    """Its scan is lost; these are the one row and the three cards that both of its orders need."""
-    puzzle = Gap(
-        start="11 .. 12 .. 13 .. 14 ../21 22 23 24 25 26 27 15/31 32 33 34 35 36 37 16/41 42 43 44 45 46 47 17"
-    )
-    short, long = (solve(puzzle, puzzle.start, order, "goal", 10**6).goal for order in ("bfs", "longest"))
-    assert short is not None and long is not None
-    assert [puzzle.word(card) for card, _ in short.moves] == ["12", "13", "14", "15", "16", "17"]
-    assert len(long.moves) == 15
-    told = "15 14 15 16 13 14 15 16 17 12 13 14 15 16 17"
-    path = puzzle.follow(puzzle.start, puzzle.read_moves(told))
-    assert puzzle.is_goal(puzzle.keys(path[-1:]))[0]
 
 
 def test_the_deal_of_figure_7_has_83521_positions() -> None:

@@ -32,6 +32,7 @@ def kernels() -> dict[str, list[Any]]:
     return found
 
 
+@pytest.mark.ci_slow
 def test_tasks_on_graphs_call_no_kernel_but_those_loaded_for_them(kernels: dict[str, list[Any]]) -> None:
     """Each worker would compile such a kernel again, instead of one worker for all of them."""
     of_tasks = {name: found for name, found in kernels.items() if name in TASKS}

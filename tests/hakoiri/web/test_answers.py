@@ -218,17 +218,6 @@ def test_every_position_of_a_run_is_as_far_from_the_goal_as_the_path_is_long(ser
             assert {abs(row["depth"] - move["depth"]) for move in row["moves"]} == {1}
 
 
-def test_tables_of_boards_keep_to_the_memory(tmp_path: Path) -> None:
-    """Those of each board take 2 MB, of 4 MB for all."""
-    with client_of(Settings(tmp_path, memory=16 << 20, token=TOKEN)) as client:
-        built, sizes = client.app.state.built, list[int]()  # type: ignore[attr-defined]
-        for place in range(6):
-            board = f"ABCDEFGH/IJ{'.' * place}K{'.' * (5 - place)}"
-            assert client.get(f"/api/boards/sliding.svg?o=distinct=all&conf={board}").status_code == 200
-            sizes.append(built.bytes)
-    assert sum(sizes) > 4 << 20 >= max(sizes) > 1 << 20
-
-
 def test_a_board_is_drawn(served: Served, tmp_path: Path) -> None:
     response = served.client.get(f"/api/boards/klotski.svg?conf={quote('ABBC/ABBC/DEEF/DGHF/.IJ.')}")
     assert response.headers["content-type"] == "image/svg+xml"

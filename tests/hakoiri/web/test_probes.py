@@ -36,19 +36,6 @@ def test_a_dry_run_says_the_same(served: Served) -> None:
     assert "181,440" in served.command.here("run", "tiles", "--whole", "--dry-run").stdout
 
 
-def test_a_goal_that_any_of_several_pieces_satisfies_is_noted(served: Served) -> None:
-    row = served.client.post("/api/probe", json=BOARD | {"options": {"goal": "B@1,3"}}).json()
-    assert row["goal_depth"] == 0
-    assert "any of the 4 pieces of the shape of B" in row["notes"][0]
-    swapped = {"puzzle": "sliding", "start": "AB./...", "options": {"goal": "BA./***"}}
-    row = served.client.post("/api/probe", json=swapped).json()
-    assert "B means A or B" in row["notes"][0] and row["goal"].startswith("any of A B (1x1) at row 1")
-    # What is queued tells it, too.
-    made = served.client.post("/api/runs", json=swapped).json()
-    assert made["notes"] == row["notes"]
-    assert served.client.delete(f"/api/runs/{made['run']}").is_success
-
-
 def test_what_does_not_fit_is_said(served: Served) -> None:
     wanted = {"puzzle": "tiles", "options": {"rows": "4", "columns": "4"}}
     row = served.client.post("/api/probe", json=wanted).json()
