@@ -30,6 +30,7 @@ def test_the_python_interface_is_there_in_full() -> None:
     assert "\nopen_run(\n    name: str = 'last',\n" in text and "\n`layer(depth: int) -> Keys`\n" in text
 
 
+@pytest.mark.ci_slow
 def test_every_message_is_on_the_page_about_troubles() -> None:
     """By the error that carries it, or how it is told; an error without a section fails."""
     found = HOOKS["messages"]()

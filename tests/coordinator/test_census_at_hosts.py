@@ -136,7 +136,7 @@ class Losses:
             raise HostLostError(f"{host} is lost")
 
 
-@pytest.mark.parametrize("stops", [False, True])
+@pytest.mark.parametrize("stops", [True, pytest.param(False, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("task", _TASKS)
 def test_a_census_goes_on_whoever_is_lost(task: str, stops: bool, tmp_path: Path, hosts: NearHosts) -> None:
     directory = started(tmp_path, **_OPTIONS)
@@ -263,7 +263,7 @@ def test_who_asks_for_copies_asks_for_hosts(tmp_path: Path, hosts: NearHosts) ->
     assert hosts.asked["host-receive"] == len(NAMES)
 
 
-@pytest.mark.parametrize("numbered", [1, 4, None])
+@pytest.mark.parametrize("numbered", [4, None])
 @pytest.mark.parametrize("last", ["host-list", "host-join"])
 def test_a_census_whose_coordinator_was_restored_is_labelled_again(
     last: str, numbered: int | None, tmp_path: Path, hosts: NearHosts, monkeypatch: pytest.MonkeyPatch
@@ -436,7 +436,7 @@ def test_a_census_without_copies_gets_them_with_its_next_session(task: str, tmp_
     assert_as_at_home(directory, hosts, _OPTIONS)
 
 
-@pytest.mark.parametrize("copies", [1, 2])
+@pytest.mark.parametrize("copies", [2, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("task", ["host-take", "host-list", "host-join", "host-edges", "host-number"])
 def test_a_host_that_is_to_leave_keeps_nothing_of_a_census(
     task: str, copies: int, tmp_path: Path, hosts: NearHosts

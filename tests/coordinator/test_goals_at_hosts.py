@@ -117,7 +117,7 @@ def test_hosts_make_them_whoever_is_lost(
 
 
 @toys
-@pytest.mark.parametrize("copies", [1, 2])
+@pytest.mark.parametrize("copies", [2, pytest.param(1, marks=pytest.mark.slow)])
 def test_ranges_follow_those_of_the_run(
     copies: int, options: dict[str, str], hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,7 +143,7 @@ def test_ranges_follow_those_of_the_run(
 
 
 @toys
-@pytest.mark.parametrize("held", [True, False])
+@pytest.mark.parametrize("held", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_run_that_moves_between_two_short_layers_is_looked_at_again(
     held: bool, options: dict[str, str], hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,21 +2,27 @@
 
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
+from random import Random
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 from hakoiri.api import Run
 from hakoiri.coordinator.errors import OverBudgetError
 from hakoiri.coordinator.plays.beam import Beam
 from hakoiri.coordinator.plays.optimise import Optimisation, OptimiseFigures, best_of
-from hakoiri.coordinator.plays.plan import BEAM, Best, Round, fitted_width, optimised
+from hakoiri.coordinator.plays.plan import BEAM, Best, Entered, Round, fitted_width, optimised, points, ranks, standings
+from hakoiri.coordinator.runs.opening import open_context
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control
 from hakoiri.errors import Hint, PuzzleError
 from hakoiri.puzzles.nakuron import board as proving
-from hakoiri.puzzles.nakuron.board import random_board
+from hakoiri.puzzles.nakuron.board import Board, parse_board, random_board
 from hakoiri.puzzles.nakuron.puzzle import Nakuron
 from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
 from hakoiri.storage.layers.store import RunStore
@@ -24,9 +30,11 @@ from hakoiri.storage.ledger.manifest import State
 from hakoiri.storage.names import BEAM as BEAM_DATABASE
 from hakoiri.storage.names import ROWS
 from hakoiri.storage.results import ResultRows, read_arrays
+from hakoiri.worker.plays.moving import SeenBoards
 from tests.coordinator.test_best_play import STONES, by_brute_force
+from tests.support.published import KNOWN, Known
 from tests.support.refusals import refused
-from tests.support.runs import StoppingAfter, driven, opened, repaired, verified
+from tests.support.runs import SILENT, StoppingAfter, driven, opened, repaired, verified
 from tests.support.toy_runs import before_call, spied
 from tests.support.user_puzzles import written
 
@@ -257,3 +265,146 @@ def test_a_user_s_scored_puzzle_is_optimised(stones: int, stride: int, tmp_path:
         play = run.best_play()
         assert (play.score, play.moves, play.proved) == (found.best.score, found.best.moves, False)
         assert run.puzzle.replay(play.sequence) == play.score  # type: ignore[attr-defined]
+
+
+# The rules of the contest: ranks, points, bonuses and ties
+
+
+def test_a_problem_gives_11_points_down_to_1_and_a_bonus() -> None:
+    plays = {f"team {number}": Entered(100 - number, 10, 1.0) for number in range(13)}
+    for problem, bonus in ((1, 0), (2, 1), (3, 2)):
+        assert [*points(problem, plays).values()] == [11 + bonus, *range(10, 0, -1), 0, 0]
+
+
+def test_ties_go_by_moves_and_then_by_time_and_nobody_wins_without_a_play() -> None:
+    plays = {
+        "slow": Entered(9, 5, 2.0),
+        "long": Entered(9, 6, 1.0),
+        "quick": Entered(9, 5, 1.0),
+        "none": Entered(0, 0, 0),
+    }
+    assert ranks(plays) == {"quick": 1, "slow": 2, "long": 3, "none": 4}
+    assert points(2, plays) == {"quick": 12, "slow": 10, "long": 9, "none": 0}
+    assert ranks({"one": Entered(9, 5, 1.0), "other": Entered(9, 5, 1.0), "less": Entered(8, 5, 1.0)}) == {
+        "one": 1, "other": 1, "less": 3,
+    }  # fmt: skip
+
+
+def test_the_contest_is_won_by_points_then_scores_moves_and_time() -> None:
+    def problems(one: Entered, other: Entered) -> dict[str, Entered]:
+        return {"a": one, "b": other}
+
+    # Each wins once; the bonus of problem 2 decides.
+    first = {1: problems(Entered(9, 5, 1), Entered(8, 5, 1)), 2: problems(Entered(1, 5, 1), Entered(2, 5, 1))}
+    assert [(each.team, each.place, each.points) for each in standings([first])] == [("b", 1, 22), ("a", 2, 21)]
+    # Of two boards of problem 1 each wins one: the sum of scores decides, then the fewer moves.
+    second = [{1: problems(Entered(9, 5, 1), Entered(8, 5, 1))}, {1: problems(Entered(3, 5, 1), Entered(5, 5, 1))}]
+    assert [(each.team, each.place, each.points, each.score) for each in standings(second)] == [
+        ("b", 1, 21, 13), ("a", 2, 21, 12),
+    ]  # fmt: skip
+    third = [{1: problems(Entered(9, 7, 1), Entered(8, 5, 1))}, {1: problems(Entered(8, 5, 1), Entered(9, 6, 1))}]
+    assert [each.team for each in standings(third)] == ["b", "a"]
+
+
+# Beams: exhaustive when wide, the same however they are cut up, within their memory, and going on where they were
+
+
+NAKURON = Nakuron()
+
+
+@contextmanager
+def beam_on(board: Board, workers: int = 1, memory: int | None = None) -> Iterator[Beam]:
+    resources = Resources(workers=workers, memory=memory)
+    with open_context(NAKURON, PuzzleSpec("nakuron"), resources, Control(), SILENT) as context:
+        yield Beam(context, NAKURON, NAKURON.arena(board.text()), 1)
+
+
+def played_by_beam(board: Board, moves: list[int]) -> int:
+    return NAKURON.replay(NAKURON.spell(moves), board.text())
+
+
+@pytest.mark.parametrize("known", KNOWN, ids=lambda known: str(known.boards))
+def test_a_wide_beam_finds_the_optimum(known: Known) -> None:
+    board = parse_board(known.text)
+    with beam_on(board) as beam:
+        while not beam.finished:
+            beam.step(10_000)
+        assert (beam.points, len(beam.sequence)) == (known.score, known.moves)
+        assert played_by_beam(board, beam.sequence) == known.score
+
+
+def test_a_beam_does_not_depend_on_how_it_is_cut_up() -> None:
+    ends = []
+    for workers in (1, 3):
+        with beam_on(BOARD, workers) as beam:
+            for _ in range(60):
+                beam.step(50)
+            ends.append((beam.points, beam.sequence, beam.tried, beam.frontier.digests.tolist()))
+    assert ends[0] == ends[1]
+    assert played_by_beam(BOARD, ends[0][1]) == ends[0][0]
+
+
+def test_a_beam_goes_on_from_its_arrays() -> None:
+    with beam_on(BOARD) as whole, beam_on(BOARD) as resumed:
+        for _ in range(30):
+            whole.step(20)
+        resumed.go_on_from(whole.arrays())
+        for _ in range(30):
+            whole.step(20)
+            resumed.step(20)
+        assert (whole.points, whole.sequence, whole.tried) == (resumed.points, resumed.sequence, resumed.tried)
+        assert np.array_equal(whole.frontier.boards, resumed.frontier.boards)
+
+
+@pytest.mark.parametrize(
+    ("name", "harm"),
+    [
+        ("boards", lambda array: array[:, :, :5]),
+        ("boards", lambda array: array.astype(np.int64)),
+        ("digests", lambda array: array[:, :1]),
+        ("takes", lambda array: array[:-1]),
+        ("points", lambda array: array[:-1]),
+        ("met", lambda array: array[:-1]),
+    ],
+)
+def test_a_beam_does_not_go_on_from_arrays_of_another_form(name: str, harm: Callable[[np.ndarray], np.ndarray]) -> None:
+    """They come out of a run, and kernels look up one in another."""
+    with beam_on(BOARD) as whole, beam_on(BOARD) as resumed:
+        whole.step(20)
+        arrays = whole.arrays()
+        with pytest.raises(ValueError, match=r"array \d of the result of task move is not|different lengths"):
+            resumed.go_on_from(arrays | {name: harm(arrays[name])})
+
+
+# Memory
+
+
+def test_boards_met_are_those_of_a_dictionary() -> None:
+    random, met, plain = Random(3), SeenBoards(1 << 22), dict[tuple[int, int], int]()
+    for _ in range(60):
+        digests = [(random.randrange(40), random.randrange(40)) for _ in range(50)]
+        points = [random.randrange(9) for _ in digests]
+        expected = []
+        for place, (digest, score) in enumerate(zip(digests, points, strict=True)):
+            if plain.get(digest, -1) < score:
+                plain[digest] = score
+                expected.append(place)
+        found = met.fresh(np.array(digests, dtype=np.uint64), np.array(points), np.array(points))
+        assert found.tolist() == expected
+    least = 4
+    met.forget(least)
+    assert len(met) == sum(score >= least for score in plain.values())
+
+
+@pytest.mark.parametrize("memory", [1 << 16, 1 << 20])
+def test_boards_met_keep_to_their_memory_and_forget_the_earliest(memory: int) -> None:
+    met, size = SeenBoards(memory), 4_000
+    for layer in range(60):
+        digests = np.arange(layer * size, (layer + 1) * size, dtype=np.uint64)[:, None].repeat(2, axis=1)
+        taken = np.full(size, layer)
+        assert len(met.fresh(digests, taken, taken)) == size
+        assert sum(array.nbytes for array in (met._digests, met._figures)) <= memory
+    held = met.arrays()[1][:, 1]
+    assert len(held) == len(met) > memory // 300
+    assert held.max() == 59
+    assert held.min() > 59 - 2 * memory // (24 * size) - 2

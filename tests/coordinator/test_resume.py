@@ -5,29 +5,36 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from hakoiri.api import Run, census, explore, open_run
-from hakoiri.coordinator.errors import ContradictionError, MismatchError, UnanswerableError
+from hakoiri.coordinator.census.job import CensusVerifier
+from hakoiri.coordinator.errors import ContradictionError, MismatchError, OverBudgetError, UnanswerableError
+from hakoiri.coordinator.layers import job
 from hakoiri.coordinator.runs.create import make_run, require_puzzle, require_same
 from hakoiri.coordinator.runs.drive import drive
-from hakoiri.coordinator.session.resources import Resources, Tuning
+from hakoiri.coordinator.session.resources import DEFAULT, Budget, Resources, Tuning
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.errors import Hint, PuzzleError, TaskError
-from hakoiri.keys.layout import Keys
+from hakoiri.keys.layout import Key, Keys
 from hakoiri.puzzles.contract import Expansion
 from hakoiri.puzzles.options import Choice
-from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
+from hakoiri.storage.layers.blocks import digest_text, lanes_of
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Progress, State
+from hakoiri.storage.results import read_labels, read_profile, recorded_components, stage_labels, stage_profile
+from hakoiri.worker.layers.partition import BASE_BYTES
+from tests.support import toy
+from tests.support.plain_search import SlowRules, reference_layers
 from tests.support.published import HAKOIRI
 from tests.support.refusals import refused
-from tests.support.runs import Notes, essence, started
+from tests.support.runs import Notes, essence, small_slabs, started, verified
 
 METRICS = ("unit", "straight", "finger")
 START = HAKOIRI["start"]
@@ -73,7 +80,6 @@ HERE, THREADS = Resources(), Resources(workers=2, chunk=60)
     ("step", "resources"),
     [
         (("configurations", 20_000), Resources(workers=2, chunk=5_000)),
-        (("components", 1), Resources()),
         (("components", 2), Resources(workers=2, chunk=5_000)),
         (("components", 300), Resources()),
     ],
@@ -268,3 +274,271 @@ def test_a_run_that_was_killed_is_advised_a_lower_limit_than_it_had(tmp_path: Pa
         "the last session of this run ended without a reason; if the system ran out of memory, set a limit",
         (Hint("give", "memory", "150MB"),),
     )
+
+
+# Components found by searches, layer by layer: those found by joins, and each with its depth profile
+
+
+BY_LAYERS = {"by": "layers"}
+SPACES = {
+    "tiles": PuzzleSpec("tiles", {"rows": "2", "columns": "3"}),
+    "sliding": PuzzleSpec("sliding", {}, "AABC/DD.C/E.FF"),
+    "mirrors merged": PuzzleSpec("sliding", {}, "AABC/DD.C/E.FF", merge_mirrors=True),
+    "hanoi": PuzzleSpec("hanoi", {"pegs": "3", "discs": "4"}),
+}
+
+
+def counted(
+    place: Path, spec: PuzzleSpec, plan: dict[str, Any] = BY_LAYERS, resources: Resources | None = None
+) -> Path:
+    """The directory of a finished census."""
+    directory = make_run(place, spec, "census", plan, resources or Resources())
+    assert drive(directory, resources or Resources(), Control(), SilentObserver()).status == "complete"
+    return directory
+
+
+def read(directory: Path) -> Run:
+    """The finished census."""
+    return open_run(directory.name, data=directory.parent)
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_both_ways_agree_and_profiles_are_those_of_plain_searches(name: str, tmp_path: Path) -> None:
+    by_layers, by_joins = counted(tmp_path / "layers", SPACES[name]), counted(tmp_path / "joins", SPACES[name], {})
+    with read(by_layers) as one, read(by_joins) as other:
+        assert essence(one) == essence(other)
+        assert one.store.state.digest == other.store.state.digest
+    with RunStore(by_layers) as store, RunStore(by_joins) as joined:
+        puzzle = SPACES[name].build()
+        for number, record in recorded_components(store).items():
+            layers = reference_layers(puzzle.successors, record.representative)
+            assert read_profile(store, number) == [len(layer) for layer in layers]
+            assert sum(map(len, layers)) == record.size
+            assert read_profile(joined, number) is None
+    assert verified(by_layers).ok
+    assert verified(by_joins).ok
+
+
+def test_an_interrupted_count_goes_on_with_the_components_that_are_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_slabs(monkeypatch, 16)
+    spec, sessions = SPACES["sliding"], 0
+    directory = make_run(tmp_path, spec, "census", BY_LAYERS, Resources())
+    searched = list[Key]()
+
+    class Stopping(SilentObserver):
+        """Stops after each component."""
+
+        def progress(self, progress: Progress) -> None:
+            if progress.headline.startswith("component "):
+                searched.append(int(progress.headline.split()[1].rstrip(",").replace(",", "")))
+                control.interrupt("stopped by the test")
+
+    while True:
+        control, sessions = Control(), sessions + 1
+        resources = replace(Resources(), tuning=Tuning(checkpoint=-1.0))
+        if drive(directory, resources, control, Stopping()).status == "complete":
+            break
+    assert sessions > 3
+    assert searched == [*range(1, len(searched) + 1)]
+    with read(directory) as one, read(counted(tmp_path / "joins", spec, {})) as other:
+        assert essence(one) == essence(other)
+
+
+@pytest.mark.parametrize("manner", ["memory", "chunks"])
+def test_searches_keep_to_memory_and_chunks(manner: str, tmp_path: Path) -> None:
+    resources = Resources(memory=1, workers=2) if manner == "memory" else Resources(chunk=3, farm=1)
+    with RunStore(counted(tmp_path / "here", SPACES["sliding"])) as store:
+        expected = store.state.digest
+    with RunStore(counted(tmp_path, SPACES["sliding"], BY_LAYERS, resources)) as store:
+        assert store.state.digest == expected
+
+
+def test_verify_finds_components_and_profiles_that_are_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    directory = counted(tmp_path, SPACES["sliding"])
+    with RunStore(directory, writable=True) as store:
+        right = read_profile(store, 0)
+        assert right is not None
+        stage_profile(store, 0, [*right[:-1], right[-1] + 1])
+        store.commit(store.state)
+    assert [fault for fault in verified(directory).faults if "component 0: its layers are not those" in fault]
+    assert verified(directory, full=False).ok
+    with RunStore(directory, writable=True) as store:
+        stage_profile(store, 0, right)
+        labels = read_labels(store, store.layer_record(0).size)
+        places = [int(np.flatnonzero(labels == number)[0]) for number in (0, 1)]
+        labels[places] = labels[places[::-1]]
+        stage_labels(store, labels)
+        store.commit(store.state)
+    # What looks at moves finds that, too.
+    monkeypatch.setattr(CensusVerifier, "_check_labels", lambda _: None)
+    assert [fault for fault in verified(directory).faults if "are not those that searches by layers find" in fault]
+
+
+def test_moves_that_cannot_be_taken_back_contradict_the_puzzle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two configurations lead to one that leads back to neither."""
+
+    class Trap(toy.Toy):
+        undirected = True
+
+    monkeypatch.setitem(PUZZLES, "toy", ("tests.support.toy", "Toy"))
+    monkeypatch.setattr(toy, "Toy", Trap)
+    spec = PuzzleSpec("toy", {"layout": "u32", "directed": "yes"})
+    directory = make_run(tmp_path, spec, "census", BY_LAYERS, Resources())
+    with pytest.raises(ContradictionError):
+        drive(directory, Resources(), Control(), SilentObserver())
+
+
+def test_what_cannot_be_found_by_layers_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(PuzzleError, match="superpuzz is directed: a search does not find its components"):
+        make_run(tmp_path, PuzzleSpec("superpuzz", {"columns": "4"}), "census", BY_LAYERS, Resources())
+    with pytest.raises(PuzzleError, match="by 'paths' is not joins or layers"):
+        make_run(tmp_path, PuzzleSpec("klotski", {}), "census", {"by": "paths"}, Resources())
+
+
+# Searches against a plain one, against published numbers, and against themselves cut up in other ways
+
+
+@pytest.mark.parametrize("merge_mirrors", [False, True], ids=["plain", "merged"])
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("size", [None, 248, 201, 118, 2])
+def test_layers_are_those_of_the_plain_search(
+    size: int | None,
+    metric: str,
+    merge_mirrors: bool,
+    tmp_path: Path,
+    small_starts: dict[int, str],
+    slow_rules: SlowRules,
+) -> None:
+    start = small_starts[size] if size else None
+    with explore(options={"metric": metric}, start=start, merge_mirrors=merge_mirrors, data=tmp_path) as run:
+        expected = reference_layers(slow_rules(metric, merge_mirrors), run.puzzle.start)
+        assert run.layer_sizes == [len(layer) for layer in expected]
+        for depth, (layer, record) in enumerate(zip(expected, run.layer_records(), strict=True)):
+            found = run.layer(depth)
+            assert found.tolist() == layer
+            assert record.digest == digest_text(lanes_of(found))
+            assert record.goals == sum(key >> 28 == 10 for key in layer)
+        keys, depths = run.configurations()
+        assert dict(zip(keys.tolist(), depths.tolist(), strict=True)) == {
+            key: depth for depth, layer in enumerate(expected) for key in layer
+        }
+        assert (keys[1:] > keys[:-1]).all()
+
+
+# Published numbers
+
+
+# However it is cut up
+
+
+@pytest.mark.parametrize("memory", [1, 10_000, 300_000, 1 << 24, 1 << 34])
+@pytest.mark.parametrize("workers", [1, 2, 64])
+@pytest.mark.parametrize("configurations", [1, 50_000, 10_000_000])
+def test_chunks_and_ranges_in_work_fit_the_memory(configurations: int, workers: int, memory: int) -> None:
+    puzzle = Klotski()
+    shares = Budget(memory).shares(puzzle, workers, resident=BASE_BYTES)
+    assert shares.free == DEFAULT.least_bytes or DEFAULT.least_bytes < shares.free < memory
+    for remote_workers in (0, 2, 100):
+        chunk = shares.chunk_size(configurations, puzzle.most_successors, remote_workers)
+        in_work = 2 * workers * chunk * shares.key_bytes * (2 + 3 * puzzle.most_successors)
+        assert chunk == 1 or in_work <= shares.free // 4
+        assert 1 <= chunk <= 1 << 21
+    assert shares.range_keys == 1 or 3 * workers * shares.range_keys * 5 * shares.key_bytes <= shares.free // 4
+    assert 3 * shares.layer_bytes + shares.bucket_bytes + shares.free // 2 <= shares.free * 9 // 8
+    given = Budget(memory, chunk=123).shares(puzzle, workers, resident=BASE_BYTES)
+    assert given.chunk_size(configurations, 4) == 123
+    slow = shares.chunk_size(configurations, 4, pace=0.01)
+    assert slow <= 200
+
+
+def test_what_this_process_takes_beyond_its_usual_size_is_not_free() -> None:
+    budget, puzzle = Budget(1 << 30), Klotski()
+    usual = budget.shares(puzzle, 2, resident=BASE_BYTES).free
+    assert budget.shares(puzzle, 2, resident=0).free == usual
+    assert (1 << 30) * 3 // 5 < usual < (1 << 30) * 2 // 3
+    assert usual - budget.shares(puzzle, 2, resident=BASE_BYTES + 300_000_000).free == pytest.approx(2e8, abs=2)
+
+
+@pytest.mark.parametrize(
+    ("budget", "farmed", "kept"),
+    [(Budget(1), 50_000, 49_999), (Budget(1, chunk=7), 8, 7), (Budget(1, chunk=7, farm=3), 3, 2)],
+)
+def test_small_layers_stay_here(budget: Budget, farmed: int, kept: int) -> None:
+    assert budget.distributes(farmed)
+    assert not budget.distributes(kept)
+
+
+# Too little memory
+
+
+@pytest.mark.parametrize(
+    "resources",
+    [Resources(memory=2_000), Resources(memory=2_000, chunk=50, workers=1)],
+    ids=str,
+)
+def test_too_little_memory_leaves_a_census_to_resume(resources: Resources, whole_run: Run, tmp_path: Path) -> None:
+    directory = started(tmp_path, "census", resources)
+    with pytest.raises(OverBudgetError, match="above the limit of 2,000") as caught:
+        drive(directory, Resources(), Control(), SilentObserver())
+    (hint,) = caught.value.hints
+    assert (hint.do, hint.what, hint.value[-2:]) == ("give", "memory", "MB")
+    with RunStore(directory) as store:
+        assert store.state.status == "interrupted"
+        assert (store.state.reason, store.state.hints) == (str(caught.value), (hint,))
+        assert store.state.depth >= 0
+    state = drive(directory, Resources(memory=1 << 30), Control(), SilentObserver())
+    assert state.session == 2
+    with closing(Run(RunStore(directory))) as run:
+        assert essence(run) == essence(whole_run)
+
+
+# Goals
+
+
+def test_until_goal_stops_at_the_first_goal(usual_run: Run, tmp_path: Path) -> None:
+    with explore(until_goal=True, data=tmp_path) as run:
+        goal_depth = HAKOIRI["solution by metric"]["unit"]
+        assert run.summary()["status"] == "complete"
+        assert not run.summary()["exhausted"]
+        assert [record.digest for record in run.layer_records()] == [
+            record.digest for record in usual_run.layer_records()[: goal_depth + 1]
+        ]
+        assert run.path().keys == usual_run.path().keys
+        for ask in (run.components, run.diameter):
+            with refused(UnanswerableError, "stopped at its first goal", Hint("run without", "until_goal")):
+                ask()
+        far = run.puzzle.render(int(usual_run.layer(LAST)[0]))
+        with pytest.raises(
+            UnanswerableError, match=f"{far} up to layer {goal_depth}, .* {goal_depth + 1} or more moves"
+        ):
+            run.path(far)
+
+
+def test_a_start_that_is_a_goal(usual_run: Run, tmp_path: Path) -> None:
+    goal = usual_run.path().configurations[-1]
+    with explore(start=goal, until_goal=True, data=tmp_path) as run:
+        assert (run.layer_sizes, run.store.state.figures["goal_depth"], len(run.path())) == ([1], 0, 0)
+
+
+def test_a_component_without_goal(small_run: Run) -> None:
+    assert small_run.store.state.figures["goal_depth"] is None
+    assert small_run.summary()["exhausted"]
+    with pytest.raises(UnanswerableError, match="found no goal among all that its start can reach"):
+        small_run.path()
+
+
+@pytest.mark.parametrize("until_goal", [False, True])
+def test_what_will_not_fit_on_the_disk_is_said(
+    until_goal: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(job, "shutil", SimpleNamespace(disk_usage=lambda _: SimpleNamespace(free=300)))
+    notes: list[str] = []
+    observer = SilentObserver()
+    monkeypatch.setattr(observer, "note", lambda text, *_: notes.append(text))
+    explore("tiles", {"rows": "2"}, data=tmp_path, until_goal=until_goal, observer=observer).close()
+    expected = "all 360 configurations do not fit on this disk: they need at least 0 MiB, 0 MiB are free;"
+    assert [note.startswith(expected) for note in notes] == [True] * (not until_goal)

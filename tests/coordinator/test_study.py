@@ -1,28 +1,44 @@
 """Studies: each figure against searches by the papers' words, stops and goings-on, caps that count neither way."""
 
-from collections.abc import Callable
+import csv
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from hakoiri.coordinator.errors import OverBudgetError
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.drive import drive
-from hakoiri.coordinator.session.resources import Resources
-from hakoiri.coordinator.session.session import Control
+from hakoiri.coordinator.session.resources import LEAST_MEMORY, Resources
+from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.coordinator.studies.deals import StudyDeals, StudyFigures, kept_deals
-from hakoiri.coordinator.studies.table import CAP, DEALS, Deal, StudyPlan, deals_of, dealt, tally
-from hakoiri.errors import ConfigurationError, Hint, PuzzleError
+from hakoiri.coordinator.studies.sizes import SizeRow, StudySizes, b_files, read_rows
+from hakoiri.coordinator.studies.table import (
+    CAP,
+    DEALS,
+    Deal,
+    Solution,
+    StudyPlan,
+    deals_of,
+    dealt,
+    effort,
+    spread,
+    tally,
+    write_csv,
+)
+from hakoiri.errors import ConfigurationError, DamagedError, Hint, NotWritableError, PuzzleError
 from hakoiri.puzzles.capabilities import Dealt, SearchOrder
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.ledger.manifest import State
+from hakoiri.storage.ledger.manifest import Progress, State, typed
+from hakoiri.storage.names import DATA_FILE
 from hakoiri.worker.tasks import SOLVERS
 from tests.support import card_rules as rules
 from tests.support.refusals import refused
-from tests.support.runs import SILENT, StoppingAfter, driven, opened
+from tests.support.runs import SILENT, Notes, StoppingAfter, driven, opened, repaired, verified
 
 
 @dataclass(frozen=True)
@@ -269,3 +285,194 @@ def test_a_plan_that_makes_no_sense_is_refused(
 ) -> None:
     with refused(PuzzleError, said, *hints):
         begun(replace(SMALL, **change), tmp_path)
+
+
+# The figures of a study of many deals: shares, spreads and their intervals, and the rows of its CSV
+
+
+def test_a_spread_has_the_figures_and_an_interval_that_fits() -> None:
+    assert spread([]) is None
+    assert spread([7]) == replace(spread([7]), least=7, mean=7, low=7, high=7, median=7, deciles=(7,) * 9, most=7)  # type: ignore[type-var]
+    values = np.random.default_rng(1).integers(0, 100, size=400).tolist()
+    found = spread(values)
+    assert found is not None
+    assert (found.least, found.most) == (min(values), max(values))
+    assert (found.mean, found.median) == (np.mean(values), np.median(values))
+    assert found.deciles == tuple(sorted(values)[40 * tenth - 1] for tenth in range(1, 10))
+    assert found.error == pytest.approx(np.std(values, ddof=1) / 20)
+    # By the normal distribution: the mean and 1.96 of its standard errors.
+    error = 1.96 * np.std(values) / 20
+    assert found.low == pytest.approx(found.mean - error, abs=error / 10)
+    assert found.high == pytest.approx(found.mean + error, abs=error / 10)
+    assert spread(values) == found
+
+
+def test_tallies_and_csv_of_deals_by_hand(tmp_path: Path) -> None:
+    solved = Deal(4, 0, Solution(5, 90), Solution(9, 200), 200, 9, False, False, 0.25)
+    half = Deal(4, 1, Solution(8, 70), None, 300, 12, False, True, 0.5)
+    never = Deal(4, 2, None, None, 2, 1, True, False, 0.125)
+    deals = [solved, half, never]
+    free, fixed = tally(deals, "first"), tally(deals, "fixed")
+    assert (free.solvable, free.unsolvable, free.capped, fixed.solvable, fixed.unsolvable, fixed.capped) == (
+        2,
+        1,
+        0,
+        1,
+        1,
+        1,
+    )
+    assert free.moves is not None
+    assert (free.moves.least, free.moves.mean, free.moves.most) == (5, 6.5, 8)
+    assert fixed.shares == (1 / 3, 2 / 3)
+    looked = effort(deals)
+    assert looked is not None
+    assert (looked.capped, looked.positions.median, looked.positions.most, looked.seconds) == (1, 200, 300, 0.875)
+    assert effort([]) is None
+    target = tmp_path / "deals.csv"
+    write_csv([(deal, f"text {deal.number}") for deal in deals], ("first", "fixed"), target)
+    with target.open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["deal"] for row in rows] == ["text 0", "text 1", "text 2"]
+    assert [(row["outcome_first"], row["moves_first"], row["outcome_fixed"], row["moves_fixed"]) for row in rows] == [
+        ("solvable", "5", "solvable", "9"), ("solvable", "8", "capped", ""), ("unsolvable", "", "unsolvable", ""),
+    ]  # fmt: skip
+    with pytest.raises(NotWritableError, match="cannot write"):
+        write_csv([], ("first",), tmp_path / "none" / "deals.csv")
+
+
+def test_rows_of_studies_that_had_a_place_for_shortened_moves_are_read() -> None:
+    first = {"moves": 9, "positions": 30, "shortened": None, "shortest": None}
+    rest = {"positions": 40, "depth": 12, "exhausted": True, "capped": False, "seconds": 0.1}
+    found = typed({"size": 4, "number": 0, "first": first, "fixed": None, **rest}, Deal)
+    assert (found.first, found.outcome("fixed")) == (Solution(9, 30), "unsolvable")
+
+
+# Studies of sizes: published tables, resumed within a member, extended, b-files, damage and refusals
+
+
+#: Depth, diameter, radius, unordered diametral pairs; depths of the others: A058986, A078941, and as known of TopSpin.
+TILES = {"2x2": (6, 6, 6, 6), "2x3": (21, 21, 21, 180), "2x4": (36, 36, 35, 5_040)}
+DEPTHS = {
+    "pancakes": {2: 1, 3: 3, 4: 4, 5: 5, 6: 7},
+    "burnt-pancakes": {1: 1, 2: 4, 3: 6, 4: 8},
+    "topspin": {6: 5, 7: 6, 8: 9},
+    # Farthest from a tower, A382111: 4 pegs.
+    "hanoi": {1: 1, 2: 3, 3: 5, 4: 9},
+}
+
+
+def studied(
+    data: Path, name: str, sizes: list[int], options: Mapping[str, str] = {}, control: Control | None = None,
+    observer: Any = None,
+) -> Path:  # fmt: skip
+    asked = StudySizes.parse_request(PuzzleSpec(name, options), sizes=sizes)
+    observer = observer or SilentObserver()
+    return driven(data, asked.spec, "sizes", asked.plan, asked.limits, control, observer)
+
+
+def rows_of(directory: Path) -> list[SizeRow]:
+    with RunStore(directory) as store:
+        return [row for _, row in sorted(read_rows(store).items())]
+
+
+def test_tiles_have_the_published_diameters(tmp_path: Path) -> None:
+    directory = studied(tmp_path, "tiles", [4, 5, 6, 8])
+    rows = rows_of(directory)
+    names = [f"{row.options['rows']}x{row.options['columns']}" for row in rows]
+    assert {
+        name: (row.depth, row.diameter, row.radius, row.pairs) for name, row in zip(names, rows, strict=True)
+    } == TILES
+    assert not (directory / "members").exists()
+    files = b_files(rows)
+    assert files["b-2-rows-depth.txt"] == "2 6\n3 21\n4 36\n"
+    assert files["b-2-rows-layers.txt"].startswith("1 1\n2 2\n3 2\n4 2\n5 2\n6 2\n7 1\n8 1\n9 2\n10 3\n")
+    assert verified(directory).ok
+    with opened(directory) as job:
+        assert [row["diameter"] for row in job.rows()] == [6, 21, 36]
+        assert job.summary(None)["rows"][0]["layers"] == [1, 2, 2, 2, 2, 2, 1]
+        assert job.facts({"members": 3, "configurations": 20_532}) == {"members": 3, "configurations": 20_532}
+        assert len(job.tables()[0].rows) == 3
+
+
+@pytest.mark.parametrize("name", DEPTHS)
+def test_depths_are_as_published(name: str, tmp_path: Path) -> None:
+    rows = rows_of(studied(tmp_path, name, list(DEPTHS[name])))
+    assert {row.size: row.depth for row in rows} == DEPTHS[name]
+    for row in rows:
+        assert row.diameter is not None
+        assert row.depth <= row.diameter <= 2 * row.depth
+        assert sum(row.layers) == row.configurations
+        if name != "hanoi":
+            assert (row.diameter, row.pairs) == (row.depth, row.configurations * row.layers[-1] // 2)
+    assert b_files(rows)["b-depth.txt"] == "".join(f"{size} {depth}\n" for size, depth in DEPTHS[name].items())
+
+
+def test_another_metric_is_another_study(tmp_path: Path) -> None:
+    one, multi = studied(tmp_path, "tiles", [6]), studied(tmp_path, "tiles", [6], {"metric": "multi"})
+    assert one != multi
+    assert [row.depth for row in rows_of(multi)] == [20]
+
+
+class StoppingIn(SilentObserver):
+    """Stops in the midst of the second member."""
+
+    def __init__(self, control: Control) -> None:
+        self._control, self._members = control, 0
+
+    def progress(self, progress: Progress) -> None:
+        self._members += progress.unit == "members"
+        if self._members and progress.unit == "configurations" and progress.done > 100:
+            self._control.interrupt("enough")
+
+
+def test_a_stopped_study_goes_on_and_more_sizes_extend_it(tmp_path: Path) -> None:
+    control = Control()
+    stopped = studied(tmp_path, "pancakes", [4, 6, 7], control=control, observer=StoppingIn(control))
+    with RunStore(stopped) as store:
+        assert store.state.status == "interrupted"
+        assert len(read_rows(store)) == 1
+    assert (stopped / "members").exists()
+    again = studied(tmp_path, "pancakes", [4, 6, 7])
+    assert again == stopped
+    more = studied(tmp_path, "pancakes", [5])
+    assert more == stopped
+    undisturbed = studied(tmp_path / "other", "pancakes", [4, 5, 6, 7])
+    assert rows_of(more) == rows_of(undisturbed)
+    with opened(more) as job:
+        assert job.is_done()
+    with opened(studied(tmp_path, "pancakes", [4, 6])) as job:
+        figures = job.summary(None)
+        assert (figures["members"], figures["configurations"], len(figures["rows"])) == (2, 24 + 720, 2)
+
+
+def test_damage_to_what_is_measured_is_told_of_the_study(tmp_path: Path) -> None:
+    """Nobody else knows the member's own run, and nothing of it is needed."""
+    control = Control()
+    stopped = studied(tmp_path, "pancakes", [4, 6], control=control, observer=StoppingIn(control))
+    (data_file,) = stopped.glob(f"members/*/member/{DATA_FILE}")
+    data_file.write_bytes(b"damage" * 1_000)
+    with refused(DamagedError, "member", Hint("repair", stopped.name)):
+        studied(tmp_path, "pancakes", [4, 6])
+    repaired(stopped)
+    assert [row.depth for row in rows_of(stopped)] == [4, 7]
+
+
+def test_what_has_no_sizes_is_refused() -> None:
+    with pytest.raises(
+        PuzzleError, match="the sizes of klotski cannot be studied; puzzles that can: burnt-pancakes and"
+    ):
+        StudySizes.parse_request(PuzzleSpec("klotski"), sizes=[3])
+    with pytest.raises(PuzzleError, match="tiles has none of the given sizes"):
+        StudySizes.parse_request(PuzzleSpec("tiles"), sizes=[5, 7])
+    with refused(PuzzleError, "already set n", Hint("leave out", "option")):
+        StudySizes.parse_request(PuzzleSpec("pancakes", {"n": "5"}), sizes=[3])
+
+
+def test_the_diameter_stays_open_where_the_memory_is_too_little_for_the_graph(tmp_path: Path) -> None:
+    notes = Notes()
+    asked = StudySizes.parse_request(PuzzleSpec("hanoi", {"pegs": "4"}), sizes=[6, 10])
+    directory = driven(tmp_path, asked.spec, "sizes", asked.plan, asked.limits, observer=notes, memory=LEAST_MEMORY)
+    known, large = rows_of(directory)
+    assert (known.diameter, known.radius, known.pairs) == (17, 13, 18)
+    assert (large.depth, large.diameter, large.radius, large.pairs) == (49, None, None, None)
+    assert notes.texts[-1].endswith("above the limit of 104,857,600; the diameter remains unknown")

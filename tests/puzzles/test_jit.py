@@ -221,6 +221,7 @@ def test_of_processes_that_start_together_one_compiles(tmp_path: Path) -> None:
     assert sorted(process.communicate("\n")[0] for process in reversed(both)) == ["misses 0\n", "misses 1\n"]
 
 
+@pytest.mark.ci_slow
 def test_what_compiled_code_needs_of_numba_is_there_when_it_is_loaded(tmp_path: Path) -> None:
     """Symbols that numba defines only when it is about to compile; without any, half of numba is not imported."""
     kernels = "import numpy as np\nfrom hakoiri.compiling import jit\n\n@jit\ndef dot(a):\n    return np.dot(a, a)\n\n"
@@ -252,6 +253,7 @@ def test_every_kernel_can_be_kept() -> None:
     assert found > 100
 
 
+@pytest.mark.ci_slow
 def test_an_edit_of_what_is_no_kernel_compiles_nothing(tmp_path: Path) -> None:
     """With the true sources: those of another place, each of them changed where no kernel depends on it."""
     hanoi = PuzzleSpec("hanoi").build()

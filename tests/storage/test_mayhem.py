@@ -181,7 +181,7 @@ def usual_copy(finished: dict[str, Path], tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("what", ["blocks", "records"])
-@pytest.mark.parametrize("depths", [[0], [57], [167], [80, 81, 82], [0, 1, 5, 166, 167], list(range(168))], ids=str)
+@pytest.mark.parametrize("depths", [[57], [0, 1, 5, 166, 167], list(range(168))], ids=str)
 def test_damaged_layers_are_named_and_mended(depths: list[int], what: str, usual_copy: Path) -> None:
     with closing(Run(RunStore(usual_copy))) as run:
         expected, digest = digests_of(run), run.store.state.digest

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -14,9 +15,11 @@ from functools import partial
 from pathlib import Path
 from textwrap import dedent
 from types import SimpleNamespace
+from typing import Any
 
 import lmdb
 import numpy as np
+import psutil
 import pytest
 
 from hakoiri.coordinator.errors import RunError
@@ -38,11 +41,11 @@ from hakoiri.errors import (
     StorageError,
 )
 from hakoiri.keys.layout import LAYOUTS, U32, Layout, ints
-from hakoiri.storage.engine.environment import translated
+from hakoiri.storage.engine.environment import Environment, refuse_network_file_system, translated
 from hakoiri.storage.layers.audit import check_layer, duplicate_fault
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.ledger import lock
-from hakoiri.storage.ledger.ledger import Ledger, create_run
+from hakoiri.storage.ledger import ledger, lock
+from hakoiri.storage.ledger.ledger import CommitThread, Ledger, create_run
 from hakoiri.storage.ledger.lock import RunLock, holder_of, making
 from hakoiri.storage.ledger.manifest import ComponentRecord, Progress, State, pack_record, seal
 from hakoiri.storage.names import (
@@ -51,6 +54,7 @@ from hakoiri.storage.names import (
     HOLDER_FILE,
     LABELS,
     LAYERS,
+    META,
     QUEUED_FILE,
     created_at,
     creating,
@@ -612,3 +616,107 @@ def test_each_error_of_the_system_is_told_as_what_it_is(
         raise error
     assert type(caught.value) is kind or kind is StorageError
     assert not isinstance(caught.value, MemoryError) or kind is MemoryError
+
+
+# File systems on which a run must not lie
+
+
+@pytest.mark.parametrize("kind", ["nfs4", "cifs", "lustre", "gpfs", "beegfs", "dvs", "wekafs", "NFS"])
+def test_network_file_systems_are_refused(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = tmp_path / "local"
+    mounts = [("/", "ext4"), (str(tmp_path), kind), (str(inner), "ext4")]
+    found = [SimpleNamespace(mountpoint=where, fstype=what) for where, what in mounts]
+    monkeypatch.setattr(psutil, "disk_partitions", lambda **_: found)
+    with pytest.raises(NotWritableError, match=f"network file system \\({kind}\\)") as refusal:
+        refuse_network_file_system(tmp_path / "data" / "runs")
+    assert refusal.value.hints == (Hint("change", "data"),)
+    refuse_network_file_system(inner / "data")
+    refuse_network_file_system(Path("/elsewhere"))
+
+
+# Commits in a thread of their own: what is staged meanwhile is for the next one, and a failure is not lost
+
+
+@pytest.fixture
+def directory_of_commits(tmp_path: Path) -> Path:
+    return create_run(tmp_path, manifest(), queued=False)
+
+
+def held_up(monkeypatch: pytest.MonkeyPatch, begin: Callable[[], None]) -> None:
+    """Have each write call `begin` first."""
+    write = Environment._write
+
+    def late(*arguments: Any) -> None:
+        begin()
+        write(*arguments)
+
+    monkeypatch.setattr(Environment, "_write", late)
+
+
+def test_what_is_staged_during_a_commit_is_for_the_next_one(
+    directory_of_commits: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go, done = threading.Event(), list[str]()
+
+    def wait() -> None:
+        done.append(threading.current_thread().name)
+        go.wait()
+
+    held_up(monkeypatch, wait)
+    with RunStore(directory_of_commits, writable=True) as store:
+        with CommitThread(store) as thread:
+            store.stage(META, b"first", b"1")
+            thread.begin(lambda: done.append("first"))
+            assert not thread.is_worthwhile
+            store.stage(META, b"second", b"2")
+            assert (store.read(META, b"first"), store.staged) == (None, True)
+            go.set()
+            thread.begin(lambda: done.append("second"))
+            store.stage(META, b"third", b"3")
+        assert [store.read(META, name) for name in (b"first", b"second", b"third")] == [b"1", b"2", None]
+        assert store.staged
+    assert done == ["commit_0", "first", "commit_0", "second"]
+    with RunStore(directory_of_commits) as store:
+        assert [store.read(META, name) for name in (b"first", b"second", b"third")] == [b"1", b"2", None]
+
+
+def test_a_commit_is_worthwhile_if_enough_is_staged(
+    directory_of_commits: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledger, "_LEAST_BYTES", 10)
+    with RunStore(directory_of_commits, writable=True) as store, CommitThread(store) as thread:
+        assert not thread.is_worthwhile
+        store.stage(META, b"some", b"0123456789")
+        assert thread.is_worthwhile
+
+
+@pytest.mark.parametrize("meets", ["the next commit", "leaving"])
+def test_a_commit_that_fails_is_raised_and_poisons(
+    directory_of_commits: Path, meets: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full() -> None:
+        raise DiskFullError("no room")
+
+    held_up(monkeypatch, full)
+    done = list[str]()
+    with RunStore(directory_of_commits, writable=True) as store:
+        with pytest.raises(DiskFullError, match="no room"), CommitThread(store) as thread:
+            store.stage(META, b"first", b"1")
+            thread.begin(lambda: done.append("first"))
+            if meets == "the next commit":
+                thread.begin(lambda: done.append("second"))
+        assert (done, store.read(META, b"first")) == ([], None)
+        with pytest.raises(PoisonedError, match="no room"):
+            store.commit(store.state)
+
+
+def test_another_error_is_not_hidden_by_that_of_the_commit(
+    directory_of_commits: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full() -> None:
+        raise DiskFullError("no room")
+
+    held_up(monkeypatch, full)
+    with RunStore(directory_of_commits, writable=True) as store, pytest.raises(KeyError), CommitThread(store) as thread:
+        thread.begin(lambda: None)
+        raise KeyError

@@ -293,6 +293,7 @@ def test_every_eccentricity_and_all_pairs(finished: FinishedRuns, tmp_path: Path
     assert "--pairs needs --all" in refused.stderr
 
 
+@pytest.mark.ci_slow
 def test_centre_and_periphery_are_written_in_full(finished: FinishedRuns, usual_run: Run, tmp_path: Path) -> None:
     hakoiri, run = finished.hakoiri, str(finished.explored["run"])
     files = [tmp_path / "centre.csv", tmp_path / "periphery.csv"]
@@ -426,3 +427,35 @@ def test_a_time_zone_that_python_has_no_times_for_is_one_line() -> None:
         ended = subprocess.run([HAKOIRI, "runs"], env=env, check=False, capture_output=True, text=True)
         said = f"hakoiri: the time zone TZ={zone!r} is a day or more from UTC; set another\n"
         assert (ended.returncode, ended.stderr) == (1, said)
+
+
+# The commands ``path --count``, ``--all`` and ``--avoid``, and ``hardest`` of a run and of what belongs to it
+
+
+def test_shortest_paths_are_counted_and_listed(finished: FinishedRuns) -> None:
+    hakoiri, run = finished.hakoiri, finished.explored["run"]
+    assert hakoiri.ask("path", run, "--to", NEAR, "--count") == {"run": run, "length": 2, "count": 2}
+    listed = hakoiri.ask("path", run, "--to", NEAR, "--all", "--limit", "1")
+    assert (listed["count"], [one["moves"] for one in listed["paths"]]) == (2, [["I right", "J left"]])
+    assert listed["paths"][0]["configurations"][-1] == NEAR
+    printed = hakoiri.here("path", run, "--to", NEAR, "--all", "--limit", "1").stdout
+    assert printed == "1: I right, J left\n2 shortest paths of 2 moves, 1 more with --limit\n"
+    between = hakoiri.ask("path", run, "--to", NEAR, "--avoid", "****/****/****/****/I.J.", "--all")
+    assert between["count"] == 1
+
+
+def test_a_film_shows_one_path(finished: FinishedRuns, tmp_path: Path) -> None:
+    line = ("path", finished.explored["run"], "--all", "--film", str(tmp_path / "film.svg"))
+    assert "--film cannot be combined with --count or --all" in finished.hakoiri.here(*line, check=False).error
+
+
+def test_hardest_answers_by_either_name(finished: FinishedRuns, hakoiri: Hakoiri) -> None:
+    run = finished.copy(finished.explored, hakoiri.data).name
+    found = hakoiri.ask("hardest", run, "--limit", "1")
+    assert (found["run"], found["distance"], found["count"], len(found["configurations"])) == (run, 126, 4, 1)
+    assert hakoiri.ask("hardest", found["distances"], "--limit", "1") == found
+    assert "126 moves from a goal" in hakoiri.here("hardest", "last").stdout
+    assert hakoiri.ask("verify", found["distances"])["ok"]
+    queued = hakoiri.ask("hardest", run, "--queue")
+    assert (queued["run"], queued["status"]) == (found["distances"], "queued")
+    assert hakoiri.ask("delete", run, "--yes")["runs"] == [found["distances"], run]

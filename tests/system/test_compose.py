@@ -1,11 +1,22 @@
 """docker-compose.yml: what it promises. scripts/compose-test starts its service."""
 
+import os
 import re
-from typing import Any
+import subprocess
+from collections.abc import Iterator
+from dataclasses import MISSING, fields, is_dataclass
+from fnmatch import fnmatch
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from types import NoneType
+from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
 import yaml
+from typer.main import get_command
 
+from hakoiri.cli.app import app
 from tests.support.commands import ROOT
 
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))
@@ -29,11 +40,6 @@ def test_each_service_is_confined_and_comes_back(name: str) -> None:
     assert service["healthcheck"]["test"][0] in ("CMD", "CMD-SHELL")
 
 
-def test_redis_evicts_nothing_and_keeps_the_queue() -> None:
-    settings = SERVICES["redis"]["command"][0].splitlines()
-    assert {"maxmemory-policy noeviction", "appendonly yes"} <= set(settings)
-
-
 def test_password_and_token_are_required_and_never_in_the_file() -> None:
     text = (ROOT / "docker-compose.yml").read_text(encoding="utf-8")
     interpolated = re.findall(r"(?<!\$)\$\{([^}]*)\}", text)
@@ -54,3 +60,197 @@ def test_images_are_pinned() -> None:
 
 def test_the_user_of_the_image_is_the_user_of_the_file() -> None:
     assert {SERVICES[name]["user"] for name in OURS} == set(re.findall(r"^USER (\S+)", DOCKERFILE, re.MULTILINE))
+
+
+# The build context of the image holds what the Dockerfile copies, and nothing else; the service in containers
+
+
+#: What compose-test exits with where no engine can be had.
+NO_ENGINE = 3
+IGNORED = [
+    line for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines() if line and line[0] != "#"
+]
+
+
+def sources() -> Iterator[str]:
+    """The files and folders of the repository that the Dockerfile copies."""
+    for line in re.findall(r"^COPY (?!--from)(.*)$", DOCKERFILE, re.MULTILINE):
+        yield from line.split()[:-1]
+
+
+SOURCES = [*sources()]
+
+
+def matches(pattern: str, path: str) -> bool:
+    """Return whether a pattern matches a path; ``**/`` at its beginning stands for any folders, ``*`` for none."""
+    if pattern.startswith("**/"):
+        return fnmatch(Path(path).name, pattern.removeprefix("**/"))
+    return fnmatch(path, pattern) and path.count("/") == pattern.count("/")
+
+
+def passes(name: str) -> bool:
+    """Return whether .dockerignore lets a path through: the last line that matches it or a folder above decides."""
+    ways = [name, *map(str, Path(name).parents)][:-1]
+    deciding = [line for line in IGNORED if any(matches(line.removeprefix("!"), way) for way in ways)]
+    return not deciding or deciding[-1].startswith("!")
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_what_the_dockerfile_copies_is_in_the_build_context(source: str) -> None:
+    path = ROOT / source
+    assert path.exists()
+    inside = [path, *path.rglob("*")] if path.is_dir() else [path]
+    names = [str(each.relative_to(ROOT)) for each in inside if "__pycache__" not in each.parts]
+    assert [name for name in names if not passes(name)] == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_the_service_in_containers() -> None:
+    done = subprocess.run([ROOT / "scripts/compose-test"], check=False, capture_output=True, text=True)
+    if done.returncode == NO_ENGINE:
+        pytest.skip(done.stderr)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+# The manifests of examples/kubernetes: as Kubernetes defines them, confined, and with commands that exist
+
+
+FOLDER = ROOT / "examples" / "kubernetes"
+TEXT = (FOLDER / "hakoiri.yaml").read_text(encoding="utf-8")
+OBJECTS: list[dict[str, Any]] = list(yaml.safe_load_all(TEXT))
+#: The modules of `kube_models` by versions. They take half a second to import, which whoever collects tests need not.
+VERSIONS = {
+    "v1": "api_v1.io.k8s.api.core.v1", "apps/v1": "apis_apps_v1.io.k8s.api.apps.v1",
+    "networking.k8s.io/v1": "apis_networking_k8s_io_v1.io.k8s.api.networking.v1",
+}  # fmt: skip
+CONFINED = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
+PODS = {each["metadata"]["name"]: each["spec"]["template"] for each in OBJECTS if "template" in each["spec"]}
+CONTAINERS = {each["name"]: each for pod in PODS.values() for each in pod["spec"]["containers"]}
+
+
+@cache
+def known_fields(kind: Any) -> dict[str, tuple[Any, bool]]:
+    """Return the fields of a class of Kubernetes by name: the type, and whether it is required."""
+    hints = get_type_hints(kind)
+    return {
+        each.name.rstrip("_"): (hints[each.name], each.default is MISSING and each.default_factory is MISSING)
+        for each in fields(kind)
+        if not each.name.startswith("_")
+    }
+
+
+def mistakes(value: Any, kind: Any, where: str) -> Iterator[str]:
+    """Yield what of a value differs from its type in the API: unknown and missing fields, other types."""
+    if isinstance(kind, type) and is_dataclass(kind):
+        known = known_fields(kind)
+        if not isinstance(value, dict):
+            yield f"{where} is not a map"
+            return
+        yield from (f"{where}.{name} is unknown" for name in value.keys() - known.keys())
+        yield from (f"{where}.{name} is missing" for name, (_, must) in known.items() if must and name not in value)
+        for name in value.keys() & known.keys():
+            yield from mistakes(value[name], known[name][0], f"{where}.{name}")
+    elif get_origin(kind) is list and isinstance(value, list):
+        for number, each in enumerate(value):
+            yield from mistakes(each, get_args(kind)[0], f"{where}[{number}]")
+    elif get_origin(kind) is dict and isinstance(value, dict):
+        for name, each in value.items():
+            yield from mistakes(each, get_args(kind)[1], f"{where}.{name}")
+    elif len(kinds := [each for each in get_args(kind) if each is not NoneType]) == 1 and get_origin(kind) is not list:
+        yield from mistakes(value, kinds[0], where)
+    elif not isinstance(value, tuple(kinds) or kind) or (isinstance(value, bool) and kind is int):
+        yield f"{where} is {value!r}, not {kind}"
+
+
+def mistakes_of(each: dict[str, Any]) -> list[str]:
+    rest = {name: value for name, value in each.items() if name not in ("apiVersion", "kind")}
+    kind = getattr(import_module(f"kube_models.{VERSIONS[each['apiVersion']]}"), each["kind"])
+    return list(mistakes(rest, kind, each["metadata"]["name"]))
+
+
+@pytest.mark.parametrize("each", OBJECTS, ids=lambda each: f"{each['kind']}-{each['metadata']['name']}")
+def test_objects_are_as_kubernetes_defines_them(each: dict[str, Any]) -> None:
+    assert mistakes_of(each) == []
+
+
+def test_each_selector_finds_its_pods() -> None:
+    labels = {name: pod["metadata"]["labels"] for name, pod in PODS.items()}
+    for each in OBJECTS:
+        selector = each["spec"].get("selector", each["spec"].get("podSelector"))
+        wanted = selector.get("matchLabels", selector)
+        assert [name for name, found in labels.items() if wanted.items() <= found.items()], each["metadata"]
+    assert {name for name, found in labels.items() if found["app.kubernetes.io/part-of"] == "hakoiri"} == PODS.keys()
+
+
+@pytest.mark.parametrize("name", PODS)
+def test_pods_are_confined_and_have_time_to_end(name: str) -> None:
+    spec = PODS[name]["spec"]
+    assert spec["securityContext"]["runAsNonRoot"] is True
+    assert spec["securityContext"]["runAsUser"] > 0
+    assert spec["automountServiceAccountToken"] is False
+    assert spec["terminationGracePeriodSeconds"] >= 30
+    for container in spec["containers"]:
+        assert container["securityContext"] == CONFINED
+        assert {"livenessProbe", "readinessProbe"} <= container.keys()
+        assert {"cpu", "memory"} == container["resources"]["requests"].keys()
+        assert "memory" in container["resources"]["limits"]
+        mounted = {each["name"] for each in container["volumeMounts"]}
+        own = next(each for each in OBJECTS if each["metadata"]["name"] == name and "template" in each["spec"])
+        claims = {each["metadata"]["name"] for each in own["spec"].get("volumeClaimTemplates", [])}
+        assert mounted <= {each["name"] for each in spec["volumes"]} | claims
+
+
+def test_images_and_users_are_those_of_compose() -> None:
+    assert CONTAINERS["redis"]["image"] == SERVICES["redis"]["image"]
+    assert {CONTAINERS[name]["image"] for name in ("coordinator", "page", "host")} == {SERVICES["host"]["image"]}
+    (user,) = re.findall(r"^USER (\d+):", DOCKERFILE, re.MULTILINE)
+    assert {PODS[name]["spec"]["securityContext"]["runAsUser"] for name in ("coordinator", "host")} == {int(user)}
+
+
+def started_redis(password: str, tmp_path: Path) -> "subprocess.CompletedProcess[str]":
+    """Run the command of its container with a `redis-server` that prints its settings."""
+    (tmp_path / "redis-server").write_text("#!/bin/sh\ncat\n", encoding="ascii")
+    (tmp_path / "redis-server").chmod(0o755)
+    env = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "REDIS_PASSWORD": password}
+    return subprocess.run(CONTAINERS["redis"]["command"], env=env, check=False, capture_output=True, text=True)
+
+
+def test_a_password_that_would_change_the_settings_of_redis_is_refused(tmp_path: Path) -> None:
+    assert 'requirepass "a-B_7"\n' in started_redis("a-B_7", tmp_path).stdout
+    for password in ("a b", 'a"b', "a#b", "a@b", "a\nsave 1 1", "$(id)"):
+        refused = started_redis(password, tmp_path)
+        assert (refused.returncode, refused.stdout) == (1, "")
+        assert "redis-password may hold letters" in refused.stderr
+
+
+def test_passwords_come_from_the_secret_alone() -> None:
+    named = {
+        variable["name"]: variable["valueFrom"]["secretKeyRef"]["name"]
+        for container in CONTAINERS.values()
+        for variable in container["env"]
+        if "value" not in variable
+    }
+    assert named == {"REDIS_PASSWORD": "hakoiri", "HAKOIRI_TOKEN": "hakoiri"}
+    for container in CONTAINERS.values():
+        assert "PASSWORD" not in " ".join(container.get("args", []))
+    assert "kind: Secret" not in TEXT
+
+
+def commands() -> Iterator[list[str]]:
+    """Yield every command of Hakoiri in the manifests."""
+    for container in CONTAINERS.values():
+        if "args" in container:
+            yield container["args"]
+        for probe in ("livenessProbe", "readinessProbe"):
+            words = " ".join(container[probe].get("exec", {"command": []})["command"])
+            yield from (found.split() for found in re.findall(r"hakoiri ([\w /-]*)", words))
+
+
+@pytest.mark.parametrize("words", list(commands()), ids=" ".join)
+def test_commands_exist(words: list[str]) -> None:
+    group: Any = get_command(app)
+    context = group.make_context("hakoiri", [*words])
+    command = group.get_command(context, words[0])
+    assert command is not None
+    command.make_context(words[0], words[1:], context)

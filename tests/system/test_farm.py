@@ -117,6 +117,7 @@ def test_slow_rules_are_farmed_without_being_asked_for(hakoiri: Hakoiri, redis_s
     assert hakoiri.ask("verify", "last")["ok"]
 
 
+@pytest.mark.ci_slow
 def test_a_worker_killed_with_chunks_of_a_frontier_is_replaced_by_others(
     hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers
 ) -> None:
@@ -136,6 +137,7 @@ def test_a_worker_killed_with_chunks_of_a_frontier_is_replaced_by_others(
     assert (ended.code, ended.json["digest"]) == (0, expected)
 
 
+@pytest.mark.ci_slow
 def test_the_log_of_a_worker_tells_its_chunks(
     hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers
 ) -> None:  # fmt: skip
@@ -233,6 +235,7 @@ def test_workers_that_come_late_are_used(
         assert "works alone" not in comes_out_right(running, finished)
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("empty", [True, pytest.param(False, marks=SLOW)])
 def test_a_redis_that_dies_and_comes_back(
     empty: bool, hakoiri: Hakoiri, tmp_path: Any, workers: StartWorkers, finished: FinishedRuns

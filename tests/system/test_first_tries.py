@@ -277,6 +277,7 @@ def test_urls_of_redis(url: str, said: str, hakoiri: Hakoiri) -> None:
         assert said in refused and (not secret or secret not in refused)
 
 
+@pytest.mark.ci_slow
 def test_pieces_in_any_number_and_the_usual_goal(hakoiri: Hakoiri) -> None:
     line = ("generate", "sliding", "--size", "6x6", "--boards", "2", "--cap", "3k", "--seed", "2", *CARS)
     found = hakoiri.ask(*line, "--pieces", "2x1:* 1x2:* 3x1:* 1x3:*", "--empty", "10..16")

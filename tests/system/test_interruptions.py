@@ -168,6 +168,7 @@ def assert_counted(hakoiri: Hakoiri, undisturbed: dict[str, Any]) -> None:
     assert (state.session, state.status, state.digest) == (1, "complete", undisturbed["whole"])
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize(
     ("appendonly", "wipe"),
     [

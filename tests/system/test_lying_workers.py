@@ -187,6 +187,7 @@ def test_hidden_moves_are_missed_where_moves_can_be_taken_back(
     assert hakoiri("status", "last", "--json").json["status"] == "failed"
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize(
     "making",
     [
@@ -212,6 +213,7 @@ def test_other_kinds_of_run_begin_again_without_a_worker_that_was_wrong(
     assert hakoiri("verify", run, "--json").json["ok"] is True
 
 
+@pytest.mark.ci_slow
 def test_a_wrong_result_is_replaced_by_the_one_made_here(redis_server: RedisServer) -> None:
     """This holds if no other result of that worker counts yet; otherwise the run reports it."""
     spec = PuzzleSpec("pancakes", {"n": "8"})

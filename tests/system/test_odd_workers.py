@@ -1,7 +1,10 @@
 """Workers that are slow, or of another version, and a coordinator that is away: none of it fails a run."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from time import monotonic
@@ -12,18 +15,33 @@ import numpy as np
 import pytest
 
 from hakoiri.coordinator.errors import StopRun
-from hakoiri.coordinator.executors import in_flight, remote
+from hakoiri.coordinator.executors import in_flight, remote, worker_pool
 from hakoiri.coordinator.executors.remote import RemoteExecutor
 from hakoiri.coordinator.runs.opening import open_context
 from hakoiri.coordinator.session.resources import Resources, Tuning
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.keys.layout import Keys
+from hakoiri.errors import WorkerError
+from hakoiri.keys.layout import Keys, Layout
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.lock import RunLock
+from hakoiri.storage.names import BLOCKS, LAYERS, number_key
+from hakoiri.worker import supervisor
 from hakoiri.worker.rq_worker import TaskQueue
-from hakoiri.worker.transport.connection import ALIVE_SECONDS, connect, event_key
+from hakoiri.worker.supervisor import Supervisor
+from hakoiri.worker.transport.connection import (
+    ALIVE_SECONDS,
+    QUEUE,
+    SHARED_TYPES,
+    WORKERS,
+    connect,
+    event_key,
+    require_own_names,
+    worker_key,
+)
 from hakoiri.worker.transport.payload import Arrays, Event
-from tests.support.commands import FinishedRuns, Hakoiri, wait_until
+from tests.support.commands import START_OF_248, FinishedRuns, Hakoiri, wait_until
 from tests.support.runs import Notes
 from tests.support.servers import RedisServer, Workers, comes_out_right, other_worker
 from tests.support.user_puzzles import ruled
@@ -199,6 +217,7 @@ def test_a_job_that_was_just_taken_is_no_lost_one(redis_server: RedisServer, key
         assert job.kwargs["attempt"] == 2
 
 
+@pytest.mark.ci_slow
 def test_an_overdue_chunk_does_not_take_up_all_workers(redis_server: RedisServer, keys: Keys) -> None:
     """Each further worker is asked after twice the time."""
     deadline, times = 0.2, []
@@ -221,7 +240,7 @@ def test_an_overdue_chunk_does_not_take_up_all_workers(redis_server: RedisServer
 @pytest.mark.parametrize(
     ("said", "change"),
     [
-        pytest.param(*version, id=name, marks=[] if name in ("number", "Python") else pytest.mark.slow)
+        pytest.param(*version, id=name, marks=[] if name == "number" else pytest.mark.slow)
         for name, version in zip(
             ("number", "moves", "tasks", "coding", "Python", "task", "field"), OTHER_VERSIONS.items(), strict=True
         )
@@ -263,6 +282,7 @@ def test_a_host_of_another_version_is_named(
     assert hakoiri.ask("status", "last")["status"] == "interrupted"
 
 
+@pytest.mark.ci_slow
 def test_a_worker_of_other_code_does_not_verify(hakoiri: Hakoiri, redis_server: RedisServer) -> None:
     """Its rules in plain Python would be wrong where those of the run are right, or the other way round."""
     rules = "from hakoiri.puzzles.sliding_blocks.klotski import Klotski; Klotski.successors = lambda self, key: []"
@@ -273,6 +293,7 @@ def test_a_worker_of_other_code_does_not_verify(hakoiri: Hakoiri, redis_server: 
     assert f"worker {name} is excluded from this run: its code differs from the run's: puzzle;" in ended.stderr
 
 
+@pytest.mark.ci_slow
 def test_a_worker_that_refuses_leaves_time_for_others(redis_server: RedisServer, keys: Keys) -> None:
     """Or it would take all chunks, as nobody is as quick as who does nothing."""
 
@@ -309,3 +330,183 @@ def test_inputs_in_flight_take_a_quarter_of_the_memory(redis_server: RedisServer
         with pytest.raises(StopRun):
             list(context.executor.map("solve", chunks()))
     assert drawn == 16
+
+
+# Data of other programs in Redis: workers go on beside it, or say which name is taken and are given up
+
+
+def test_a_name_that_is_taken_is_told(redis_server: RedisServer) -> None:
+    client = redis_server.client
+    require_own_names(client, redis_server.url)
+    for name, kind in SHARED_TYPES.items():
+        client.set(name, "something else")
+        words = f"holds a string under '{name}', expected a {kind}; use a Redis"
+        with pytest.raises(WorkerError, match=words):
+            require_own_names(client, redis_server.url)
+        client.delete(name)
+
+
+@pytest.fixture
+def exits(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The codes with which worker processes end as soon as they have begun, in turn, the last one ever after."""
+    codes = [1]
+
+    def start(_: Supervisor) -> "subprocess.Popen[bytes]":
+        code = codes.pop(0) if len(codes) > 1 else codes[0]
+        return subprocess.Popen([sys.executable, "-S", "-E", "-c", f"import os; os._exit({code})"])
+
+    monkeypatch.setattr(Supervisor, "_start", start)
+    monkeypatch.setattr(supervisor, "_RESTART_SECONDS", 0.0)
+    # However slowly this machine starts them.
+    monkeypatch.setattr(supervisor, "_EARLY_SECONDS", 1e9)
+    monkeypatch.setattr(supervisor, "_POLL_SECONDS", 0.01)
+    return codes
+
+
+@contextmanager
+def running(team: Supervisor) -> Iterator[None]:
+    team.start()
+    keeper = Thread(target=team.run)
+    keeper.start()
+    try:
+        yield
+    finally:
+        team.request_stop()
+        keeper.join()
+
+
+def test_workers_that_only_end_are_never_given_up(redis_server: RedisServer, exits: list[int]) -> None:
+    """It is said once, however many they are and in which order they end; the name that is taken, too."""
+    notes: list[str] = []
+    team = Supervisor(redis_server.url, 2, notes.append)
+    with running(team):
+        wait_until(lambda: team.replaced > 30)
+    assert sum("ended with code 1; starting another" in note for note in notes) < 10
+    (given,) = [note for note in notes if "in a row" in note]
+    assert given.endswith("see what they have said; trying again after growing pauses")
+    redis_server.client.set("rq:queues", "something else")
+    team = Supervisor(redis_server.url, 1, notes.append)
+    with running(team):
+        wait_until(lambda: "holds a string under 'rq:queues'" in notes[-1])
+
+
+@pytest.mark.ci_slow
+def test_a_run_whose_own_workers_only_end_works_alone(redis_server: RedisServer, exits: list[int]) -> None:
+    """It would have waited for them for ever."""
+    puzzle, resources, notes = Klotski(), Resources(redis=redis_server.url, workers=1), Notes()
+    with open_context(puzzle, PuzzleSpec("klotski"), resources, Control(), notes) as context:
+        ((_, found),) = context.executor.map("neighbours", [[puzzle.keys([puzzle.start])]])
+    assert np.array_equal(np.unique(found[0]), np.unique(puzzle.expand(puzzle.keys([puzzle.start]))[0]))
+    assert any("this process works alone" in text for text in notes.texts)
+
+
+def test_what_others_leave_under_names_of_rq_ends_no_worker(redis_server: RedisServer, workers: StartWorkers) -> None:
+    """Registries of another type, suspended workers, and entries of the queue that name no job, or a wrong one."""
+    client = redis_server.client
+    for name in ("rq:groups", "rq:rl-keys", f"rq:failed:{QUEUE}", f"rq:finished:{QUEUE}"):
+        client.set(name, "something else")
+    client.set("rq:suspended", 1)
+    client.set("rq:job:other", "something else")
+    client.hset("rq:job:empty", mapping={"status": "queued"})
+    client.rpush(f"rq:queue:{QUEUE}", b"\xff\xfe", "other", "empty", "nobody", "a:b c")
+    puzzle, spec = Klotski(), PuzzleSpec("klotski")
+    with workers(redis_server.url, 1) as team:
+        first = team.pids()
+        resources = Resources(redis=redis_server.url)
+        with open_context(puzzle, spec, resources, Control(), SilentObserver()) as context:
+            ((_, found),) = context.executor.map("neighbours", [[puzzle.keys([puzzle.start])]])
+        assert team.pids() == first
+    assert np.array_equal(np.unique(found[0]), np.unique(puzzle.expand(puzzle.keys([puzzle.start]))[0]))
+    assert connect(redis_server.url).get("rq:suspended") is not None
+    assert not TaskQueue(connection=client).count
+
+
+def test_a_worker_that_hangs_stalls_no_run(redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its heartbeat goes on, it answers nothing, and it is waited for once."""
+    monkeypatch.setattr(worker_pool, "_SILENCE_SECONDS", 0.3)
+    redis_server.client.sadd(WORKERS, "hangs-1")
+    redis_server.client.set(worker_key("hangs-1"), b"")
+    puzzle, notes = Klotski(), Notes()
+    resources = Resources(redis=redis_server.url)
+    with open_context(puzzle, PuzzleSpec("klotski"), resources, Control(), notes) as context:
+        start = puzzle.keys([puzzle.start])
+        for _ in range(3):
+            assert len(list(context.executor.map("neighbours", [[start]] * 20))) == 20
+        assert context.executor.workers == 1
+    (said,) = notes.texts
+    assert said == "no worker answers, so this process works alone"
+
+
+# Runs and chunks of others, with keys that are not configurations: refused in one line, never a signal
+
+
+#: Small runs of the puzzles whose kernels look up parts of a key in tables.
+RUNS = {
+    "klotski": ["klotski", "--from", START_OF_248, "-o", "metric=finger"],
+    "sliding": ["sliding", "--from", "AA./B.C/DDE", "-o", "goal=E@1,2"],
+    "tiles": ["tiles", "-o", "rows=2", "-o", "columns=3"],
+    "cube2": ["cube2", "--layers", "3"],
+    "gap": ["gap", "-o", "ranks=3"],
+    "peg-solitaire": ["peg-solitaire", "--layers", "5"],
+}
+
+
+def wrong_keys(layout: Layout, count: int, seed: int) -> Keys:
+    """Increasing keys of the whole width."""
+    rng = np.random.default_rng(seed)
+    raw = np.unique(rng.integers(0, 256, (count, layout.bytes), dtype=np.uint8), axis=0)
+    return layout.from_big_endian(raw.tobytes())
+
+
+def forge(directory: Path, seed: int, stopped: bool = False) -> None:
+    """Give all layers but the first wrong keys, with right checksums; let the run have been `stopped` at layer 2."""
+    with RunLock(directory), RunStore(directory, writable=True) as store:
+        deepest = 2 if stopped else store.state.depth
+        for depth in range(1, store.state.depth + 1):
+            size = store.layer_record(depth).size
+            store.erase(BLOCKS, number_key(depth))
+            store.erase(LAYERS, number_key(depth))
+            if depth <= deepest:
+                store.put_layer(depth, wrong_keys(store.layout, size, seed), goals=1)
+        status = "interrupted" if stopped else store.state.status
+        store.commit(replace(store.state, depth=deepest, status=status))
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_run_with_wrong_keys_is_refused_in_one_line(name: str, hakoiri: Hakoiri, tmp_path: Path) -> None:
+    run = hakoiri.ask("run", *RUNS[name])["run"]
+    forge(hakoiri.data / run, seed=len(name))
+    whole = [] if "--layers" in RUNS[name] else ["path last --to farthest", "map last --to map.svg"]
+    for question in (*whole, "export last --to keys.npz", "layers last --depth 2"):
+        refused = hakoiri(*question.split(), check=False, cwd=tmp_path)
+        assert refused.code == 1, refused
+        assert f"run {run}: layer " in refused.error and f", which is not a configuration of {name}" in refused.error
+        assert f"hakoiri verify {run}" in refused.error
+    verified = hakoiri("verify", "last", check=False)
+    assert verified.code == 1 and f"is not a configuration of {name}" in verified.stdout, verified
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_run_with_wrong_keys_is_not_resumed(name: str, hakoiri: Hakoiri) -> None:
+    run = hakoiri.ask("run", *RUNS[name])["run"]
+    forge(hakoiri.data / run, seed=len(name), stopped=True)
+    refused = hakoiri("resume", "last", check=False)
+    assert refused.code == 1, refused
+    assert f", which is not a configuration of {name}" in refused.error
+    assert hakoiri.ask("status", "last")["status"] == "interrupted"
+
+
+CUBE = PuzzleSpec("cube2")
+FAR = np.full(50, 2**31 - 1, dtype=np.int32)
+EDGE: list[Any] = [np.array([0, 1, 2], dtype=np.int64), np.array([1, 0], dtype=np.int32)]
+ONE = np.zeros(1, dtype=np.int32)
+CHUNKS: list[tuple[str, Arrays, Arrays]] = [
+    ("neighbours", [], [wrong_keys(CUBE.build().layout, 500, seed=1)]),
+    ("derive", [], [wrong_keys(CUBE.build().layout, 500, seed=2)]),
+    ("goals", [np.array([0, 0, 1 << 40, 0, 0, 0], dtype=np.int64)], [CUBE.build().keys([0, 1])]),
+    ("searches", [EDGE[0], FAR[:2]], [ONE]),
+    ("searches", [np.array([0, 1 << 50, 1 << 51], dtype=np.int64), EDGE[1]], [ONE]),
+    ("searches", EDGE, [FAR]),
+    ("look", EDGE, [FAR, np.zeros(1, dtype=np.uint8), np.array([2])]),
+    ("diameters", [], [*EDGE, np.array([0, 1 << 40])]),
+]

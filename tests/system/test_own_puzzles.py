@@ -1,14 +1,19 @@
 """User puzzles: a file on the command line, on workers and in docs/tutorial/own-puzzle.md, and found again."""
 
+import csv
 import os
 import re
 import shlex
 import subprocess
 import sys
+from collections import deque
 from pathlib import Path
+from statistics import mean
 
 import pytest
 
+from hakoiri.cli.puzzles.choosing import starter
+from hakoiri.puzzles.conformance.suite import CHECKS, RULES
 from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
 from hakoiri.puzzles.user.files import FILES
 from tests.support.commands import ROOT, Hakoiri, clean_environment
@@ -271,3 +276,306 @@ def test_wrong_pictures_are_one_line(tmp_path: Path, hakoiri: Hakoiri) -> None:
         word = written(tmp_path, f"{JUGS}\n    def pictures(self, path):\n{body}\n")
         refused = hakoiri.here("show", "8/0/0", "--puzzle", word, "--plot", str(tmp_path / "jugs.svg"), check=False)
         assert refused.code == 1 and said in refused.error, refused
+
+
+# A kernel that is wrong about one move: it is blamed, by every command, and not `undirected`, which is right
+
+
+#: A kernel in plain Python, which need not be compiled.
+_EXPAND = """    def expand(self, keys):
+        found = [
+            key ^ 3 << place ^ 4 * (key == {slip} and place == 0)
+            for key in keys.tolist()
+            for place in range(self.coins - 1)
+        ]
+        return Expansion(self.keys(found), np.full(len(keys), self.coins - 1, dtype=np.uint16))
+
+    def is_goal("""
+#: Of eight coins, a neighbour of the start; of ten, one that neither the search nor a sample looks at.
+_NEAR, _UNSEEN = 0xFC, 0x215
+#: A seed of such a sample.
+_OVERLOOKING = "10"
+
+
+def coins(directory: Path, slip: int) -> str:
+    _, text = starter("coins.py", directed=False, kernel=False)
+    imports = ("from hakoiri import", "import numpy as np\n\nfrom hakoiri import Expansion,")
+    return written(directory, changed(imports, ("    def is_goal(", _EXPAND.format(slip=slip)), text=text), "Coins")
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> Hakoiri:
+    return Hakoiri(tmp_path_factory.mktemp("kernels"))
+
+
+def test_a_failed_run_blames_the_kernel_and_verify_finds_why(here: Hakoiri, tmp_path: Path) -> None:
+    said = "coins: expand of TTTTTTHH (0xfc) returns TTTTTHTT (0xfb), successors does not; the two must agree"
+    refused = here.here("run", coins(tmp_path, _NEAR), check=False)
+    assert refused.error == f"hakoiri: {said}"
+    for full in ([], ["--full"]):
+        found = here.here("verify", "last", *full, check=False)
+        assert (found.code, found.stdout.splitlines()[1:]) == (1, [said])
+        assert "the puzzle is wrong, not the file" in found.stderr
+
+
+def test_trying_it_blames_the_kernel(here: Hakoiri, tmp_path: Path) -> None:
+    tried = here.here("try", coins(tmp_path, 0xFFC), "-o", "coins=12", "--json", check=False).json
+    wrong = {each["check"]: each["wrong"] for each in tried["checks"]}
+    assert (
+        wrong["expand"]
+        == "successors of TTTTTTTTTTHH (0xffc): expand returns TTTTTTTTTHTT (0xffb), successors does not"
+    )
+    assert wrong["undirected"] is None
+
+
+def test_a_sample_says_that_it_is_one_and_in_full_the_kernel_is_blamed(here: Hakoiri, tmp_path: Path) -> None:
+    assert here.ask("run", coins(tmp_path, _UNSEEN), "-o", "coins=10")["configurations"] == 1024
+    sampled = here.here("verify", "last", "--seed", _OVERLOOKING)
+    assert sampled.stdout.startswith("sound: checked ")
+    assert sampled.stdout.endswith(f" successors (a sample, --seed {_OVERLOOKING}; --full checks all)\n")
+    found = here.here("verify", "last", "--full", check=False)
+    assert found.code == 1
+    assert f"({_UNSEEN:#x}) returns " in found.stdout
+    assert "sample" not in found.stdout
+    assert "undirected" not in found.stdout
+
+
+def test_each_verification_looks_elsewhere(here: Hakoiri, tmp_path: Path) -> None:
+    """Else what one overlooks all do, and whoever made the run knew."""
+    run = here.ask("run", coins(tmp_path, _UNSEEN), "-o", "coins=10")["run"]
+    codes = {seed: here.here("verify", run, "--seed", str(seed), check=False).code for seed in range(8, 12)}
+    assert {*codes.values()} == {0, 1}
+    again = next(seed for seed, code in codes.items() if code)
+    assert here.here("verify", run, "--seed", str(again), check=False).code == 1
+    found = [here.here("verify", run, "--json", check=False).json for _ in range(3)]
+    assert len({each["seed"] for each in found}) == 3
+    assert here.here("verify", run, "--full", "--json", check=False).json["seed"] is None
+
+
+def test_verify_of_a_failed_run_says_that_moves_lead_one_way(here: Hakoiri, tmp_path: Path) -> None:
+    _, text = starter("coins.py", directed=True, kernel=False)
+    word = written(tmp_path, changed(("undirected = False", "undirected = True"), text=text), "Coins")
+    assert here.here("run", word, check=False).error.endswith("which does not lead back; set undirected = False")
+    found = here.here("verify", "last", "--json", check=False).json
+    assert found["cause"] == "puzzle"
+    assert "layer 0: 0xff leads to 0xfc, which does not lead back; set undirected = False" in found["faults"]
+
+
+# A user's own puzzle: the file that it begins with works, and what is wrong with it is said in words
+
+
+#: An edit of the starter, the check that refuses it, and what is said.
+MISTAKES = [
+    ("undirected = False", "undirected = True", "undirected", r"from TTTTTTTT \(0xff\) to .*; set undirected = False"),
+    ("most_successors = 23", "most_successors = 5", "rules", "has 7 successors, more than most_successors, 5"),
+    ('options = {"coins"', 'options = {"stones"', "rules", "line 31, KeyError: 'coins'"),
+    ("return keys == 0", "return keys[0] == 0", "goals", "is_goal returned .* expected bool of shape"),
+    ('replace("0", "H")', 'replace("0", "X")', "rules", r"expected 8 coins, H \(heads\) or T \(tails\), not "),
+    ('return f"turn {left} and {left + 1}"', 'return "turn"', "moves in words", "have the same description, 'turn'"),
+    ("key ^ 0b11 << place for", "key ^ 0b11 << place << 20 for", "rules", r"a successor of TTTTTTTT \(0xff\)"),
+    ("def usual_start(self)", "def usual(self)", "", "usual_start"),
+]
+
+
+@pytest.fixture(scope="module")
+def mine(tmp_path_factory: pytest.TempPathFactory) -> Hakoiri:
+    return Hakoiri(tmp_path_factory.mktemp("mine"))
+
+
+@pytest.mark.parametrize("kernel", [False, True])
+@pytest.mark.parametrize("directed", [False, True])
+def test_the_file_that_a_puzzle_begins_with_works(mine: Hakoiri, directed: bool, kernel: bool, tmp_path: Path) -> None:
+    file = tmp_path / "my_own-puzzle2.py"
+    told = mine.ask("new", str(file), *(["--directed"] if directed else []), *(["--kernel"] if kernel else []))
+    assert told == {"file": str(file), "puzzle": f"{file}:MyOwnPuzzle2"}
+    assert ("def expand" in file.read_text()) == kernel
+    tried = mine.ask("try", told["puzzle"])
+    assert tried["ok"]
+    assert {each["check"] for each in tried["checks"]} == {RULES, *CHECKS}
+    assert all(each["wrong"] == "" and each["promise"] for each in tried["checks"])
+    found = mine.ask("run", told["puzzle"])
+    assert (found["configurations"], found["goal_depth"], found["puzzle"]) == (128, 4, f"{file.name}:MyOwnPuzzle2")
+    assert mine.ask("verify", "last", "--full")["ok"]
+
+
+@pytest.mark.parametrize(("old", "new", "check", "said"), MISTAKES, ids=lambda part: part[:20])
+def test_a_mistake_is_found_and_told(mine: Hakoiri, tmp_path: Path, old: str, new: str, check: str, said: str) -> None:
+    file = tmp_path / "mistaken.py"
+    mine.ask("new", str(file), "--directed")
+    text = file.read_text()
+    assert text.count(old) == 1
+    file.write_text(text.replace(old, new))
+    shown = mine.here("try", f"{file}:Mistaken", check=False)
+    assert shown.code == 1
+    if not check:
+        assert re.search(said, shown.error)
+        return
+    lines = shown.stdout.splitlines()
+    (broken,) = (number for number, line in enumerate(lines) if line.startswith("BROKEN"))
+    assert lines[broken].startswith(f"BROKEN       {check} ")
+    assert re.search(said, lines[broken + 1]), lines
+
+
+@pytest.mark.parametrize("name", ["puzzle", "puzzle.txt", ".py", "___.py"])
+def test_a_file_of_another_name_is_refused(mine: Hakoiri, tmp_path: Path, name: str) -> None:
+    refused = mine.here("new", str(tmp_path / name), check=False)
+    assert "does not end in .py" in refused.error
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_is_there_stays(mine: Hakoiri, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("precious")
+    assert "already exists" in mine.here("new", str(tmp_path / "mine.py"), check=False).error
+    assert (tmp_path / "mine.py").read_text() == "precious"
+
+
+def test_a_built_in_puzzle_is_tried_with_its_options_and_its_mirror_images(mine: Hakoiri) -> None:
+    assert mine.ask("try", "klotski", "-o", "metric=finger")["ok"]
+    assert mine.ask("try", "sliding", "--from", "AAB/A.B/.BB")["ok"]
+
+
+# Deals of a user's puzzle: solved, studied and hunted for, against a search in plain Python
+
+
+#: Coins in a row: any neighbours are turned over together, or an end one alone; all heads up is the goal.
+COINS = """\
+from itertools import islice
+
+import numpy as np
+
+from hakoiri import U32, ConfigurationError, Dealt, Number
+from hakoiri.keys.splitmix import random_words
+
+
+class Coins(Dealt):
+    name = "coins"
+    options = {"coins": Number(5, 3, 12)}
+    size_option = "coins"
+    layout = U32
+    undirected = True
+    most_successors = 12
+    hunted = True
+
+    def usual_start(self):
+        return (1 << self.size) - 1
+
+    def successors(self, key):
+        return [key ^ 3 << place for place in range(self.size - 1)] + [key ^ 1] * (self.size % 2)
+
+    def is_goal(self, keys):
+        return keys == 0
+
+    def random_deal(self, seed, number):
+        return self.render(next(random_words((seed << 32) + number)) >> 64 - self.size)
+
+    def varied(self, deal, word):
+        return self.render(self.parse(deal) ^ 1 << word % self.size)
+
+    def render(self, key):
+        return f"{key:0{self.size}b}"
+
+    def parse_text(self, text):
+        if len(text) != self.size or set(text) - set("01"):
+            raise ConfigurationError(f"{text!r} is no row of {self.size} coins")
+        return int(text, 2)
+"""
+#: The same, but a coin once turned over by itself stays: directed.
+ONE_WAY = changed(
+    ("undirected = True", "undirected = False"),
+    ('[key ^ 1] * (self.size % 2)', '[key & ~1] * (self.size % 2)'),
+    text=COINS,
+)  # fmt: skip
+
+
+def plain(deal: str, directed: bool) -> tuple[int | None, int, int]:
+    """Fewest moves to the goal, positions reached and the last layer, by the words of the game."""
+    size = len(deal)
+    depths = {deal: 0}
+    waiting = deque([deal])
+    while waiting:
+        row = waiting.popleft()
+        turned = [
+            "".join("10"[int(c)] if place in (at, at + 1) else c for place, c in enumerate(row))
+            for at in range(size - 1)
+        ]
+        if size % 2:
+            turned.append(row[:-1] + ("0" if directed or row[-1] == "1" else "1"))
+        for other in turned:
+            if other not in depths:
+                depths[other] = depths[row] + 1
+                waiting.append(other)
+    return depths.get("0" * size), len(depths), max(depths.values())
+
+
+puzzles = pytest.mark.parametrize(("text", "directed"), [(COINS, False), (ONE_WAY, True)], ids=["coins", "one-way"])
+
+
+@puzzles
+def test_a_study_of_a_user_s_puzzle_is_that_of_plain_searches(
+    text: str, directed: bool, hakoiri: Hakoiri, tmp_path: Path
+) -> None:
+    word, target = written(tmp_path, text, "Coins"), tmp_path / "deals.csv"
+    line = ("study", "deals", word, "--sizes", "3..6", "--deals", "12", "--csv", str(target))
+    found = hakoiri.ask(*line)
+    with target.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["size"], row["number"]) for row in rows] == [(size, str(n)) for size in "3456" for n in range(12)]
+    for row in rows:
+        moves, _, _ = plain(row["deal"], directed)
+        assert (row["moves_first"] or None) == (None if moves is None else str(moves))
+        assert row["outcome_first"] == ("unsolvable" if moves is None else "solvable")
+    assert {row["outcome_first"] for row in rows} == {"solvable", "unsolvable"}
+    for size in found["sizes"]:
+        known = [int(row["moves_first"]) for row in rows if row["size"] == str(size["coins"]) and row["moves_first"]]
+        assert size["goals"]["first"]["moves"]["mean"] == pytest.approx(mean(known))
+    assert "the goal: moves of the deals that can be solved" in hakoiri.here(*line).stdout
+
+
+@puzzles
+def test_deals_of_a_user_s_puzzle_are_solved(text: str, directed: bool, hakoiri: Hakoiri, tmp_path: Path) -> None:
+    word = written(tmp_path, text, "Coins")
+    deals = hakoiri.here("deal", word, "--count", "9").stdout
+    file = tmp_path / "deals.txt"
+    file.write_text(deals, encoding="utf-8")
+    for one in hakoiri.ask("solve", word, str(file))["deals"]:
+        moves, _, _ = plain(one["deal"], directed)
+        assert one["moves"] == moves
+        assert one["solution"] is None or one["solution"][-1:] == ["to 00000"] * bool(moves)
+    wrong = hakoiri.here("solve", word, "0120", check=False)
+    assert "'0120' is no row of 5 coins" in wrong.error
+
+
+@puzzles
+@pytest.mark.parametrize(("objective", "figure"), [("moves", 0), ("depth", 2)])
+def test_hard_deals_of_a_user_s_puzzle_are_hunted_for(
+    objective: str, figure: int, text: str, directed: bool, hakoiri: Hakoiri, tmp_path: Path
+) -> None:
+    word = written(tmp_path, text, "Coins")
+    best = hakoiri.ask("hunt", word, "--maximise", objective, "--legs", "4")["best"]
+    every = (plain(f"{number:05b}", directed)[figure] for number in range(32))
+    assert best["score"] == max(value for value in every if value is not None)
+    assert plain(best["deal"], directed)[figure] == best["score"]
+    refused = hakoiri.here("hunt", word, "--certificate", str(tmp_path / "certificate.json"), check=False)
+    assert "is not a built-in puzzle, so it has no certificate" in refused.error
+
+
+def test_a_puzzle_whose_deals_cannot_be_varied_has_no_hunts(hakoiri: Hakoiri, tmp_path: Path) -> None:
+    word = written(tmp_path, changed(("    hunted = True\n", ""), text=COINS), "Coins")
+    refused = hakoiri.here("hunt", word, check=False)
+    assert "does not support hunts; puzzles that do: gap and sliding" in refused.error
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("return self.render(next", "return 7 // 0 * self.render(next", "random_deal"),
+        ('size_option = "coins"', 'size_option = "metric"', "metric"),
+    ],
+)
+def test_mistakes_of_a_user_s_deals_are_one_line(
+    old: str, new: str, said: str, hakoiri: Hakoiri, tmp_path: Path
+) -> None:
+    word = written(tmp_path, changed((old, new), text=COINS), "Coins")
+    refused = hakoiri.here("study", "deals", word, "--sizes", "3", check=False)
+    assert refused.code == 1
+    assert said in refused.error

@@ -70,6 +70,7 @@ def test_a_puzzle_that_ends_its_process_is_told(
         assert said in resumed.error
 
 
+@pytest.mark.ci_slow
 def test_no_service_ends_with_a_puzzle_and_a_good_run_is_not_kept_waiting(poison: Path, hakoiri: Hakoiri) -> None:
     names = ("Leaves", "Crashes", "Harmless")
     queued = {name: hakoiri.json("enqueue", f"{poison}:{name}")["run"] for name in names}

@@ -187,6 +187,7 @@ def test_smuggled_jobs_run_nothing(first: int, victims: Victims) -> None:
     victims.unharmed()
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("status", ["finished", "failed"])
 def test_a_webhook_is_not_called(status: str, victims: Victims) -> None:
     hook = {"url": f"http://127.0.0.1:{victims.listener.port}/", "job_status": status, "method": "GET"}

@@ -6,21 +6,34 @@ import shlex
 import signal
 import socket
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import redis
 
+from hakoiri.coordinator.plays.optimise import best_of
 from hakoiri.coordinator.runs.service import serve
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
+from hakoiri.coordinator.studies.hunt import legs_of
+from hakoiri.errors import Hint, TakenOverError
+from hakoiri.keys.layout import U32
+from hakoiri.puzzles.nakuron.board import random_board
+from hakoiri.storage.layers.blocks import code_keys
+from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.ledger.ledger import Ledger
-from hakoiri.storage.ledger.lock import holder_of, is_served, serving
-from hakoiri.storage.names import DATA_FILE, MANIFEST_KEY, META, QUEUED_FILE
+from hakoiri.storage.ledger.lock import RunLock, holder_of, is_served, serving
+from hakoiri.storage.ledger.manifest import Progress
+from hakoiri.storage.names import DATA_FILE, HOLDER_FILE, MANIFEST_KEY, META, QUEUED_FILE, SPILL_FOLDER
 from hakoiri.worker.machine import usable_cores
 from hakoiri.worker.transport.connection import living_workers
 from tests.support.commands import START_OF_2, START_OF_201, START_OF_248, FinishedRuns, Hakoiri, Running, wait_until
+from tests.support.process_setup import be_starved, stand_still, stand_still_beyond
+from tests.support.refusals import refused
+from tests.support.runs import opened
 from tests.support.servers import RedisServer, Workers
 from tests.system.conftest import StartWorkers
 
@@ -120,6 +133,7 @@ def test_queued_runs_are_driven_one_after_another(farm: Workers, hakoiri: Hakoir
     assert not list(hakoiri.data.glob(f"*/{QUEUED_FILE}"))
 
 
+@pytest.mark.ci_slow
 def test_a_queued_run_wakes_the_coordinator(hakoiri: Hakoiri, redis_server: RedisServer) -> None:
     """By Redis, where it is named; a coordinator looks for itself, too."""
     start_coordinator(hakoiri, redis_server.url)
@@ -130,6 +144,7 @@ def test_a_queued_run_wakes_the_coordinator(hakoiri: Hakoiri, redis_server: Redi
     wait_for_status(hakoiri, unnamed, "complete")
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("end", [signal.SIGTERM, pytest.param(signal.SIGKILL, marks=pytest.mark.slow)])
 def test_the_next_coordinator_finishes_what_one_left(
     end: signal.Signals, hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, finished: FinishedRuns
@@ -219,6 +234,7 @@ def change_version(directory: Path) -> None:
         ledger.commit(ledger.state)
 
 
+@pytest.mark.ci_slow
 def test_the_service_outlives_redis(
     hakoiri: Hakoiri, tmp_path: Path, workers: StartWorkers, finished: FinishedRuns
 ) -> None:
@@ -366,3 +382,171 @@ def test_each_run_of_a_coordinator_has_a_clock_of_its_own(hakoiri: Hakoiri) -> N
     ends = serve(hakoiri.data, Resources(), redis.Redis(), Control(), observed, lambda _: None, burst=True)
     assert [end.status for end in ends] == ["complete", "complete"]
     assert len(made) == 2
+
+
+# A hunt as a queued run: coordinators and workers die, and what is found is the same. Mayhem kills all other kinds
+
+
+LONG = ("hunt", "gap", "-o", "ranks=6", "--legs", "20", "--seed", "2")
+SHORT = ("hunt", "gap", "-o", "ranks=4", "--legs", "10", "--seed", "2")
+
+
+def found_by(directory: Path) -> Any:
+    """All that a hunt finds, without what the clock says."""
+    with opened(directory) as job:
+        return [replace(leg, seconds=0.0, when="") for leg in legs_of(job.store).values()]
+
+
+def done_by(hakoiri: Hakoiri, run: str) -> int:
+    with Ledger(hakoiri.data / run) as ledger:
+        return int(ledger.state.figures.get("legs") or 0)
+
+
+@pytest.mark.ci_slow
+def test_what_is_found_is_the_same_whoever_dies(
+    hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, tmp_path: Path
+) -> None:
+    alone = hakoiri.ask(*LONG, data=tmp_path / "alone")["run"]
+    queued = hakoiri.ask(*LONG, "--queue", "--redis", redis_server.url)
+    run = str(queued["run"])
+    assert (run, queued["status"]) == (alone, "queued")
+    with workers(redis_server.url, 2) as team:
+        first = start_coordinator(hakoiri, redis_server.url, before=partial(stand_still_beyond, "legs", 0))
+        first.stands_still()
+        before = done_by(hakoiri, run)
+        first.kill()
+        assert hakoiri.ask("status", run)["status"] == "interrupted"
+        assert (hakoiri.data / run / QUEUED_FILE).exists()
+        more = partial(stand_still_beyond, "legs", before)
+        second = start_coordinator(hakoiri, redis_server.url, "--burst", before=more)
+        second.stands_still()
+        assert status_of(hakoiri, run) == "running", "all of it was found before a worker could be killed"
+        team.kill_one()
+        second.send(signal.SIGCONT)
+        assert second.finish().code == 0
+    assert status_of(hakoiri, run) == "complete"
+    assert not (hakoiri.data / run / QUEUED_FILE).exists()
+    assert found_by(hakoiri.data / run) == found_by(tmp_path / "alone" / run)
+    assert hakoiri.ask("verify", run)["ok"]
+    (row,) = hakoiri.ask("runs")["runs"]
+    assert (row["run"], row["kind"], row["status"]) == (run, "hunt", "complete")
+
+
+def test_a_queued_one_is_watched_cancelled_resumed_and_deleted(
+    hakoiri: Hakoiri, redis_server: RedisServer, tmp_path: Path
+) -> None:
+    redis_server.pretend_worker()
+    run = str(hakoiri.ask(*SHORT, "--queue")["run"])
+    start_coordinator(hakoiri, redis_server.url)
+    wait_until(lambda: redis_server.waiting_jobs() > 0, what="chunks that wait")
+    watcher = hakoiri.start("status", run, "--watch", "--json")
+    refused = hakoiri.here(*SHORT, check=False)
+    assert f"run {run} is held by process" in refused.error
+    assert hakoiri.ask("cancel", run) == {"run": run, "status": "cancelled"}
+    assert watcher.finish().json["status"] == "cancelled"
+    assert hakoiri.ask("resume", run)["status"] == "complete"
+    hakoiri.ask(*SHORT, data=tmp_path / "alone")
+    assert found_by(hakoiri.data / run) == found_by(tmp_path / "alone" / run)
+    hakoiri.here("delete", run, "--yes")
+    assert hakoiri.ask("runs")["runs"] == []
+
+
+def test_two_processes_on_one_plan_lose_no_better_play(hakoiri: Hakoiri, tmp_path: Path) -> None:
+    """The second is refused while the first is at work, and cannot put a worse play in the place of a better one."""
+    board = tmp_path / "board.txt"
+    board.write_text("\n".join(random_board(24, 1, 4).lines()), encoding="ascii")
+    line = ("optimise", "nakuron", "--from", str(board), "--strategy", "random")
+    running = hakoiri.start(*line, "--time", "1h")
+    wait_until(lambda: any(hakoiri.data.glob("*-nakuron")), what="a run")
+    (directory,) = hakoiri.data.glob("*-nakuron")
+
+    def score() -> int:
+        with Ledger(directory) as ledger:
+            return best_of(ledger).score
+
+    wait_until(lambda: score() > 0, what="a play")
+    before = score()
+    second = hakoiri.here(*line, "--rounds", "1", check=False)
+    assert second.code == 1
+    assert f"run {directory.name} is held by process {running.pid}" in second.error
+    running.send(signal.SIGTERM)
+    assert running.finish().code == 143
+    wait_for_status(hakoiri, directory.name, "interrupted")
+    assert score() >= before
+    assert hakoiri.ask(*line, "--rounds", "1")["score"] >= before
+
+
+def test_two_processes_that_begin_at_once_make_one_run(hakoiri: Hakoiri) -> None:
+    line = ("hunt", "gap", "-o", "ranks=4", "--time", "1h")
+    both = [hakoiri.start(*line) for _ in range(2)]
+    wait_until(lambda: any(each.process.poll() is not None for each in both), what="one of them being refused")
+    (ended,) = [each.finish() for each in both if each.process.poll() is not None]
+    assert ended.code == 1
+    assert "is held by process" in ended.error
+    (row,) = hakoiri.ask("runs")["runs"]
+    assert row["kind"] == "hunt"
+    wait_for_status(hakoiri, row["run"], "running")
+
+
+# A process that stands still while its lock is removed and another drives its run: it writes nothing, and says so
+
+
+def stand_still_starved() -> None:
+    """Stop as SIGSTOP does in the midst of a layer, of which something lies in spill files."""
+    be_starved()
+    stand_still(30, "expanded")
+
+
+def test_the_one_that_lost_its_run_is_told_and_writes_nothing(hakoiri: Hakoiri, finished: FinishedRuns) -> None:
+    first = hakoiri.start("run", "klotski", "--memory", "1MB", "--chunk", "100", "--farm", "1",
+                          before=stand_still_starved)  # fmt: skip
+    first.stands_still()
+    directory = hakoiri.run_directory()
+    (directory / HOLDER_FILE).unlink()
+    second = hakoiri.here("resume", directory.name)
+    left = (directory / DATA_FILE).read_bytes()
+    first.send(signal.SIGCONT)
+    lost = first.finish()
+    assert (second.code, lost.code) == (0, 1)
+    assert f"run {directory.name} was taken over by another process while this one was stopped" in lost.error
+    assert f"hakoiri status {directory.name}" in lost.error
+    assert "hakoiri resume" not in lost.error
+    assert (directory / DATA_FILE).read_bytes() == left
+    assert not list(directory.glob(f"{SPILL_FOLDER}/*"))
+    assert hakoiri.ask("status", directory.name)["digest"] == finished.explored["digest"]
+
+
+def test_spill_files_are_written_by_the_holder_alone(tmp_path: Path) -> None:
+    """No transaction guards these."""
+    run = tmp_path / "a-run"
+    run.mkdir()
+    spill, keys = Spill(run, U32, 3), code_keys(3, U32.pack([1, 2]))
+    with RunLock(run):
+        spill.append(0, keys)
+        (run / HOLDER_FILE).unlink()
+        with refused(TakenOverError, "was taken over by another process", Hint("status", "a-run")):
+            spill.append(0, keys)
+        (run / HOLDER_FILE).touch()
+        with pytest.raises(TakenOverError):
+            spill.append(0, keys)
+    assert [path.stat().st_size for path in (run / SPILL_FOLDER).iterdir()] == [spill.stored_bytes]
+
+
+class Removing(SilentObserver):
+    """Removes the lock of a run that has begun, as somebody would who means to drive it himself."""
+
+    def __init__(self, directory: Path) -> None:
+        self._lock = directory / HOLDER_FILE
+
+    def progress(self, progress: Progress) -> None:
+        self._lock.unlink(missing_ok=True)
+
+
+def test_a_coordinator_leaves_a_run_that_it_has_lost(hakoiri: Hakoiri) -> None:
+    directory = hakoiri.data / hakoiri.ask("study", "sizes", "hanoi", "--sizes", "2..3", "--queue")["run"]
+    said: list[tuple[str, Hint]] = []
+    ends = serve(hakoiri.data, Resources(workers=1), None, Control(), lambda: Removing(directory),
+                 lambda *words: said.append(words), burst=True)  # fmt: skip
+    assert ends == []
+    assert "was taken over by another process" in said[-1][0]
+    assert said[-1][1:] == (Hint("status", directory.name),)

@@ -110,13 +110,6 @@ class Job:
         return self._process.wait(PATIENCE_SECONDS)
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
-def test_scripts_are_bash(script: Path) -> None:
-    assert subprocess.run(["bash", "-n", script], check=False, capture_output=True).stderr == b""
-    text = script.read_text(encoding="utf-8")
-    assert "set -euo pipefail" in text or "umask 077" in text
-
-
 @pytest.mark.ci_slow
 def test_a_run_is_queued_again_and_comes_home(tmp_path: Path, hakoiri: Hakoiri) -> None:
     cluster = Cluster(tmp_path)

@@ -76,6 +76,7 @@ def take_longer(seconds: float, ahead: float = 0.0) -> None:
     vars(rq_worker)["time"] = clock
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize(("hours", "chunks"), [pytest.param(1, 1, marks=pytest.mark.slow), (2, 2)])
 def test_a_worker_takes_no_chunk_that_would_end_too_late(
     hours: int, chunks: int, hakoiri: Hakoiri, redis_server: RedisServer, finished: FinishedRuns
@@ -93,6 +94,7 @@ def test_a_worker_takes_no_chunk_that_would_end_too_late(
     assert sum(place["chunks"]["forest"] for place in places if place["workers"]) == chunks, places
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("more", [("-n", "2"), ("--store", "STORE")])
 def test_who_has_nothing_to_do_ends_in_time(
     more: tuple[str, ...], hakoiri: Hakoiri, redis_server: RedisServer, tmp_path: Path

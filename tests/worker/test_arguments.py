@@ -6,14 +6,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hakoiri.coordinator.executors.remote import same_answer, same_arrays
 from hakoiri.errors import TaskError
+from hakoiri.keys.layout import LAYOUTS, Layout
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.worker.arguments import FORMS, Sizes, wrong_array
 from hakoiri.worker.graphs.searches import Graph
-from hakoiri.worker.layers.closed_set import empty_filter, may_hold
+from hakoiri.worker.layers.closed_set import add, empty_filter, may_hold
 from hakoiri.worker.tasks import _MOVERS, TASKS, checked
 from hakoiri.worker.transport.payload import Arrays
+from tests.support.stores import random_layers
 
 KLOTSKI, NAKURON = PuzzleSpec("klotski").build(), PuzzleSpec("nakuron").build()
 SUPERPUZZ = PuzzleSpec("superpuzz", {"columns": "3"}).build()
@@ -145,3 +148,52 @@ def test_results_that_do_not_fit_their_chunk_are_refused(task: str, result: Sequ
 
 def test_an_empty_filter_holds_nothing() -> None:
     assert not may_hold(np.zeros(0, dtype=np.uint64), LAYER).any()
+
+
+# Answers to one request compared: any difference counts but that of the time taken
+
+
+SOME = np.array([1, 2, 3], dtype=np.uint32)
+
+
+@pytest.mark.parametrize(
+    "other", [[], [SOME], [SOME, SOME, SOME], [SOME, SOME[:2]], [SOME, SOME + 1], [SOME, SOME.astype(np.int64)]]
+)
+def test_answers_differ_by_an_array_more_or_less_its_type_shape_or_an_element(other: list[np.ndarray]) -> None:
+    assert not same_arrays([SOME, SOME], other)
+    assert not same_answer("neighbours", other, [SOME, SOME])
+    assert same_arrays(other, [each.copy() for each in other])
+
+
+def test_the_seconds_of_a_count_do_not_matter() -> None:
+    counts = np.arange(6)
+    later, other = counts.copy(), counts.copy()
+    later[4], other[0] = 99, 99
+    assert same_answer("subtrees", [counts], [later])
+    assert not same_answer("subtrees", [counts], [other])
+
+
+# Filters pass every key that they hold, and few others
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+def test_no_key_is_lost_and_few_others_pass(layout: Layout) -> None:
+    held, others = random_layers(layout, [20_000, 5_000], seed=4)
+    words = empty_filter(len(held), 1 << 20)
+    for part in np.array_split(held, 3):
+        add(words, part)
+    assert words.nbytes <= 2 * len(held)
+    assert may_hold(words, held).all()
+    # Two of the sixteen bits that there are for each key.
+    assert 0 < np.count_nonzero(may_hold(words, others)) < len(others) // 20
+
+
+def test_a_filter_keeps_to_its_bytes() -> None:
+    layout = LAYOUTS["u64"]
+    held, others = random_layers(layout, [20_000, 5_000], seed=4)
+    words = empty_filter(len(held), 5_000)
+    add(words, held)
+    assert words.nbytes <= 5_000
+    assert may_hold(words, held).all()
+    assert not may_hold(words, others).all()
+    assert not may_hold(empty_filter(0, 0), others).any()

@@ -5,18 +5,45 @@ import secrets
 import signal
 import socket
 import subprocess
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from typing import cast
 
 import psutil
 import pytest
 import redis
 
+from hakoiri.coordinator.hosts import hosts
+from hakoiri.coordinator.hosts.hosts import HostLostError, HostPool
+from hakoiri.coordinator.session.resources import DEFAULT
+from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.errors import PayloadError, WorkerError
-from hakoiri.worker.transport.data_redis import DataRedis, free_port, is_loopback, open_data_redis
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.worker.transport import connection
+from hakoiri.worker.transport.connection import (
+    HOSTS,
+    HostBeat,
+    living_hosts,
+    require_own_name,
+    start_heartbeat,
+    worker_key,
+)
+from hakoiri.worker.transport.data_redis import (
+    MAIN,
+    DataRedis,
+    DataRedisPool,
+    data_redis_number,
+    free_port,
+    is_loopback,
+    open_data_redis,
+)
 from tests.support.commands import wait_until
 from tests.support.forking import SERVER
+from tests.support.servers import RedisServer
 
 MEMORY = 50 << 20
 
@@ -153,3 +180,125 @@ def answers(client: redis.Redis) -> bool:
     with suppress(redis.ConnectionError):
         return bool(client.ping())
     return False
+
+
+# Data Redis, by the heartbeats of hosts: one that cannot be reached, or is another service, is lost at once
+
+
+class Told:
+    """The Redis of the queue, in which a host reports its data Redis."""
+
+    def __init__(self, url: str) -> None:
+        self._beat = str(HostBeat("7-a", 2, url)).encode()
+
+    def smembers(self, name: str) -> set[bytes]:
+        return {b"den-1"}
+
+    def mget(self, names: list[str]) -> list[bytes]:
+        return [self._beat]
+
+
+@pytest.mark.parametrize("url", ["?", "redis://[", "redis://:secret@host:99999999/0", "redis://:secret@127.0.0.1:1/0"])
+def test_an_address_that_does_not_lead_to_a_data_redis_is_lost(url: str) -> None:
+    data_pool = DataRedisPool(cast(redis.Redis, Told(url)))
+    with pytest.raises(PayloadError) as raised, data_pool.reach(data_redis_number(url)) as connection:
+        connection.ping()
+    assert "secret" not in str(raised.value)
+
+
+def test_another_service_at_its_address_is_lost_and_not_tried_again_at_once() -> None:
+    def answer() -> None:
+        with listener.accept()[0] as there:
+            there.recv(1)
+            there.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener, ThreadPoolExecutor(1) as server:
+        server.submit(answer)
+        url = f"redis://127.0.0.1:{listener.getsockname()[1]}/0"
+        data_pool = DataRedisPool(cast(redis.Redis, Told(url)))
+        for words in ("does not answer", "did not answer a moment ago"):
+            with pytest.raises(PayloadError, match=words), data_pool.reach(data_redis_number(url)) as connection:
+                connection.ping()
+
+
+def test_a_data_redis_that_no_host_names_is_lost_and_that_of_the_queue_never() -> None:
+    main = cast(redis.Redis, Told("redis://10.0.0.9:1/0"))
+    data_pool = DataRedisPool(main)
+    with pytest.raises(PayloadError, match="belongs to no live host"), data_pool.reach(5):
+        pytest.fail("it was connected to")
+    with data_pool.reach(MAIN) as connection:
+        assert connection is main
+
+
+# Heartbeats of hosts: two hosts of one name find each other, and what only seems to be a host is left out
+
+
+@pytest.fixture
+def server_of_queue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RedisServer]:
+    """A Redis; heartbeats are fast."""
+    monkeypatch.setattr(connection, "BEAT_SECONDS", 0.02)
+    with RedisServer(tmp_path / "redis") as found:
+        yield found
+
+
+def beat_of(place: str) -> str:
+    return str(HostBeat(f"{os.getpid()}-{secrets.token_hex(4)}-{place}", 2, "", idle=True))
+
+
+def test_a_copied_directory_has_no_second_host(server_of_queue: RedisServer) -> None:
+    end = start_heartbeat("one", server_of_queue.client, None, lambda: beat_of("here"), HOSTS, "here")
+    require_own_name(server_of_queue.client, "one", "here")
+    with pytest.raises(WorkerError, match="two hosts have the name one, because a directory was copied"):
+        require_own_name(server_of_queue.client, "one", "there")
+    end()
+    require_own_name(server_of_queue.client, "one", "there")
+    # A dead one is waited for.
+    server_of_queue.client.set(worker_key("one"), beat_of("here"), px=200)
+    require_own_name(server_of_queue.client, "one", "there")
+    assert server_of_queue.client.get(worker_key("one")) is None
+
+
+def test_two_hosts_of_one_name_that_begin_at_once_end(
+    server_of_queue: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended, one_has = list[int](), threading.Event()
+
+    def end(code: int) -> None:
+        ended.append(code)
+        one_has.set()
+
+    monkeypatch.setattr(os, "_exit", end)
+    begin = partial(start_heartbeat, "one", server_of_queue.client, None)
+    ends = [begin(partial(beat_of, place), HOSTS, place) for place in ("here", "there")]
+    assert one_has.wait(10)
+    assert {*ended} == {1}
+    for stop in ends:
+        stop()
+
+
+def test_the_names_of_hosts_match_one_pattern(server_of_queue: RedisServer) -> None:
+    for name in ("host-1.lan", "with blank", "a/../b", "", "x" * 201):
+        server_of_queue.client.sadd(HOSTS, name)
+        server_of_queue.client.set(worker_key(name), beat_of("here"))
+    assert [*living_hosts(server_of_queue.client)] == ["host-1.lan"]
+
+
+def test_who_is_idle_and_takes_no_request_counts_as_away(
+    server_of_queue: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, seconds in (("_WAIT_SECONDS", 0.01), ("_LOOK_SECONDS", 0.0), ("_TAKEN_SECONDS", 0.0)):
+        monkeypatch.setattr(hosts, name, seconds)
+    server_of_queue.client.sadd(HOSTS, "ghost")
+    server_of_queue.client.set(worker_key("ghost"), beat_of("nowhere"))
+    spec = PuzzleSpec("klotski")
+    pool = HostPool(
+        server_of_queue.url, server_of_queue.client, spec.build(), spec, Control(), SilentObserver(), DEFAULT, 0
+    )
+    assert pool.choose() == ["ghost"]
+    with pytest.raises(HostLostError, match="host ghost is alive, but takes no requests"):
+        pool.ask("host-take", {"ghost": []}, pool.living())
+    with pytest.raises(HostLostError, match="0 hosts live, 1 are wanted"):
+        pool.choose(again=True)
+    # Another process by this name is another host.
+    server_of_queue.client.set(worker_key("ghost"), beat_of("somewhere"))
+    assert pool.choose() == ["ghost"]

@@ -327,7 +327,7 @@ def mirrored(graph: nx.Graph) -> tuple[nx.Graph, np.ndarray]:
     ],
 )
 @pytest.mark.parametrize("aim", list(Aim))
-@pytest.mark.parametrize("tasks", [1, 3])
+@pytest.mark.parametrize("tasks", [3, pytest.param(1, marks=pytest.mark.slow)])
 def test_what_is_wanted_is_settled(graph: nx.Graph, aim: Aim, tasks: int) -> None:
     graph, image = mirrored(graph)
     order, evens = by_sides(compressed(graph), np.arange(len(graph), dtype=np.int32))

@@ -2,8 +2,10 @@
 
 import fcntl
 import json
+import re
 import signal
 import subprocess
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -13,10 +15,13 @@ from typing import Any
 import pytest
 
 from hakoiri.storage.ledger.manifest import State
+from hakoiri.web.routes import answers, puzzles
 from hakoiri.web.runs import questions
 from hakoiri.web.runs.questions import BusyError, Question, Questions
 from hakoiri.web.settings import Settings
+from tests.hakoiri.web.conftest import Served
 from tests.support.commands import wait_until
+from tests.support.web import TOKEN, client_of
 
 
 @pytest.fixture
@@ -94,3 +99,118 @@ def test_some_at_a_time_of_all_processes_which_share_the_memory(
     assert another.is_running
     for one in serving:
         one.close()
+
+
+# GET begins nothing: what starts a process or queues a run is a POST
+
+
+_LONG = [
+    "{whole}/export.csv",
+    "{whole}/map?dim=2",
+    "{small}/components",
+    "{small}/components/0",
+    "{small}/components/0/diameter",
+    "{small}/components/0/diameter?all=true",
+    "{directed}/components/strong?limit=3",
+    "{small}/path?to=goal&from=1.2/345",
+    "{small}/distance?to=farthest&from=1.2/345",
+    "{small}/statistics",
+]
+
+
+@pytest.mark.parametrize("path", _LONG)
+def test_get_says_where_to_post_to(served: Served, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every run is a large one here."""
+    monkeypatch.setattr(answers, "RUN_FROM", 0)
+    monkeypatch.setattr(answers.is_long, "__defaults__", (True, 0))
+    monkeypatch.setattr(answers, "SMALL", 0)
+    begun: list[Question] = []
+    monkeypatch.setattr(Questions, "_begin", lambda _, question: begun.append(question))
+    where = f"/api/runs/{path.format(small=served.small, whole=served.whole, directed=served.directed)}"
+    for _ in range(2):
+        refused = served.client.get(where)
+        assert (refused.status_code, refused.json()["type"]) == (409, "urn:hakoiri:not-computed")
+        (hint,) = refused.json()["hints"]
+        assert (hint["method"], hint["href"]) == ("POST", where)
+    assert not begun
+    served.client.post(hint["href"])
+    assert len(begun) == 1
+
+
+def test_get_queues_no_run(served: Served) -> None:
+    """Goal distances of a run are another run."""
+    before = {*served.data.iterdir()}
+    refused = served.client.get(f"/api/runs/{served.small}/hardest")
+    assert (refused.status_code, refused.json()["type"]) == (409, "urn:hakoiri:not-computed")
+    assert {*served.data.iterdir()} == before
+
+
+# Probes over HTTP: nothing is created, and no more than one takes a core
+
+
+BOARD = {"puzzle": "sliding", "start": "AABB/AACC/DE../FGHH/FGII", "options": {"goal": "A@4,1"}}
+
+
+def test_a_board_is_solved_and_nothing_is_created(tmp_path: Path) -> None:
+    with client_of(Settings(tmp_path / "data", token=TOKEN, memory=200 << 20)) as client:
+        row = client.post("/api/probe", json=BOARD).json()
+    assert (row["configurations"], row["exhausted"], row["goal_depth"], row["fits"]) == (1_398, True, 83, True)
+    assert row["memory"] == 200 << 20
+    assert row["notes"] == []
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_dry_run_says_the_same(served: Served) -> None:
+    """But for the time that it took, and what is free by now."""
+    row = served.client.post("/api/probe", json=BOARD).json()
+    said = served.said("run", "sliding", "--from", str(BOARD["start"]), "--goal", "A@4,1", "--dry-run")
+    moving = {"seconds", "free", "memory", "notes"}
+    assert {name: row[name] for name in row.keys() - moving} == {name: said[name] for name in said.keys() - moving}
+    told = served.command.here("run", "tiles", "-o", "rows=4", "-o", "columns=4", "--dry-run").stdout
+    assert "10,461,394,944,000" in told
+    assert re.search(r"disk +[\d,.]+ GB, [\d,.]+ GB are free", told)
+    assert re.search(r"time +\S", told)
+    assert "181,440" in served.command.here("run", "tiles", "--whole", "--dry-run").stdout
+
+
+def test_what_does_not_fit_is_said(served: Served) -> None:
+    wanted = {"puzzle": "tiles", "options": {"rows": "4", "columns": "4"}}
+    row = served.client.post("/api/probe", json=wanted).json()
+    assert (row["exhausted"], row["fits"], row["expected"]) == (False, False, 10_461_394_944_000)
+    assert row["disk"] > row["expected"]
+    large = "AB.../CD.../...../...../....."
+    row = served.client.post(
+        "/api/probe", json={"puzzle": "sliding", "start": large, "options": {"distinct": "all"}}
+    ).json()
+    assert (row["exhausted"], row["fits"], row["expected"]) == (False, None, None)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        ({"puzzle": "sliding"}, "sliding needs a board"),
+        ({"puzzle": "sliding", "start": "A.A"}, "piece A is not connected"),
+        ({"puzzle": "magic-star"}, "is a tree"),
+        ({}, "there is no puzzle"),
+    ],
+)
+def test_a_bad_wish_is_refused(served: Served, wanted: dict[str, object], said: str) -> None:
+    response = served.client.post("/api/probe", json=wanted)
+    assert response.status_code in (409, 422)
+    assert said in response.json()["detail"]
+
+
+def test_a_second_probe_waits_and_is_refused_while_the_first_goes_on(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(puzzles, "_PATIENCE_SECONDS", 0.01)
+    monkeypatch.setattr(puzzles, "_PROBING", taken := threading.Lock())
+    with taken:
+        response = served.client.post("/api/probe", json=BOARD)
+    assert response.status_code == 503
+    assert "another probe is in progress" in response.json()["detail"]
+    assert served.client.post("/api/probe", json=BOARD).status_code == 200
+
+
+def test_a_stranger_computes_nothing(served: Served) -> None:
+    assert served.client.post("/api/probe", json=BOARD, headers={"Authorization": "Bearer no"}).status_code == 401

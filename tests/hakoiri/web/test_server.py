@@ -22,6 +22,7 @@ from hakoiri.web.settings import Settings
 from tests.hakoiri.web.conftest import Served
 from tests.support.commands import PATIENCE_SECONDS
 from tests.support.web import TOKEN
+from tests.support.web_requests import fuzz
 
 
 @pytest.fixture(scope="module")
@@ -332,3 +333,14 @@ def test_an_answer_that_takes_too_long_is_given_up(served: Served, monkeypatch: 
     asyncio.run(answered())
     assert [message["type"] for message in messages] == ["http.response.start", "http.response.body"]
     assert messages[0]["status"] == 503
+
+
+# Requests of any kind: none finds a status of 500, none kills the server
+
+
+def test_some_questions_of_any_kind(served: Served) -> None:
+    """They change nothing."""
+    names = [served.small, served.whole, served.directed]
+    before = {*served.data.iterdir()}
+    assert fuzz(served.client, names, 100, ("get", "head")).total() == 100
+    assert {*served.data.iterdir()} == before
