@@ -4,7 +4,8 @@ Every figure is of a real process of its own, as a user would start it, with the
 `seconds` is wall time, `cpu_seconds` user and system time of the process (and of workers and Redis, where they work for
 it). `peak_mb` is its largest resident memory and `disk_mb` what the run stored, in units of 10**6 bytes. `computing` is
 what the run itself reports. The median of the repeats is given, and all of them. The machine is noisy: compare two
-versions in one sitting, and by ratio (``python benchmarks/compare.py``).
+versions in one sitting, and by ratio (``python benchmarks/compare.py``). With ``--publish`` the table of
+docs/reports/measurements.md is written anew.
 """
 
 import argparse
@@ -28,6 +29,13 @@ import psutil
 
 HAKOIRI = Path(sys.executable).with_name("hakoiri")
 TILES = ("tiles", "-o", "rows=3", "-o", "columns=4")
+BOARDS = ("--size", "4x5", "--pieces", "2x2:1 1x2:* 2x1:* 1x1:*", "--empty", "2..")
+PAGE = Path(__file__).parent.parent / "docs" / "reports" / "measurements.md"
+#: The columns of the page: the name of a figure and its decimals.
+COLUMNS = {
+    "configurations": ("configurations", 0), "wall s": ("seconds", 2), "CPU s": ("cpu_seconds", 2),
+    "computing s": ("computing", 3), "peak MB": ("peak_mb", 0), "disk MB": ("disk_mb", 1),
+}  # fmt: skip
 #: What each figure should stay under, in seconds or MB: the promises in docs/reports/measurements.md.
 TARGETS: dict[str, dict[str, float]] = {
     "whole job": {"seconds": 2.0, "computing": 1.0, "peak_mb": 250},
@@ -65,9 +73,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("benchmark.json"), help="where the JSON goes")
     parser.add_argument("--repeat", type=int, default=5, help="measurements of each; of large spaces two less")
     parser.add_argument("--only", default="", metavar="TEXT", help="only figures whose name contains this")
-    parser.add_argument("--whole", action="store_true", help="nothing but whole spaces of every puzzle")
-    parser.add_argument("--huge", action="store_true", help="also Hanoi, 4 pegs, 15 discs: 1,074 million")
-    arguments = parser.parse_args()
+    parser.add_argument("--publish", action="store_true", help="whole and huge spaces, too; write the page")
+    arguments, load = parser.parse_args(), os.getloadavg()[0]
     with tempfile.TemporaryDirectory(prefix="hakoiri-bench-") as folder:
         os.environ["HAKOIRI_DATA"] = folder
         os.environ.pop("HAKOIRI_REDIS", None)
@@ -75,15 +82,37 @@ def main() -> None:
         _timed("run", "klotski", "--whole")
         for small in ("tiles", "pancakes", "cube2", "peg-solitaire", "hanoi"):
             _timed("run", small)
-        if arguments.whole:
-            figures = dict(_whole_spaces(arguments.repeat, arguments.only))
-        else:
-            figures = dict(_figures(arguments.repeat, arguments.only, arguments.huge))
+        figures = dict(_figures(arguments.repeat, arguments.only, arguments.publish))
+        if arguments.publish:
+            figures |= dict(_whole_spaces(max(1, arguments.repeat - 2), arguments.only))
     result = {"machine": _machine(), "commit": _commit(), "figures": figures}
     arguments.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     for name, figure in figures.items():
         print(f"{name:55} {_line(name, figure)}")
     print(f"written to {arguments.out}")
+    if arguments.publish:
+        _publish(result, load)
+
+
+def _publish(result: dict[str, Any], load: float) -> None:
+    """Replace the table of the page, and what it says of machine and load."""
+    machine, names = result["machine"], {unit: column for column, (unit, _) in COLUMNS.items()} | {"microseconds": "µs"}
+    lines = [
+        f"{machine['processor']}, {machine['cores']} cores, {machine['memory_gb']} GB, Python {machine['python']}; "
+        f"{time.strftime('%Y-%m-%d')}, commit {result['commit']}.",
+        f"Load {load:.0f} before and {os.getloadavg()[0]:.0f} after:\n",
+        f"| {' | '.join(['job', *COLUMNS, 'promised'])} |",
+        f"|---|{'--:|' * len(COLUMNS)}---|",
+    ]
+    for name, figure in result["figures"].items():
+        cells = [f"{figure[unit]:,.{digits}f}" if unit in figure else "" for unit, digits in COLUMNS.values()]
+        if "microseconds" in figure:
+            cells[2] = f"{figure['microseconds']} µs"
+        promised = [f"{limit:g} {names[unit]}" for unit, limit in TARGETS.get(name, {}).items()]
+        lines.append(f"| {' | '.join([name, *cells, '; '.join(promised)])} |")
+    text = PAGE.read_text(encoding="utf-8")
+    begin, end = text.index("<!-- measured -->"), text.index("<!-- end -->")
+    PAGE.write_text(text[:begin] + "\n".join(["<!-- measured -->", *lines, text[end:]]), encoding="utf-8")
 
 
 def _figures(repeat: int, only: str, huge: bool) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -105,7 +134,12 @@ def _figures(repeat: int, only: str, huge: bool) -> Iterator[tuple[str, dict[str
         ("Hanoi, 4 pegs, 13 discs", few, ("run", "hanoi", "-o", "discs=13")),
     ]
     if huge:
-        jobs.append(("Hanoi, 4 pegs, 15 discs", 1, ("run", "hanoi", "-o", "discs=15")))
+        whole = ("run", "pancakes", "-o", "n=11", "--whole", "--diameters", "below=1")
+        jobs += [
+            ("pancakes 11, the whole space joined", 1, whole),
+            ("all boards of 4x5 (docs/how-to/studies.md)", 1, ("study", "boards", *BOARDS)),
+            ("Hanoi, 4 pegs, 15 discs", 1, ("run", "hanoi", "-o", "discs=15")),
+        ]
     for name, times, arguments in jobs:
         if only in name:
             yield name, _median([_timed(*arguments) for _ in range(times)])
@@ -227,9 +261,8 @@ def _redis() -> Iterator[str]:
     command = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
     with _running(command):
         url = f"redis://127.0.0.1:{port}/0"
-        _wait(
-            lambda: not subprocess.run([HAKOIRI, "health", "--redis", url], capture_output=True, check=False).returncode
-        )
+        ping = ["redis-cli", "-p", str(port), "ping"]
+        _wait(lambda: not subprocess.run(ping, capture_output=True, check=False).returncode)
         yield url
 
 
@@ -238,7 +271,7 @@ def _workers(url: str, count: int) -> Iterator[Callable[[], float]]:
     """`count` worker processes; gives what tells the CPU seconds of all children of this process and theirs."""
 
     def living() -> bool:
-        answer = subprocess.run([HAKOIRI, "health", "--redis", url, "--json"], capture_output=True, check=True)
+        answer = subprocess.run([HAKOIRI, "health", "--redis", url, "--json"], capture_output=True, check=False)
         return bool(json.loads(answer.stdout)["workers"] == count)
 
     def cpu_seconds() -> float:
