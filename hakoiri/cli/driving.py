@@ -263,7 +263,14 @@ def report_queued(directory: Path, redis: str | None, json: bool) -> None:
     from hakoiri.storage.ledger.lock import is_served
 
     if redis is not None:
-        _wake_coordinator(redis)
+        from hakoiri.coordinator.runs.service import wake
+        from hakoiri.errors import WorkerError
+        from hakoiri.worker.transport.connection import connect
+
+        try:
+            wake(connect(redis), redis)
+        except WorkerError as error:
+            stderr().print(f"queued, but no coordinator could be woken: {worded(error, error.hints)}", style="dim")
     served = is_served(directory.parent)
     if json:
         print_json({"run": directory.name, "status": "queued", "served": served})
@@ -288,24 +295,35 @@ def no_coordinator(data: Path, redis: str | None = None) -> str:
     return f"no coordinator serves {data}: start one with: hakoiri coordinator --data {shlex.quote(str(data))}{way}"
 
 
-def _wake_coordinator(url: str) -> None:
-    from hakoiri.coordinator.runs.service import wake
-    from hakoiri.errors import WorkerError
-    from hakoiri.worker.transport.connection import connect
-
-    try:
-        wake(connect(url), url)
-    except WorkerError as error:
-        stderr().print(f"queued, but no coordinator could be woken: {worded(error, error.hints)}", style="dim")
-
-
 def drive_and_report(
     directory: Path, resources: "Resources", json: bool, data: Path | None, repair: bool = False,
     finish: Finish | None = None, wide: bool = False,
 ) -> None:  # fmt: skip
     """Drive a run to its end and print its results; exit the command if it is not complete."""
     with _driven(directory, resources, data, repair) as (state, control), unread(state.status != "complete"):
-        _report(directory, resources, json, control, finish, wide)
+        from hakoiri.coordinator.runs.catalogue import runs_like
+        from hakoiri.coordinator.runs.create import open_job
+        from hakoiri.coordinator.runs.opening import open_store
+        from hakoiri.coordinator.runs.summary import summarise
+
+        with open_store(directory, resources.redis) as store:
+            job = open_job(store)
+            summary = summarise(job, resources.over(store.manifest.settings).budget())
+            summary["reason"] = worded(store.state.reason, store.state.hints)
+            if finish is not None and summary["status"] == "complete":
+                summary |= finish(job, control)
+            if not json:
+                _print_summary(job, summary, wide)
+            if hosts := store.keepers():
+                home = worded(f"its layers are kept by {', '.join(hosts)}", [Hint("collect", directory.name)])
+                stderr().print(Text(home), soft_wrap=True)
+        # After the run is closed, because its file is read among the others.
+        compared = job.compare(store.manifest, lambda: runs_like(directory.parent, store.manifest))
+        if json:
+            print_json(summary | ({compared.name: compared.rows} if compared else {}))
+        elif compared and len(compared.rows) > 1:
+            stdout().print()
+            stdout().print(rows_table(compared.rows))
 
 
 def drive_to_end(directory: Path, resources: "Resources", data: Path | None) -> None:
@@ -329,34 +347,6 @@ def _driven(
     if state.status != "complete":
         stderr().print(Text(f"{state.status}: {worded(state.reason, [*state.hints, again])}"))
         raise typer.Exit(received.exit_code)
-
-
-def _report(
-    directory: Path, resources: "Resources", json: bool, control: "Control", finish: Finish | None, wide: bool
-) -> None:
-    from hakoiri.coordinator.runs.catalogue import runs_like
-    from hakoiri.coordinator.runs.create import open_job
-    from hakoiri.coordinator.runs.opening import open_store
-    from hakoiri.coordinator.runs.summary import summarise
-
-    with open_store(directory, resources.redis) as store:
-        job = open_job(store)
-        summary = summarise(job, resources.over(store.manifest.settings).budget())
-        summary["reason"] = worded(store.state.reason, store.state.hints)
-        if finish is not None and summary["status"] == "complete":
-            summary |= finish(job, control)
-        if not json:
-            _print_summary(job, summary, wide)
-        if hosts := store.keepers():
-            home = worded(f"its layers are kept by {', '.join(hosts)}", [Hint("collect", directory.name)])
-            stderr().print(Text(home), soft_wrap=True)
-    # After the run is closed, because its file is read among the others.
-    compared = job.compare(store.manifest, lambda: runs_like(directory.parent, store.manifest))
-    if json:
-        print_json(summary | ({compared.name: compared.rows} if compared else {}))
-    elif compared and len(compared.rows) > 1:
-        stdout().print()
-        stdout().print(rows_table(compared.rows))
 
 
 def _drive(directory: Path, resources: "Resources", control: Any, again: Hint, repair: bool = False) -> "State":

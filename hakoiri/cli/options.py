@@ -70,7 +70,8 @@ def ungrouped(command: Callable[..., None]) -> Callable[..., None]:
     parameters = []
     for name, parameter in signature(command).parameters.items():
         if name in groups:
-            parameters += _options_of(groups[name])
+            own = signature(groups[name], eval_str=True).parameters.values()
+            parameters += [option.replace(kind=Parameter.KEYWORD_ONLY) for option in own]
         else:
             parameters.append(parameter.replace(annotation=hints[name], kind=Parameter.KEYWORD_ONLY))
 
@@ -83,11 +84,6 @@ def ungrouped(command: Callable[..., None]) -> Callable[..., None]:
     called.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return called
-
-
-def _options_of(group: Any) -> list[Parameter]:
-    own = signature(group, eval_str=True).parameters.values()
-    return [option.replace(kind=Parameter.KEYWORD_ONLY) for option in own]
 
 
 _MOST_HOSTS = 1_024
@@ -201,11 +197,6 @@ def spec_of(
         if "goal" in spec.options:
             raise PuzzleError("--goal and -o goal= cannot be combined", Hint("leave out", "goal"))
         spec = replace(spec, options={**spec.options, "goal": read_board(goal)})
-    return _with_classic(spec)
-
-
-def _with_classic(spec: PuzzleSpec) -> PuzzleSpec:
-    """Return `spec` with the board of the classic that its start names, and with its options unless `spec` has them."""
     classic = classics.CLASSICS.get(spec.start or "")
     if classic is None or classic.puzzle != spec.name:
         return spec

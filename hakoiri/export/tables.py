@@ -273,24 +273,20 @@ def export_play(run: OpenRun, target: Path, control: Control | None = None, obse
         writer = csv.writer(file)
         writer.writerow(["key", "configuration", "distance", "move", "next"])
         for keys, _ in stream.rows():
-            distances, nexts = run.goal_distances(keys), _nexts(run, keys)
+            targets, counts = simple_edges(keys, *run.puzzle.expand(keys))
+            places: NDArray[np.intp] = np.repeat(np.arange(len(keys)), counts)
+            distances = run.goal_distances(keys)
+            before = distances[places]
+            nearer = np.flatnonzero((before > 0) & (run.goal_distances(targets) == before - 1))
+            # Targets of a source increase, and of equal places the first is taken: the least that is a move nearer.
+            found, first = np.unique(places[nearer], return_index=True)
+            nexts = dict(zip(found.tolist(), ints(targets[nearer[first]]), strict=True))
             named = zip(ints(keys), stream.names(keys), stream.texts(keys), distances.tolist(), strict=True)
             for place, (key, name, text, distance) in enumerate(named):
                 after = nexts.get(place)
                 last = ["", ""] if after is None else [run.puzzle.describe_move(key, after), stream.name(after)]
                 writer.writerow([name, text, distance, *last])
     return stream.count
-
-
-def _nexts(run: OpenRun, keys: Keys) -> dict[int, int]:
-    """Return the least configuration that is a move nearer to the goal, by the place of the key before."""
-    targets, counts = simple_edges(keys, *run.puzzle.expand(keys))
-    places: NDArray[np.intp] = np.repeat(np.arange(len(keys)), counts)
-    distances = run.goal_distances(keys)[places]
-    # Targets of a source increase, and of equal places the first is taken.
-    nearer = np.flatnonzero((distances > 0) & (run.goal_distances(targets) == distances - 1))
-    found, first = np.unique(places[nearer], return_index=True)
-    return dict(zip(found.tolist(), ints(targets[nearer[first]]), strict=True))
 
 
 _ENDINGS = (".csv", ".parquet")

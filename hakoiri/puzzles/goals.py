@@ -166,25 +166,14 @@ def read_matching(puzzle: Puzzle, text: str) -> tuple[Matching, str]:
 
 def _match_texts(puzzle: Puzzle, pattern: str) -> Matching:
     """Match by the text of each configuration: slow, and right for every puzzle that renders."""
-    known = _some_texts(puzzle)
-    words = any(" " in text for text in known)
-    rows = [" ".join(row.replace(",", " ").split()) if words else row for row in pattern.split("/")]
-    _check_form(rows, known, words)
-    fits = re.compile("/".join(_expression(row) for row in rows)).fullmatch
-    return lambda keys: np.array([fits(puzzle.render(key)) is not None for key in ints(keys)], dtype=np.bool_)
-
-
-def _some_texts(puzzle: Puzzle) -> list[str]:
-    key, texts = puzzle.start, []
+    key, known = puzzle.start, list[str]()
     for word, _ in zip(random_words(0), range(_SAMPLE), strict=False):
-        texts.append(puzzle.render(key))
+        known.append(puzzle.render(key))
         found = puzzle.successors(key) or [puzzle.start]
         key = found[word % len(found)]
-    return texts
-
-
-def _check_form(rows: list[str], known: list[str], words: bool) -> None:
-    """Raise `ConfigurationError` for a pattern that no text can match, judged by some texts."""
+    words = any(" " in text for text in known)
+    rows = [" ".join(row.replace(",", " ").split()) if words else row for row in pattern.split("/")]
+    # Judged by some texts, the pattern must be one that a text can match.
     example = known[0]
     if len(rows) != (wanted := example.count("/") + 1):
         raise ConfigurationError(f"expected {wanted} rows, as in {example}; found {len(rows)}")
@@ -198,6 +187,8 @@ def _check_form(rows: list[str], known: list[str], words: bool) -> None:
             )
         if strange := sorted({*row} - letters - {"?"}):
             raise ConfigurationError(f"row {number} {row!r}: {strange[0]!r} does not occur in texts such as {example}")
+    fits = re.compile("/".join(_expression(row) for row in rows)).fullmatch
+    return lambda keys: np.array([fits(puzzle.render(key)) is not None for key in ints(keys)], dtype=np.bool_)
 
 
 def _size(row: str, words: bool) -> int:

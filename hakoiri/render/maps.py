@@ -147,10 +147,14 @@ def map_page(run: OpenRun, found: Map) -> str:
     solid[:, : found.places.shape[1]] = found.places - (found.places.max(axis=0) + found.places.min(axis=0)) / 2
     depth, goals = int(found.depths.max()), _goals(found)
     stops = [f"#{stop}" for stop in _COLOURS.split()]
+    ends = np.array([[int(stop[place : place + 2], 16) for place in (1, 3, 5)] for stop in stops])
+    at = np.linspace(0, len(stops) - 1, depth + 1)
+    mixed = np.stack([np.interp(at, np.arange(len(stops)), channel) for channel in ends.T], axis=1).round()
+    shades = [f"#{red:02x}{green:02x}{blue:02x}" for red, green, blue in mixed.astype(int).tolist()]
     filled = {
         "TITLE": text(_title(run, found)), "ORIGIN": text(map_row(run, found)["origin"]),
         "DEPTH": str(depth), "GOALS": f'; <b style="background:{_PINK}"></b> goals' if len(goals) else "",
-        "GRADIENT": ", ".join(stops), "COLOURS": script(_shades(stops, depth + 1)), "RED": _RED, "PINK": _PINK,
+        "GRADIENT": ", ".join(stops), "COLOURS": script(shades), "RED": _RED, "PINK": _PINK,
         "PLACES": _base64(solid), "MOVES": _base64(found.moves.astype("<u4")),
         "DEPTHS": _base64(found.depths.astype("<u4")), "GOAL_POINTS": _base64(goals.astype("<u4")),
     }  # fmt: skip
@@ -195,14 +199,6 @@ def _goals(found: Map) -> NDArray[np.intp]:
 def _title(run: OpenRun, found: Map) -> str:
     part = "" if found.whole else ", those nearest to the start"
     return f"{run.puzzle.name}: {counted(len(found.keys), 'configurations')}{part}"
-
-
-def _shades(stops: list[str], count: int) -> list[str]:
-    """Return `count` colours, evenly between the first stop and the last one."""
-    ends = np.array([[int(stop[place : place + 2], 16) for place in (1, 3, 5)] for stop in stops])
-    at = np.linspace(0, len(stops) - 1, count)
-    mixed = np.stack([np.interp(at, np.arange(len(stops)), channel) for channel in ends.T], axis=1)
-    return [f"#{red:02x}{green:02x}{blue:02x}" for red, green, blue in mixed.round().astype(int).tolist()]
 
 
 def _base64(array: NDArray[np.generic]) -> str:

@@ -160,7 +160,14 @@ def plot_study(study: Study, found: StudyResult, target: Path) -> None:
         moves, positions, shares = figure.subplots(1, 3)
         searched = {size: deals for size, deals in found.items() if deals}
         _draw_moves(moves, study, searched)
-        _draw_positions(positions, study, searched)
+        for place, deals in enumerate(searched.values()):
+            _violin(positions, place, [deal.positions for deal in deals], "#4a7c59", "both", logarithmic=True)
+        if any(deal.capped for deals in searched.values() for deal in deals):
+            positions.axhline(np.log10(study.plan.cap), color="tab:red", linestyle="--", linewidth=1, label="cap")
+            positions.legend(frameon=False, loc="lower right")
+        _log_ticks(positions)
+        positions.set_title("positions generated for a deal", fontsize=11)
+        positions.set_ylabel("positions, logarithmic")
         _draw_shares(shares, study, searched)
         _finish(figure, study, searched)
 
@@ -188,17 +195,6 @@ def _draw_moves(axes: "Axes", study: Study, found: StudyResult) -> None:
         bottom, top = axes.get_ylim()
         axes.set_ylim(bottom, top + _LEGEND * (top - bottom))
         axes.legend(frameon=False, loc="upper left")
-
-
-def _draw_positions(axes: "Axes", study: Study, found: StudyResult) -> None:
-    for place, deals in enumerate(found.values()):
-        _violin(axes, place, [deal.positions for deal in deals], "#4a7c59", "both", logarithmic=True)
-    if any(deal.capped for deals in found.values() for deal in deals):
-        axes.axhline(np.log10(study.plan.cap), color="tab:red", linestyle="--", linewidth=1, label="cap")
-        axes.legend(frameon=False, loc="lower right")
-    _log_ticks(axes)
-    axes.set_title("positions generated for a deal", fontsize=11)
-    axes.set_ylabel("positions, logarithmic")
 
 
 def _violin(

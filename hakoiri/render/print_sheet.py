@@ -215,7 +215,9 @@ def _write(pages: "PdfPages", problems: Sequence[Problem], title: str, per_page:
             if number < len(boards):
                 _draw_boards(paper, boards[number], per_page)
             else:
-                _write_lines(paper, texts[number - len(boards)])
+                paper.text(_MARGIN, _MARGIN, "Solutions", _LARGE, bold=True)
+                for place, (bold, line) in enumerate(texts[number - len(boards)], 2):
+                    paper.text(_MARGIN, _MARGIN + place * _LINE, line, _USUAL, bold)
             foot = f"{title} · page {number + 1} of {len(boards) + len(texts)}"
             paper.text(WIDTH / 2, HEIGHT - _MARGIN / 2, foot, _SMALL, align="center")
 
@@ -235,12 +237,6 @@ def _draw_boards(paper: Paper, boards: Sequence[tuple[int, Problem]], per_page: 
 
 def _head(number: int, problem: Problem) -> str:
     return f"{number}. {', '.join(filter(None, [problem.name, counted(len(problem.moves), 'moves')]))}"
-
-
-def _write_lines(paper: Paper, lines: Sequence[tuple[bool, str]]) -> None:
-    paper.text(_MARGIN, _MARGIN, "Solutions", _LARGE, bold=True)
-    for place, (bold, line) in enumerate(lines, 2):
-        paper.text(_MARGIN, _MARGIN + place * _LINE, line, _USUAL, bold)
 
 
 def _solutions(problems: Sequence[Problem]) -> Iterator[list[tuple[bool, str]]]:

@@ -60,7 +60,11 @@ def components(
 
             print_json({"run": run.name} | components_row(run, limit))
         elif not run.puzzle.undirected:
-            _list_weak(run, limit)
+            found = run.weak_components(limit)
+            stdout().print(rows_table([{"component": weak.component, "size": weak.size} for weak in found]))
+            why = "" if run.is_census else "; a search from a start has one weak component"
+            stdout().print(f"weakly connected{why}", style="dim")
+            stdout().print(f"strong components: hakoiri components {run.name} --strong", style="dim")
         else:
             from hakoiri.storage.results import component_figures
 
@@ -81,14 +85,6 @@ def component_of(name: RunArgument, conf: ConfArgument, *, asking: Asking) -> No
         print_json({"run": run.name} | row)
     else:
         stdout().print(facts(row))
-
-
-def _list_weak(run: "Run", limit: int | None) -> None:
-    found = run.weak_components(limit)
-    stdout().print(rows_table([{"component": weak.component, "size": weak.size} for weak in found]))
-    why = "" if run.is_census else "; a search from a start has one weak component"
-    stdout().print(f"weakly connected{why}", style="dim")
-    stdout().print(f"strong components: hakoiri components {run.name} --strong", style="dim")
 
 
 def _list_strong(run: "Run", limit: int | None, json: bool, resources: "Resources") -> None:
@@ -119,7 +115,13 @@ def _print_strong(run: "Run", found: "StrongComponents", rows: int) -> None:
     )
     if not found.components:
         return
-    _print_kinds(found)
+    # Often thousands of components are alike.
+    histogram = found.histogram()
+    stdout().print()
+    stdout().print(
+        rows_table([{"components": count, "size": size, "diameter": apart} for size, apart, count in histogram[:_ROWS]])
+    )
+    _print_more(len(histogram) - _ROWS, "rows", "--json")
     columns = ("component", "size", "diameter")
     listed = table(*columns, numbers=columns)
     for end in ("from", "to"):
@@ -130,16 +132,6 @@ def _print_strong(run: "Run", found: "StrongComponents", rows: int) -> None:
     console.print()
     console.print(listed)
     _print_more(len(found.components) - rows, "components", "--limit N")
-
-
-def _print_kinds(found: "StrongComponents") -> None:
-    """Print the number of components of each size and diameter, because often thousands are alike."""
-    histogram = found.histogram()
-    stdout().print()
-    stdout().print(
-        rows_table([{"components": count, "size": size, "diameter": apart} for size, apart, count in histogram[:_ROWS]])
-    )
-    _print_more(len(histogram) - _ROWS, "rows", "--json")
 
 
 def _print_more(count: int, what: str, how: str) -> None:

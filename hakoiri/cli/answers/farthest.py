@@ -112,6 +112,8 @@ def _check_tables(tables: "Mapping[str, Path | None]", every: bool) -> None:
 
 def _print_diameter(run: "Run", found: "Diameter", of_start: bool, limit: int) -> None:
     """Print a component in a column, then the pairs; `of_start` if it is that of the puzzle's start."""
+    from hakoiri.keys.layout import ints
+    from hakoiri.render.images import print_side_by_side
     from hakoiri.rows.answers import component_row
 
     row, count = component_row(found.record, run.puzzle), found.record.pair_count
@@ -122,7 +124,16 @@ def _print_diameter(run: "Run", found: "Diameter", of_start: bool, limit: int) -
     if found.eccentricities is not None:
         row["eccentricities"] = _span(found.eccentricities)
     stdout().print(facts(row))
-    _print_pairs(run, found, limit)
+    count, away = found.record.pair_count, f"{counted(found.diameter, 'moves')} away"
+    for number, pair in enumerate(found.pairs[:limit], 1):
+        texts, drawn = run.puzzle.render_path(ints(pair)), run.puzzle.pictures(ints(pair))
+        stdout().print()
+        print_side_by_side(stdout(), texts, [f"pair {number}", away], drawn)
+    known, shown = len(found.pairs) if count is None else count, min(limit, len(found.pairs))
+    if known > shown:
+        how = ": --limit N" if len(found.pairs) > shown else ""
+        least = "at least " if count is None else ""
+        stdout().print(f"and {least}{counted(known - shown, 'pairs')} more{how}", style="dim")
 
 
 def _span(eccentricities: dict[int, int]) -> str:
@@ -162,23 +173,6 @@ def _base_and_component(name: str, data: Path | None) -> tuple[str, int | None]:
         return directory.name, None
     with Ledger(directory) as ledger:
         return base, ledger.manifest.plan.get("component")
-
-
-def _print_pairs(run: "Run", found: "Diameter", limit: int) -> None:
-    """Print the first pairs and how many more there are, as far as known."""
-    from hakoiri.keys.layout import ints
-    from hakoiri.render.images import print_side_by_side
-
-    count, away = found.record.pair_count, f"{counted(found.diameter, 'moves')} away"
-    for number, pair in enumerate(found.pairs[:limit], 1):
-        texts, drawn = run.puzzle.render_path(ints(pair)), run.puzzle.pictures(ints(pair))
-        stdout().print()
-        print_side_by_side(stdout(), texts, [f"pair {number}", away], drawn)
-    known, shown = len(found.pairs) if count is None else count, min(limit, len(found.pairs))
-    if known > shown:
-        how = ": --limit N" if len(found.pairs) > shown else ""
-        least = "at least " if count is None else ""
-        stdout().print(f"and {least}{counted(known - shown, 'pairs')} more{how}", style="dim")
 
 
 def _plot_pairs(run: "Run", found: "Diameter", target: Path) -> None:

@@ -104,7 +104,14 @@ def path(
         print_json({"run": run.name} | path_row(found))
         return
     if film is None:
-        _print_path(run, found)
+        from hakoiri.puzzles.pictures import Picture
+        from hakoiri.render.images import print_side_by_side
+
+        titles = ["0 start", *(f"{number} {move}" for number, move in enumerate(found.moves, 1))]
+        # The pictures of a very long path would take gigabytes.
+        coloured = len(found) <= _COLOURED
+        pictures = run.puzzle.pictures(found.keys) if coloured else [Picture(0, 0, ())] * len(found.keys)
+        print_side_by_side(stdout(), found.configurations, titles, pictures)
     # Moves without spaces, such as turns of a cube, can be typed in again.
     turns = "" if any(" " in move for move in found.moves) else f": {' '.join(found.moves)}"
     stdout().print(Text(f"{counted(len(found), 'moves')}{turns if found.moves else ''}"))
@@ -136,17 +143,6 @@ def _show_statistics(run: "Run", source: str | None, json: bool) -> None:
     shown = {name.replace("_", " "): value for name, value in row.items()}
     shown |= {"idle": idle if idle is None else " ".join(idle) or "none"}
     stdout().print(facts(shown | {"good moves": "".join(_BARS[ceil(share * 8) - 1] for share in shares) or None}))
-
-
-def _print_path(run: "Run", found: "ShortestPath") -> None:
-    """Print all boards; a very long path without colours, because its pictures would take gigabytes."""
-    from hakoiri.puzzles.pictures import Picture
-    from hakoiri.render.images import print_side_by_side
-
-    titles = ["0 start", *(f"{number} {move}" for number, move in enumerate(found.moves, 1))]
-    coloured = len(found) <= _COLOURED
-    pictures = run.puzzle.pictures(found.keys) if coloured else [Picture(0, 0, ())] * len(found.keys)
-    print_side_by_side(stdout(), found.configurations, titles, pictures)
 
 
 def _write_film(run: "Run", found: "ShortestPath", target: Path) -> None:

@@ -28,10 +28,7 @@ from hakoiri.render.streams import unread
 from hakoiri.render.tables import facts, print_json, stderr, stdout, table
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from hakoiri.puzzles.conformance.pool import Case
-    from hakoiri.puzzles.conformance.suite import Verdict
     from hakoiri.puzzles.contract import Puzzle
     from hakoiri.puzzles.registry import PuzzleSpec
 
@@ -209,7 +206,10 @@ def _tell(name: str, options: list[str] | None, json: bool) -> None:
     console.print(Text(row["description"]), soft_wrap=True)
     if row["options"]:
         console.print()
-        console.print(_option_table(row["options"]))
+        listed = table("option", "default", "allowed")
+        for each in row["options"]:
+            listed.add_row(f"-o {each['name']}=", each["default"] or "none", each["allowed"])
+        console.print(listed)
     console.print()
     shown = {"can": ", ".join(row["notes"]), "goal": row["goal"], "keys": row["layout"]}
     shown |= {"usual start": row["start"], "its key": row["key"]}
@@ -227,13 +227,6 @@ def _lines(row: dict[str, Any]) -> Text:
     if row["notes"]:
         text.append(f"\n{', '.join(row['notes'])}", style="dim")
     return text
-
-
-def _option_table(options: list[dict[str, str]]) -> "Table":
-    listed = table("option", "default", "allowed")
-    for each in options:
-        listed.add_row(f"-o {each['name']}=", each["default"] or "none", each["allowed"])
-    return listed
 
 
 @command_line("show ABBC/ABBC/DEEF/DGHF/I..J")
@@ -338,7 +331,15 @@ def try_puzzle(
         if json:
             print_json({"puzzle": spec.name, "ok": not broken, "checks": [each._asdict() for each in found]})
         else:
-            _print_verdicts(found)
+            width = max(len(each.check) for each in found)
+            for each in found:
+                state, style = ("kept", "") if each.claimed else ("not claimed", "dim")
+                if each.wrong != "":
+                    state, style = ("BROKEN", "red") if each.wrong else ("not tried", "dim")
+                said = f"{each.check:{width}}  {each.promise}"
+                stdout().print(Text.assemble((f"{state:11}", style), f"  {said}"), soft_wrap=True)
+                if each.wrong:
+                    stdout().print(Text(f"{' ' * (width + 15)}{each.wrong}", "red"), soft_wrap=True)
             if not broken:
                 stdout().print(Text(f"all promises are kept; now run it: hakoiri run {puzzle}", "dim"), soft_wrap=True)
     if broken:
@@ -352,15 +353,3 @@ def _case(spec: "PuzzleSpec", start: str | None) -> "Case":
         return replace(spec, options=options, start=text).build()
 
     return Case(build, spec.options, start)
-
-
-def _print_verdicts(found: "list[Verdict]") -> None:
-    width = max(len(each.check) for each in found)
-    for each in found:
-        state, style = ("kept", "") if each.claimed else ("not claimed", "dim")
-        if each.wrong != "":
-            state, style = ("BROKEN", "red") if each.wrong else ("not tried", "dim")
-        said = f"{each.check:{width}}  {each.promise}"
-        stdout().print(Text.assemble((f"{state:11}", style), f"  {said}"), soft_wrap=True)
-        if each.wrong:
-            stdout().print(Text(f"{' ' * (width + 15)}{each.wrong}", "red"), soft_wrap=True)

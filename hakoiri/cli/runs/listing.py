@@ -97,22 +97,18 @@ def runs(
     if json:
         print_json({"runs": [status_row(each) for each in found]})
     elif found:
-        _print_list(found, where)
+        stdout().print(first_fitting(_listed(found, names) for names in LEFT_OUT))
+        for fault in _faults(found):
+            stderr().print(Text(fault, "red"))
+        for each in found:
+            if each.made_as:
+                stderr().print(Text(f"{each.run} was created as {each.made_as}: it is a copy, or was renamed"))
+        if not all(each.served for each in found):
+            stderr().print(Text(no_coordinator(where)))
     elif there:
         stderr().print(Text(f"none of the {counted(len(there), 'runs')} in {where} matches"))
     else:
         stderr().print(Text(f"no runs in {where}; start one with: hakoiri run klotski"))
-
-
-def _print_list(found: "list[RunStatus]", where: Path) -> None:
-    stdout().print(first_fitting(_listed(found, names) for names in LEFT_OUT))
-    for fault in _faults(found):
-        stderr().print(Text(fault, "red"))
-    for status in found:
-        if status.made_as:
-            stderr().print(Text(f"{status.run} was created as {status.made_as}: it is a copy, or was renamed"))
-    if not all(status.served for status in found):
-        stderr().print(Text(no_coordinator(where)))
 
 
 def _faults(found: "list[RunStatus]") -> "Iterator[str]":

@@ -116,7 +116,12 @@ def nakuron(
     for named in [*_games(), *(f"beam {width}, price {price}" for price in prices.split(","))]:
         for setting in _SETTINGS:
             stderr().print(f"setting {setting}, {named}", style="dim")
-            rows.append(_mean(setting, named, [_play(size, setting, seed, named) for seed in range(1, boards + 1)]))
+            plays = [_play(size, setting, seed, named) for seed in range(1, boards + 1)]
+            score, moves, seconds = (sum(each) / len(plays) for each in zip(*plays, strict=True))
+            figures = {"mean score": round(score, 1), "least": min(plays)[0], "mean moves": round(moves, 1)}
+            rows.append(
+                {"setting": setting, "strategy": named, "boards": len(plays), **figures, "CPU s": round(seconds, 2)}
+            )
     _show("nakuron", rows, json)
 
 
@@ -124,12 +129,6 @@ def _games() -> tuple[str, ...]:
     from hakoiri.puzzles.nakuron.puzzle import Nakuron
 
     return Nakuron.games
-
-
-def _mean(setting: int, named: str, plays: "list[tuple[int, int, float]]") -> dict[str, Any]:
-    score, moves, seconds = (sum(each) / len(plays) for each in zip(*plays, strict=True))
-    figures = {"mean score": round(score, 1), "least": min(plays)[0], "mean moves": round(moves, 1)}
-    return {"setting": setting, "strategy": named, "boards": len(plays), **figures, "CPU s": round(seconds, 2)}
 
 
 def _play(size: int, setting: int, seed: int, named: str) -> tuple[int, int, float]:
@@ -207,7 +206,15 @@ def contest(
                     asked = _asked(puzzle, (size, setting, number), team, minutes * minute)
                     play = problems[setting][team] = _played(asked, resources, data, control)
                     stderr().print(f"board {number}, setting {setting}, {team}: {play.score:,} in {play.moves:,} moves")
-    rows = _contest_rows(seed, contests)
+    from hakoiri.coordinator.plays.plan import points, ranks
+
+    rows = [
+        {"board": number, "setting": setting, "team": team, **asdict(play)}
+        | {"rank": ranks(plays)[team], "points": points(setting, plays)[team]}
+        for number, problems in enumerate(contests, seed)
+        for setting, plays in problems.items()
+        for team, play in plays.items()
+    ]
     if json:
         print_json({"puzzle": puzzle, "size": size, "plays": rows, "teams": [asdict(t) for t in standings(contests)]})
         return
@@ -255,15 +262,3 @@ def _played(asked: "Request", resources: "Resources", data: Path | None, control
     with RunStore(directory) as store:
         best = best_of(store, asked.limits["seconds"])
     return Entered(best.score, best.moves, best.seconds)
-
-
-def _contest_rows(seed: int, contests: "list[dict[int, dict[str, Entered]]]") -> list[dict[str, Any]]:
-    from hakoiri.coordinator.plays.plan import points, ranks
-
-    return [
-        {"board": number, "setting": setting, "team": team, **asdict(play)}
-        | {"rank": ranks(plays)[team], "points": points(setting, plays)[team]}
-        for number, problems in enumerate(contests, seed)
-        for setting, plays in problems.items()
-        for team, play in plays.items()
-    ]

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from hakoiri.puzzles.capabilities import Dealt, Move
     from hakoiri.puzzles.pictures import Picture
     from hakoiri.puzzles.solitaires.solitaire import Solitaire
-    from hakoiri.worker.solitaires.shortening import Shortened
     from hakoiri.worker.studies.deals import Goal, SolveResult
 
 _BYTES = 250
@@ -111,7 +110,11 @@ def solve(
         _print_rows(rows, show, shorten)
         stdout().print(Text(f"goal: {game.goal_text()}"), soft_wrap=True)
     if open_deals := [number for number, row in enumerate(rows, 1) if row["solvable"] is None]:
-        _tell_unsettled(open_deals, len(rows), most)
+        numbers = ", ".join(map(str, open_deals[:_MOST_NAMED])) + (", ..." if len(open_deals) > _MOST_NAMED else "")
+        stderr().print(
+            f"hakoiri: {len(open_deals):,} of {counted(len(rows), 'deals')} undecided after {most:,} positions: "
+            f"number {numbers}; raise --cap, or use 'hakoiri run', which works on disk"
+        )
         raise typer.Exit(1)
 
 
@@ -186,16 +189,7 @@ def shortened_row(
     if moves is None:
         return {"shortened": None, "left": {}, "shorter_solution": None, "redundant": []}
     shorter = shorten(game, start, moves, reach)
-    return {
-        "shortened": len(shorter.moves),
-        "left": shorter.left,
-        "shorter_solution": _words(game, text, start, shorter.moves),
-        "redundant": _redundant_rows(game, text, start, shorter),
-    }
-
-
-def _redundant_rows(game: "Dealt", text: str, start: "Key", shorter: "Shortened") -> list[dict[str, Any]]:
-    """Return the moves left out, round by round, in the words of the solution that the round began with."""
+    # The moves left out, round by round, in the words of the solution that the round began with.
     rows = []
     for number, each in enumerate(shorter.rounds, 1):
         words = _words(game, text, start, each.moves)
@@ -212,7 +206,12 @@ def _redundant_rows(game: "Dealt", text: str, start: "Key", shorter: "Shortened"
                     "instead": _words(game, text, start, replaced)[one.begin :],
                 }
             )
-    return rows
+    return {
+        "shortened": len(shorter.moves),
+        "left": shorter.left,
+        "shorter_solution": _words(game, text, start, shorter.moves),
+        "redundant": rows,
+    }
 
 
 def _words(game: "Dealt", text: str, start: "Key", moves: "list[Move]") -> list[str]:
@@ -225,14 +224,6 @@ def _answer(row: dict[str, Any]) -> str:
     if row["moves"] is None:
         return "?" if row["solvable"] is None else "-1"
     return str(row["moves"])
-
-
-def _tell_unsettled(numbers: list[int], deals: int, most: int) -> None:
-    named = ", ".join(map(str, numbers[:_MOST_NAMED])) + (", ..." if len(numbers) > _MOST_NAMED else "")
-    stderr().print(
-        f"hakoiri: {len(numbers):,} of {counted(deals, 'deals')} undecided after {most:,} positions: number {named}; "
-        "raise --cap, or use 'hakoiri run', which works on disk"
-    )
 
 
 def _print_rows(rows: list[dict[str, Any]], show: bool, shorten: bool) -> None:

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from hakoiri.coordinator.session.job import Job
     from hakoiri.coordinator.session.session import Control
     from hakoiri.coordinator.studies.deals import StudyDeals
-    from hakoiri.coordinator.studies.hunt import HuntDeals
 
 #: The greatest size of any puzzle; each puzzle checks its own sizes.
 MOST_SIZE = 64
@@ -327,25 +326,20 @@ def hunt(
 
     def finish(job: HuntDeals, control: "Control") -> dict[str, Any]:
         target = None if spec.digest else certificate or certificate_file(job.store.directory)
-        return _certify(job, target, work.memory, control)
+        from hakoiri.coordinator.runs.certificate import certify, write_certificate
+        from hakoiri.coordinator.session.resources import Resources
+        from hakoiri.render.progress import shown_progress
+
+        best = job.best
+        if best is None:
+            stderr().print("no record found yet; give more --time, or a greater --cap")
+        if best is None or target is None:
+            return {"certificate": None}
+        with shown_progress(stderr()) as progress:
+            write_certificate(
+                certify(job.deal_spec(best), best.figures, Resources(memory=work.memory), control, progress), target
+            )
+        stderr().print(Text(f"verify it with: hakoiri verify {shlex.quote(str(target))}"), style="dim")
+        return {"certificate": str(target)}
 
     start_run(asked, "hunt", work, queue=queue, finish=finish)
-
-
-def _certify(job: "HuntDeals", target: Path | None, memory: int | None, control: "Control") -> dict[str, Any]:
-    """Write the certificate of the best deal, if there is one; return its path."""
-    from hakoiri.coordinator.runs.certificate import certify, write_certificate
-    from hakoiri.coordinator.session.resources import Resources
-    from hakoiri.render.progress import shown_progress
-
-    best = job.best
-    if best is None:
-        stderr().print("no record found yet; give more --time, or a greater --cap")
-    if best is None or target is None:
-        return {"certificate": None}
-    with shown_progress(stderr()) as progress:
-        write_certificate(
-            certify(job.deal_spec(best), best.figures, Resources(memory=memory), control, progress), target
-        )
-    stderr().print(Text(f"verify it with: hakoiri verify {shlex.quote(str(target))}"), style="dim")
-    return {"certificate": str(target)}

@@ -130,11 +130,6 @@ def check_listing(pool: Pool) -> None:
     for key in {*pool.keys, *(after for _, after in pool.arcs)}:
         if not (_listed(puzzle, listed, key) or (key > last and not pool.whole)):
             raise RefusedError(f"configurations leaves out {describe_key(puzzle, key)}")
-    _check_others(pool, listed)
-
-
-def _check_others(pool: Pool, listed: Keys) -> None:
-    """Check that listed keys are configurations, and that others are not."""
     puzzle, chance, known = pool.puzzle, random_words(2), set(ints(listed)) if pool.whole else set()
     first, last = key_at(listed, 0), key_at(listed, -1)
     tried = ints(listed[:: len(listed) // _TRIED + 1])

@@ -93,7 +93,15 @@ def parse_board(text: str) -> Board:
     size = int(lines[0])
     names = [f"the frame's side {side}" for side in SIDES] + [f"row {number}" for number in range(1, size + 1)]
     for number, (name, line) in enumerate(zip(names, lines[1:], strict=False), 2):
-        _check_line(f"line {number}, {name},", line, size, _FRAME if number <= 1 + len(SIDES) else _CELLS)
+        allowed = _FRAME if number <= 1 + len(SIDES) else _CELLS
+        for place, digit in enumerate(line, 1):
+            if digit not in allowed:
+                why = "; the frame stands before the rows" if digit == EMPTY else ""
+                raise ConfigurationError(
+                    f"line {number}, {name}, has {digit!r} in cell {place}, expected {allowed[0]} to {allowed[-1]}{why}"
+                )
+        if len(line) != size:
+            raise ConfigurationError(f"line {number}, {name}, {_short(line)} has {len(line)} cells, expected {size}")
     if len(lines) - 1 != len(names):
         missing = f"; {names[len(lines) - 1]} is missing" if len(lines) <= len(names) else ""
         raise ConfigurationError(
@@ -102,17 +110,6 @@ def parse_board(text: str) -> Board:
         )
     sides = len(SIDES)
     return Board(tuple(lines[1 + sides :]), tuple(lines[1 : 1 + sides]))
-
-
-def _check_line(name: str, line: str, size: int, allowed: str) -> None:
-    for place, digit in enumerate(line, 1):
-        if digit not in allowed:
-            why = "; the frame stands before the rows" if digit == EMPTY else ""
-            raise ConfigurationError(
-                f"{name} has {digit!r} in cell {place}, expected {allowed[0]} to {allowed[-1]}{why}"
-            )
-    if len(line) != size:
-        raise ConfigurationError(f"{name} {_short(line)} has {len(line)} cells, expected {size}")
 
 
 def _short(line: str) -> str:

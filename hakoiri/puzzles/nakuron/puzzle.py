@@ -99,7 +99,16 @@ def _draw(board: Board, names: _Names) -> Picture:
     side = cell * len(lines)
     inside = Rectangle(cell, cell, side - 2 * cell, side - 2 * cell, COLOURS[0])
     squares = framed_rows(Board(tuple(map(_without_balls, board.rows)), board.frame)) if is_round else lines
-    ground = (Rectangle(0, 0, side, side, COLOURS[-1]), inside, *_squares(squares, cell))
+    # Neighbours in a row that have one colour are one piece.
+    found: list[Shape] = []
+    for row, line in enumerate(squares):
+        column = 0
+        for digit, group in groupby(line):
+            count = len(list(group))
+            if digit != EMPTY:
+                found.append(Rectangle(column * cell, row * cell, count * cell, cell, COLOURS[int(digit)]))
+            column += count
+    ground = (Rectangle(0, 0, side, side, COLOURS[-1]), inside, *found)
     holes = _holes(lines) if is_round else ()
     balls = [_ball(board.rows[cell[0]][cell[1]], cell, name) for cell, name in names.items()] if is_round else []
     spans = (tuple(map(_span, line)) for line in lines)
@@ -121,19 +130,6 @@ def framed_rows(board: Board) -> list[str]:
 
 def _without_balls(row: str) -> str:
     return "".join(cell if cell == WALL else EMPTY for cell in row)
-
-
-def _squares(lines: Sequence[str], cell: int) -> list[Shape]:
-    """A square for each cell that is not empty; neighbours in a row that have one colour in one piece."""
-    found: list[Shape] = []
-    for row, line in enumerate(lines):
-        column = 0
-        for digit, group in groupby(line):
-            count = len(list(group))
-            if digit != EMPTY:
-                found.append(Rectangle(column * cell, row * cell, count * cell, cell, COLOURS[int(digit)]))
-            column += count
-    return found
 
 
 def _holes(lines: Sequence[str]) -> Iterator[Label]:

@@ -102,7 +102,12 @@ class Tiles(Numbered, Sized):
         reading = np.arange(self._cells).reshape(self.rows, self.columns)
         self._outer: list[int] = (reading if self.columns == self._length else reading.T).ravel().tolist()
         self._inner = [self._outer.index(cell) for cell in range(self._cells)]
-        self._classes = _cell_classes(lines, self._length)
+        # For each cell the first cell that a symmetry of the board takes it to.
+        line, place = np.divmod(np.arange(lines * self._length), self._length)
+        line, place = np.minimum(line, lines - 1 - line), np.minimum(place, self._length - 1 - place)
+        if lines == self._length:
+            line, place = np.minimum(line, place), np.maximum(line, place)
+        self._classes: Orbits = (line * self._length + place).astype(np.int64)
         self._worth = np.array([factorial(place) for place in range(self._cells)])
         self._is_turned = self.parameters.pop("blank") == "last"
         if not self._is_turned and start is not None and not start.lower().startswith("0x"):
@@ -263,13 +268,3 @@ class Tiles(Numbered, Sized):
     def _text(self, board: Arrangement) -> str:
         text = "".join(_LETTERS[tile] for tile in board)
         return "/".join(text[begin : begin + self.columns] for begin in range(0, self._cells, self.columns))
-
-
-def _cell_classes(lines: int, length: int) -> Orbits:
-    """For each cell the first cell that a symmetry of the board takes it to."""
-    line, place = np.divmod(np.arange(lines * length), length)
-    line, place = np.minimum(line, lines - 1 - line), np.minimum(place, length - 1 - place)
-    if lines == length:
-        line, place = np.minimum(line, place), np.maximum(line, place)
-    classes: Orbits = (line * length + place).astype(np.int64)
-    return classes

@@ -161,22 +161,20 @@ def parse_board(text: str, with_anything: bool = False) -> ParsedBoard:
             f"the board has {rows} x {columns} cells, {free} of them not walls, above the limit of {MOST_CELLS} cells"
         )
     for letter, cells in pieces.items():
-        _check_connected(letter, cells, rows, columns)
+        places = {divmod(cell, columns) for cell in cells}
+        reached = [divmod(cells[0], columns)]
+        for row, column in reached:
+            beside = {(row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1)}
+            reached += (beside & places).difference(reached)
+        if len(reached) < len(cells):
+            where = ", ".join(f"row {row + 1} column {column + 1}" for row, column in sorted(places))
+            raise ConfigurationError(
+                f"piece {letter} is not connected: its cells are {where}{_ROWS if rows == 1 else ''}"
+            )
     wall, empty, anything = (frozenset(marks.get(mark, ())) for mark in (WALL, EMPTY, ANYTHING))
     return ParsedBoard(
         rows, columns, {letter: frozenset(cells) for letter, cells in pieces.items()}, wall, empty, anything
     )
-
-
-def _check_connected(letter: str, cells: list[Cell], rows: int, columns: int) -> None:
-    places = {divmod(cell, columns) for cell in cells}
-    reached = [divmod(cells[0], columns)]
-    for row, column in reached:
-        beside = {(row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1)}
-        reached += (beside & places).difference(reached)
-    if len(reached) < len(cells):
-        where = ", ".join(f"row {row + 1} column {column + 1}" for row, column in sorted(places))
-        raise ConfigurationError(f"piece {letter} is not connected: its cells are {where}{_ROWS if rows == 1 else ''}")
 
 
 def images_of(text: str) -> list[str]:

@@ -285,16 +285,13 @@ def draw_field(rows: Sequence[Sequence[str]], deck: Deck) -> Picture:
             x, y = _MARGIN + column * (_WIDTH + _GAP), _MARGIN + row * (_HEIGHT + _GAP)
             holes.append(Rectangle(x, y, _WIDTH, _HEIGHT, BED, 5))
             if word != BLANK:
-                cards.append(_card(word, _COLOURS[deck.suits.index(word[0])], x, y))
+                colour = _COLOURS[deck.suits.index(word[0])]
+                paper = Rectangle(0, 0, _WIDTH, _HEIGHT, CARD, 5, colour)
+                middle = _WIDTH / 2
+                sign = _SIGNS.get(word[0])
+                mark = Label(middle, 40, sign, 18, colour) if sign else Circle(middle, 41, 5, colour)
+                cards.append(Part(word, (paper, Label(middle, 18, word, 19, colour), mark), x, y))
     return Picture(width, height, (Part("table", tuple(holes)), *cards))
-
-
-def _card(word: str, colour: str, x: float, y: float) -> Part:
-    paper = Rectangle(0, 0, _WIDTH, _HEIGHT, CARD, 5, colour)
-    middle = _WIDTH / 2
-    sign = _SIGNS.get(word[0])
-    mark = Label(middle, 40, sign, 18, colour) if sign else Circle(middle, 41, 5, colour)
-    return Part(word, (paper, Label(middle, 18, word, 19, colour), mark), x, y)
 
 
 class Gap(Solitaire):

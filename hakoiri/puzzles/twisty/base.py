@@ -70,17 +70,14 @@ class Pieces:
     @property
     def orders(self) -> list[tuple[int, ...]]:
         """Return every possible order of the pieces in the exchanged places, in lexicographic order."""
-        found = permutations(range(len(self.exchanged)))
-        return [order for order in found if not self.even or _is_even(order)]
+        found = list(permutations(range(len(self.exchanged))))
+        passed = [sum(one > other for one, other in combinations(order, 2)) for order in found]
+        return [order for order, count in zip(found, passed, strict=True) if not self.even or count % 2 == 0]
 
 
 def turned_then(first: Turn, second: Turn) -> Turn:
     """The turn that is `first`, then `second`."""
     return tuple(first[sticker] for sticker in second)
-
-
-def _is_even(order: tuple[int, ...]) -> bool:
-    return sum(one > other for one, other in combinations(order, 2)) % 2 == 0
 
 
 _TOKEN = re.compile(r"(?:([(\[,:])|([A-Za-z]w?|[)\]])([1-9][0-9]*)?('?))\s*")
@@ -342,7 +339,13 @@ class Twisty(Numbered):
         weights = exchanged ** np.arange(exchanged)[::-1]
         order_columns, twist_columns = [], []
         for turn in self._turns.values():
-            sources, added = self._carried(turn)
+            # The place from which the piece of each moving place comes, and its twist on the way.
+            sources, added = list[int](), list[int]()
+            for place in self._places:
+                came_from = turn[place[0]]
+                (source,) = [number for number, other in enumerate(self._places) if came_from in other]
+                sources.append(source)
+                added.append(-self._places[source].index(came_from) % len(place))
             order_columns.append(np.searchsorted(orders @ weights, orders[:, sources[:exchanged]] @ weights))
             turned = np.delete((twists[:, sources] + added) % turning, dependent, axis=1)
             twist_columns.append(np.ravel_multi_index(tuple(turned.T), self._digits))
@@ -356,16 +359,6 @@ class Twisty(Numbered):
         last = -twists[:, :dependent].sum(axis=1) % len(self._places[dependent])
         found: _Numbers = np.insert(twists, dependent, last, axis=1)
         return found
-
-    def _carried(self, turn: Turn) -> tuple[list[int], list[int]]:
-        """Return the place from which the piece of each moving place comes, and its twist on the way."""
-        sources, added = [], []
-        for place in self._places:
-            came_from = turn[place[0]]
-            (source,) = [number for number, other in enumerate(self._places) if came_from in other]
-            sources.append(source)
-            added.append(-self._places[source].index(came_from) % len(place))
-        return sources, added
 
 
 def _seen(colours: str, place: Place) -> str:
