@@ -1,10 +1,8 @@
-"""Groups of options shared by commands: each is a dataclass, and the type of one parameter of their functions.
+"""Runs driven or queued by commands, and the groups of options that these commands share.
 
-`hakoiri.cli.options.ungrouped` gives typer a function with the options of the group in place of that parameter.
-
-Shared by all commands that create or resume a run: drive it in this process or queue it, and report.
-
-On Ctrl-C, SIGTERM and SIGHUP the work stops at its next safe point; a second Ctrl-C stops at once.
+A group is a dataclass, the type of one parameter of a command; `hakoiri.cli.options.ungrouped` gives typer its options
+in place of that parameter. On Ctrl-C, SIGTERM and SIGHUP the work stops at its next safe point; a second Ctrl-C stops
+at once.
 """
 
 import os

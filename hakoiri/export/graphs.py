@@ -1,6 +1,6 @@
 """Configurations and moves as graphs: arrays, GraphML, DOT, objects of pandas, networkx and scipy; and maps.
 
-Keys of up to 64 bits are a column of unsigned integers; wider ones are integers of Python.
+Keys of up to 64 bits are a column of unsigned integers; wider ones are integers of Python. A file of a map has:
 
     0   8 bytes   ``HAKOMAP1``
     8   uint32    length of the JSON, spaces at its end included

@@ -7,8 +7,8 @@ Configurations have ``key``, ``configuration``, ``depth`` (or ``component``) and
 ``source`` and ``target``, and on request ``move``. In CSV a key is written ``0x...``; in Parquet it is an unsigned
 integer, or if it is wider than 64 bits binary, the most significant byte first.
 
-The columns are ``key``, ``configuration``, ``distance``, ``move`` and ``next``, the key after the move: of several the
-least. Goals have the distance 0 and no move. Configurations that lead to no goal have -1 and no move.
+Perfect play has ``key``, ``configuration``, ``distance``, ``move`` and ``next``, the least key after a best move. Goals
+have the distance 0 and no move. Configurations that lead to no goal have -1 and no move.
 """
 
 import csv

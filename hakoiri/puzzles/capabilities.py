@@ -6,8 +6,6 @@
 ``Sized``       options say how large it is: tables of its layers and diameters go through the sizes
 ``Placements``  its solutions grow on a tree of partial placings: they are counted, subtree by subtree
 ``Quotient``    it is another puzzle whose mirror images are taken as one
-
-The capability of puzzles whose moves score.
 """
 
 from abc import abstractmethod

@@ -1,7 +1,4 @@
-"""Output of commands: results to stdout, as text or as one JSON object; progress and notes to stderr.
-
-Boards of pieces as text for people, with a line around every piece.
-"""
+"""Output of commands: results to stdout, as tables or as one JSON object; progress and notes to stderr."""
 
 import json
 import re

@@ -1,7 +1,4 @@
-"""The commands ``components``, with strong ones by ``--strong``, and ``component-of``.
-
-The command ``map``: the layout of a component in space, as a file for the page and for other programs.
-"""
+"""The commands ``components``, ``component-of`` and ``map``, which writes the layout of a component in space."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal

@@ -1,6 +1,6 @@
-"""The commands ``study magic-star`` and ``study nakuron``: search strategies from papers, side by side.
+"""The commands ``study magic-star`` and ``study nakuron``, which compare published strategies, and ``contest``.
 
-The command ``contest``: strategies of Nakuron compete by the rules of the Supercomputing Contest of 2011.
+``contest`` follows the rules of the Supercomputing Contest of 2011.
 """
 
 import time

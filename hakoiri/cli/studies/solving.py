@@ -1,7 +1,4 @@
-"""The commands ``solve`` and ``deal``: solves single deals of a solitaire in memory, and prints random deals.
-
-The command ``replay``: checks, scores and shows a given solution or play, and shortens a solution.
-"""
+"""The commands ``solve`` and ``deal`` for single deals of a solitaire, and ``replay`` for given solutions and plays."""
 
 from itertools import chain, groupby
 from pathlib import Path

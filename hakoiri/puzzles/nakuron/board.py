@@ -1,4 +1,4 @@
-"""Boards of Nakuron as text, made at random, and the rules in plain Python: the reference for every kernel.
+"""Boards of Nakuron: texts, random boards, rules in plain Python (the reference for every kernel), and a bound.
 
 A text has SIZE, the sides of the frame (up, right, down, left) and SIZE rows of SIZE cells. In a side 1 to 4 is a hole,
 5 a wall; up and down run from left to right, right and left from top to bottom. In a row 0 is empty, 1 to 4 a ball
@@ -7,14 +7,13 @@ that is the order in which the boards with known optima (tests/support/published
 
 Source: the final task of Supercomputing Contest 2011, "Nakuron" (Osaka University and Tokyo Institute of Technology).
 
-A proved upper bound for the plays of a board, from the holes that each ball can reach, and by looking ahead.
-
-A ball that a tilt takes to a hole drops, and so does every other in its segment, the cells of its line between two
-walls. In a segment that a wall of the frame closes it stops somewhere on the way to the end, wherever others stop it.
-So walls and frame alone determine the holes through which a ball can ever drop, and a ball that cannot drop through one
-of its own colour scores nothing. Balls that exclude each other are found by looking ahead: the board with the greatest
-bound is tilted to all sides, again and again, and each result is bounded by its next two tilts. The greatest bound of
-the boards left bounds every play; if a board has already scored as much, it is the optimum.
+`upper_bound` is proved as follows. A ball that a tilt takes to a hole drops, and so does every other in its segment,
+the cells of its line between two walls. In a segment that a wall of the frame closes it stops somewhere on the way to
+the end, wherever others stop it. So walls and frame alone determine the holes through which a ball can ever drop, and a
+ball that cannot drop through one of its own colour scores nothing. Balls that exclude each other are found by looking
+ahead: the board with the greatest bound is tilted to all sides, again and again, and each result is bounded by its next
+two tilts. The greatest bound of the boards left bounds every play; if a board has already scored as much, it is the
+optimum.
 """
 
 import heapq

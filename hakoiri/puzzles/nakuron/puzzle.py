@@ -3,8 +3,6 @@
 In a board's key each cell that is no wall is a digit of base 5 (0 empty, else the ball's colour), in reading order. A
 word of 64 bits has 27 digits, the first ones lowest; the first word is the most significant. So boards of up to 108
 such cells have keys, which every board of 10 x 10 has. `puzzles.nakuron.board` has the rules and the text.
-
-Pictures of Nakuron boards: a frame with holes, walls and balls.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,16 +1,11 @@
 """Boards as text: rows joined by ``/``, a letter per piece, ``.`` for an empty cell, ``#`` for a wall.
 
-A board of 5x5 to 8x8 cells may be one line, as the collections of Rush Hour write it: `OPEN` cells, `BLOCKED` ones; in
-one with ``.`` both marks are letters.
-Rows joined by ``|`` have runs, such as ``2A3.|5.``.
-
 Pieces have the letters of the start as it was typed. On input any letter may name any piece; equal letters are one
 piece. In goals ``*`` stands for a cell that may hold anything.
 
-Run-length boards, as collections of Sokoban write them: ``4#|#@2-#|4#`` is ``####/#@--#/####``.
-
-A number stands before the mark that it repeats, and rows are joined by ``|``. A text without ``|`` has no runs: a digit
-in it is a mark like any other.
+A board of 5x5 to 8x8 cells may be one line, as the collections of Rush Hour write it: `OPEN` cells, `BLOCKED` ones; in
+one with ``.`` both marks are letters. Rows joined by ``|`` have runs, as in collections of Sokoban: a number stands
+before the mark that it repeats, so ``4#|#@2-#|4#`` is ``####/#@--#/####``. Without ``|`` a digit is a mark like others.
 """
 
 import re

@@ -9,10 +9,8 @@ is left. From the highest bit:
     bits 23..8   four verticals, 2x1: row * 4 + column, 16 places, in increasing order so that the packing is unique
     bits  7..0   the pair of blank cells, numbered 0..189 in lexicographic order
 
-Hakoiri-musume's tables and compiled kernels: a batch of packed keys in, all their successors out.
-
-A set of cells is a 20-bit mask. A shape is 0 daughter, 1 horizontal, 2 vertical, 3 unit square; its places are
-numbered in reading order. Slots 0..5 are the six larger pieces in the order of the key's nibbles.
+In tables and kernels a set of cells is a 20-bit mask. A shape is 0 daughter, 1 horizontal, 2 vertical, 3 unit square;
+its places are numbered in reading order. Slots 0..5 are the six larger pieces in the order of the key's nibbles.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

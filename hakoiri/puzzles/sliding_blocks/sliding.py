@@ -4,8 +4,6 @@ A configuration is the sequence of what begins at the free cells in reading orde
 sequences (`puzzles.sliding_blocks.numbering`). Pieces of equal shape are interchangeable, and letters mean nothing, but
 for distinct ones. That takes 19 bits for the pieces of Hakoiri-musume, and 92 at most for whatever fits on
 64 cells; 28 bits where all of its ten pieces are distinct.
-
-A user's wishes for a board: its goal, and its distinct pieces.
 """
 
 import re

@@ -8,10 +8,8 @@ lexicographic order; the digits of `twist` are the twists of the places, without
 A turn changes each of them independently of the other, so two small tables make a move.
 
 A text has the colours of the stickers, a row for each face; a colour has the name of the face that it covers at the
-start. The rows may also stand without ``/``. Algorithms are read too, as they are made from the solved puzzle on:
-``R U R' F2``.
-
-A turn is clockwise; ``'`` is the other way round, and a number repeats a turn or a group: ``R U R' F2``, ``(R U)3``.
+start. The rows may also stand without ``/``. Algorithms are read too, as they are made from the solved puzzle on. A
+turn is clockwise; ``'`` is the other way round, and a number repeats a turn or a group: ``R U R' F2``, ``(R U)3``.
 ``[R, U]`` is the commutator ``R U R' U'``, ``[R: U]`` the conjugate ``R U R'``. Blanks may be left out
 between brackets and turns with marks.
 """

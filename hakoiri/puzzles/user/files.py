@@ -12,10 +12,9 @@ loaded and never loads any, so write access to Redis, or to a run, cannot have a
 - a command that opens a run: `find_again`, and only a file with the run's digest that the user names, or has made runs
   of. The run does not say where it is.
 
-A file is opened once; what was checked is what is executed.
-
-A program that must report such an end calls `prefer`. Then the first file of a user is not executed; `StartAgain` is
-raised instead, so that the caller starts the same program again in a process of its own.
+A file is opened once; what was checked is what is executed. Its code may end the process: a program that must report
+this calls `prefer`. Then the first file of a user is not executed, and `StartAgain` is raised instead, so that the
+caller starts the same program again in a process of its own.
 """
 
 import fcntl
