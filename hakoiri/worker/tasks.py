@@ -99,7 +99,7 @@ def diameters(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
 
 def searches(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
     """[vertices] of the shared graph -> [their eccentricities, by a search from each]."""
-    return [eccentricities_of(Graph(*shared), chunk[0])]
+    return [eccentricities_of(Graph(*shared), chunk[0])[0]]
 
 
 def look(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
@@ -132,10 +132,10 @@ def hunt(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
 
 
 def member(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[`MemberRequest`] -> the `MemberRow` (`worker.studies.family`)."""
+    """[`MemberRequest`] -> the `Member` (`worker.studies.family`)."""
     if not isinstance(puzzle, Family):
         raise TaskError(f"{puzzle.name} is not a family of boards")
-    return packed(family.plain(family.measure(puzzle, unpacked(chunk, family.MemberRequest))))
+    return packed(family.measure(puzzle, unpacked(chunk, family.MemberRequest)))
 
 
 def design(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:

@@ -16,7 +16,6 @@ from hakoiri.worker.graphs.lanes import bound_each
 from hakoiri.worker.graphs.layout import choose_pivots, pivot_places, refined, stress
 from hakoiri.worker.graphs.searches import (
     Graph,
-    all_eccentricities,
     cheapest_paths,
     distances_from,
     farthest_pairs,
@@ -25,7 +24,7 @@ from hakoiri.worker.graphs.searches import (
     label_components,
     one_way_edge,
 )
-from hakoiri.worker.graphs.strong import DirectedBounds, all_diameters, condensation, strong_labels, transposed
+from hakoiri.worker.graphs.strong import all_diameters, bounded_diameter, condensation, strong_labels
 from hakoiri.worker.layers.closed_set import add, empty_filter, may_hold
 from hakoiri.worker.layers.kernels import fill_of, flow_of, list_bits, merge, set_within, simple_edges, take_off
 from hakoiri.worker.layers.partition import partition_by, scatter
@@ -151,7 +150,6 @@ def load_distance_kernels(puzzle: Puzzle) -> None:
     one_way_edge(graph)
     label_components(graph)
     farthest_pairs(graph, sources)
-    all_eccentricities(graph)
     keeps_edges(graph, graph.targets)
     widest(graph, [graph.targets], pairs=True)
     if not puzzle.undirected:
@@ -163,7 +161,7 @@ def load_strong_kernels(puzzle: Puzzle) -> None:
     inner = inner_graph(_EDGE, np.zeros(2, dtype=np.int32), np.arange(2, dtype=np.int32))
     all_diameters(inner, np.array([0, 2], dtype=np.int64))
     condensation(inner, strong_labels(inner, lambda: None), 2, lambda: None)
-    DirectedBounds(inner, transposed(inner)).look_from(0)
+    bounded_diameter(inner)
 
 
 def load_unmove_kernels(puzzle: Puzzle) -> None:

@@ -18,7 +18,7 @@ from hakoiri.coordinator.errors import ContradictionError, OverBudgetError, Stop
 from hakoiri.coordinator.graphs import bounding, distances
 from hakoiri.coordinator.graphs.building import build_graph
 from hakoiri.coordinator.graphs.distances import DistancePolicy, Way, measure_graph
-from hakoiri.coordinator.graphs.eccentricities import EccentricitySolver, histogram, sorted_pairs
+from hakoiri.coordinator.graphs.eccentricities import EccentricitySolver, histogram
 from hakoiri.coordinator.graphs.symmetry import MOST_PAIRS
 from hakoiri.coordinator.layers.step import LayerStep
 from hakoiri.coordinator.runs.drive import drive
@@ -34,7 +34,7 @@ from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.ledger.manifest import Progress
 from hakoiri.storage.names import SCRATCH_PREFIX
-from hakoiri.worker.graphs.searches import all_eccentricities, farthest_pairs
+from hakoiri.worker.graphs.searches import eccentricities_of, farthest_pairs
 from tests.support.plain_search import reference_distances
 from tests.support.runs import StoppingAfter, local_context, opened
 from tests.support.toy import Toy, is_goal
@@ -125,7 +125,7 @@ def test_what_a_killed_question_left_is_removed_by_the_next_one(tmp_path: Path) 
 def test_every_eccentricity_is_that_of_a_search_from_each(small_run: Run) -> None:
     found, cheap = small_run.diameter(every=True), small_run.diameter()
     keys, graph = small_run.graph()
-    exact = all_eccentricities(graph)
+    exact = eccentricities_of(graph)[0]
     assert found.eccentricities == {value: count for value, count in enumerate(np.bincount(exact).tolist()) if count}
     assert found.central is not None
     assert ints(found.central) == ints(keys[exact == exact.min()][:MOST_PAIRS])
@@ -153,11 +153,11 @@ def test_what_is_known_of_alike_configurations_is_that_of_a_search_from_each(
         keys = np.sort(np.concatenate(list(puzzle.configurations())))
         graph = build_graph(context, keys)
         found = measure_graph(context, keys, every=True)
-    exact = all_eccentricities(graph)
+    exact = eccentricities_of(graph)[0]
     periphery = np.flatnonzero(exact == exact.max()).astype(np.int32)
     assert found.eccentricities == histogram(exact)
     assert (found.record.periphery, found.record.centre) == (len(periphery), (exact == exact.min()).sum())
-    assert found.pairs.tolist() == keys[sorted_pairs(farthest_pairs(graph, periphery))].tolist()
+    assert found.pairs.tolist() == keys[farthest_pairs(graph, periphery)].tolist()
 
 
 class Frucht(Puzzle):

@@ -210,7 +210,7 @@ def test_workers_share_in_what_plain_rules_take_long_for(
     monkeypatch.setitem(PUZZLES, "toy", ("tests.support.toy", "Toy"))
     directory = new_run(tmp_path, {"layout": "u32", "keys": "clumped"})
     driven(directory, Resources())
-    monkeypatch.setattr(check, "_KEYS_AT_ONCE", at_once)
+    monkeypatch.setattr(check, "KEYS_AT_ONCE", at_once)
     monkeypatch.setattr(verify, "open_context", MANNERS["farmed"].context)
     asked = spied(monkeypatch, (Elsewhere, "map"))
     assert faults(directory, resources) == []

@@ -17,7 +17,7 @@ from hakoiri.render import maps as map_files
 from hakoiri.render.maps import save_map
 from hakoiri.render.plots import plot_layers
 from hakoiri.run import opened
-from hakoiri.worker.graphs.searches import all_eccentricities
+from hakoiri.worker.graphs.searches import eccentricities_of
 from tests.support.plain_search import reference_distances
 from tests.support.runs import StoppingAfter
 
@@ -126,7 +126,7 @@ def test_a_component_with_its_moves_and_distances(small_run: Run, mapped: Map) -
     assert mapped.goals is None
     assert mapped.eccentricities is not None
     found, graph = small_run.graph()
-    expected = dict(zip(ints(found), all_eccentricities(graph).tolist(), strict=True))
+    expected = dict(zip(ints(found), eccentricities_of(graph)[0].tolist(), strict=True))
     assert dict(zip(keys, mapped.eccentricities.tolist(), strict=True)) == expected
     lengths = np.linalg.norm(mapped.places[mapped.moves[:, 0]] - mapped.places[mapped.moves[:, 1]], axis=1)
     assert 0.7 < lengths.mean() < 1.3

@@ -18,11 +18,11 @@ from hakoiri.worker.plays.moving import best_answered
 from hakoiri.worker.program import program_of
 from hakoiri.worker.rq_worker import _build_puzzle, _outcome, _perform
 from hakoiri.worker.studies.deals import SolveResult, WalkResult
-from hakoiri.worker.studies.family import MemberRow
+from hakoiri.worker.studies.family import Member
 from hakoiri.worker.transport.connection import input_key, redis_errors
 from hakoiri.worker.transport.payload import Event, TaskRequest, pack_arrays, unpacked
 
-RESULTS: tuple[Any, ...] = (SolveResult, WalkResult, MemberRow)
+RESULTS: tuple[Any, ...] = (SolveResult, WalkResult, Member)
 
 
 class PlainRedis:

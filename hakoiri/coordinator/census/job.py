@@ -27,10 +27,9 @@ from hakoiri.coordinator.census.census import (
 from hakoiri.coordinator.census.joining import LABEL_BYTES, components_by_layers, ranked, unlabelled
 from hakoiri.coordinator.errors import ContradictionError
 from hakoiri.coordinator.graphs.distances import DistancePolicy, Way, in_order
-from hakoiri.coordinator.graphs.eccentricities import sorted_pairs
 from hakoiri.coordinator.graphs.symmetry import by_symmetry, by_symmetry_in_graph, kinds_among
 from hakoiri.coordinator.layers.job import layer_summary
-from hakoiri.coordinator.session.check import Check
+from hakoiri.coordinator.session.check import MOST_FAULTS, Check
 from hakoiri.coordinator.session.job import Job, Request, Table
 from hakoiri.coordinator.session.resources import Budget
 from hakoiri.coordinator.session.session import Session
@@ -72,8 +71,6 @@ _BYTES_BESIDE_KEYS, _BYTES_OF_MOVE = 40, 8
 _STEPS_AT_ONCE = 100_000_000
 #: Components are also searched by layers if there are no more of them: each takes some milliseconds.
 _MOST_SEARCHED = 20_000
-#: The most faults of one kind reported of the configurations in one batch.
-_MOST_FAULTS = 100
 
 
 class CensusVerifier(Check):
@@ -131,7 +128,7 @@ class CensusVerifier(Check):
         for keys, successors, counts in self._in_batches(self._looked_at(), count):
             owners = np.repeat(np.arange(len(keys)), counts)
             astray = self._labels_of(successors) != self._labels_of(keys)[owners]
-            for place in np.flatnonzero(astray)[:_MOST_FAULTS]:
+            for place in np.flatnonzero(astray)[:MOST_FAULTS]:
                 key, other = key_at(keys, owners[place]), key_at(successors, place)
                 self.report.damage(f"{key:#x} leads to {other:#x}, which is not in its component")
 
@@ -253,7 +250,7 @@ class CensusVerifier(Check):
             derived = (int(self._eccentricities_of(graph, outermost).min()), record.radius, record.centre, many)
         if derived != (record.diameter, record.radius, record.centre, record.periphery):
             self.report.damage(f"{what}: diameter, radius, centre, periphery are {derived}, but {record} in its record")
-        expected = sorted_pairs(farthest_pairs(graph, outermost))
+        expected = farthest_pairs(graph, outermost)
         self._check_pairs(record, pairs, expected, whole=listed or self.puzzle.orbits(members[:1]) is None)
 
     def _check_by_symmetry(self, record: ComponentRecord, found: Diameter) -> None:
@@ -281,7 +278,7 @@ class CensusVerifier(Check):
         """Return eccentricities by a search from each: here if few, else on the executor."""
         steps = len(graph.offsets) + len(graph.targets)
         if len(vertices) * steps <= _STEPS_AT_ONCE:
-            return eccentricities_of(graph, vertices)
+            return eccentricities_of(graph, vertices)[0]
         parts = np.array_split(vertices, math.ceil(len(vertices) * steps / _STEPS_AT_ONCE))
         found = dict(self.context.executor.map("searches", ([part] for part in parts), graph))
         return np.concatenate([found[number][0] for number in range(len(parts))])

@@ -66,18 +66,13 @@ def build_graph(context: ComputeContext, keys: Keys, closed: bool = True) -> Gra
     offsets = np.zeros(len(keys) + 1, dtype=np.int64)
     np.cumsum(np.concatenate(counts), out=offsets[1:])
     graph = Graph(offsets, np.concatenate(targets))
-    if puzzle.undirected:
-        _require_counterparts(puzzle, keys, graph)
-    return graph
-
-
-def _require_counterparts(puzzle: Puzzle, keys: Keys, graph: Graph) -> None:
-    if edge := one_way_edge(graph):
+    if puzzle.undirected and (edge := one_way_edge(graph)):
         here, there = (key_at(keys, vertex) for vertex in edge)
         raise ContradictionError(
             f"{puzzle.name} is declared undirected, but {here:#x} ({puzzle.render(here)}) leads to "
             f"{there:#x} ({puzzle.render(there)}) and not back"
         )
+    return graph
 
 
 def stray_move(puzzle: Puzzle, here: Key, there: Key, configurations: int) -> ContradictionError:

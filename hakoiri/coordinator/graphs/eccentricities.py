@@ -82,21 +82,16 @@ class EccentricitySolver:
         and `ContradictionError` if the puzzle's orbits are impossible.
         """
         self._bounds.settle(aim, self._look, *self.plan, report or (lambda: self._context.tell(self.progress(aim))))
-        if self._says_alike:
-            self._compare_alike()
-
-    def _compare_alike(self) -> None:
-        """Search from a few vertices that were not searched from because of their orbits."""
         alike = np.flatnonzero(self._bounds.first != np.arange(self._size))
-        some = np.random.default_rng(0).permutation(alike)[:_COMPARED].astype(np.int32)
-        chunks = [some] if len(some) else []
-        lower, upper = self._bounds.of_all()
-        found = [looked.eccentricities for looked in self._look(chunks, self._none_searched())]
-        if any(((exact < lower[some]) | (exact > upper[some])).any() for exact in found):
-            raise ContradictionError(f"{self._context.puzzle.name} declares configurations as equivalent that are not")
+        if self._says_alike and len(alike):
+            self._compare_alike(alike)
 
-    def _none_searched(self) -> Searched:
-        return np.zeros(self._size, dtype=np.bool_)
+    def _compare_alike(self, alike: Array) -> None:
+        """Search from a few vertices that were not searched from because of their orbits."""
+        some = self._order[np.random.default_rng(0).permutation(alike)[:_COMPARED]]
+        exact, (lower, upper) = self.exact(some), self.bounds()
+        if ((exact < lower[some]) | (exact > upper[some])).any():
+            raise ContradictionError(f"{self._context.puzzle.name} declares configurations as equivalent that are not")
 
     def _look(self, chunks: list[Vertices], searched: Searched) -> list[SearchResults]:
         known = [np.packbits(searched), np.array([self._bounds.evens])]
@@ -178,16 +173,18 @@ class EccentricitySolver:
 
     def _in_order(self, pairs: _Numbers) -> Vertices:
         """Return pairs in search order as sorted pairs in key order, the lesser vertex first."""
-        renamed = _renamed(pairs, self._order)
-        renamed.sort()
-        return _as_pairs(renamed)
+        renamed = np.sort(_renamed(pairs, self._order))
+        found = np.empty((len(renamed), 2), dtype=np.int32)
+        found[:, 0], found[:, 1] = renamed >> 32, renamed & 0xFFFFFFFF
+        return found
 
     def pairs_from(self, vertices: Vertices, distance: int) -> Vertices:
         """Return all pairs at `distance` with one of `vertices`, whose eccentricity is not greater."""
         return self._in_order(self._far(self._places(vertices), distance))
 
     def exact(self, vertices: Vertices) -> Distances:
-        looked = self._look(self._cut(self._places(vertices)), self._none_searched())
+        """Return the eccentricities of some vertices, by a search from each."""
+        looked = self._look(self._cut(self._places(vertices)), np.zeros(self._size, dtype=np.bool_))
         return np.concatenate([each.eccentricities for each in looked])
 
 
@@ -237,15 +234,3 @@ def _renamed(pairs: _Numbers, names: NDArray[Any]) -> _Numbers:
 def _numbers(one: NDArray[Any], other: NDArray[Any]) -> _Numbers:
     numbers: _Numbers = one.astype(np.int64) << 32 | other
     return numbers
-
-
-def _as_pairs(numbers: _Numbers) -> Vertices:
-    pairs = np.empty((len(numbers), 2), dtype=np.int32)
-    pairs[:, 0], pairs[:, 1] = numbers >> 32, numbers & 0xFFFFFFFF
-    return pairs
-
-
-def sorted_pairs(pairs: Vertices) -> Vertices:
-    """Return the pairs in increasing order."""
-    ordered: Vertices = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
-    return ordered

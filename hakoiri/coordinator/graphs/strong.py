@@ -163,7 +163,7 @@ def _measured(context: ComputeContext, parts: _Parts, held: int) -> Diameters:
         graph = parts.part(done, done + 1)
         needed = 3 * (graph.offsets.nbytes + graph.targets.nbytes) + 2 * _VERTEX_BYTES * parts.size(done)
         context.budget.require(f"a strong component of {parts.size(done):,} configurations", held + needed)
-        found[done] = bounded_diameter(graph, lambda known: context.tell(interval_progress(known.lower, known.upper)))
+        found[done] = bounded_diameter(graph, lambda *bounds: context.tell(interval_progress(*bounds)))
         found[done, 1:] += np.int32(parts.firsts[done])
         done += 1
     tasks = list(batches(range(done, len(parts)), np.diff(parts.firsts), context.tuning))

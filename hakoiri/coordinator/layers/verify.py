@@ -17,7 +17,7 @@ from dataclasses import replace
 import numpy as np
 
 from hakoiri.coordinator.layers.search import SearchFigures, small_step
-from hakoiri.coordinator.session.check import Check, Moves
+from hakoiri.coordinator.session.check import KEYS_AT_ONCE, MOST_FAULTS, Check, Moves
 from hakoiri.coordinator.session.session import Session
 from hakoiri.errors import DamagedError
 from hakoiri.keys.layout import Key, Keys, ints, key_at
@@ -170,10 +170,6 @@ def common(keys: Keys, layer: Layer) -> Keys:
 
 #: Configurations looked at per layer, without `full`.
 SAMPLE_PER_LAYER = 64
-#: Configurations whose successors are Python integers at the same time.
-_KEYS_AT_ONCE = 1 << 12
-#: Faults of one kind that are reported of the configurations compared at a time.
-_MOST_FAULTS = 100
 
 
 class LayersVerifier(Check):
@@ -228,7 +224,7 @@ class LayersVerifier(Check):
         if depth and self.puzzle.undirected:
             back = members(common(distinct, self._stored(depth - 1)), successors)
             alone = np.bincount(owners[back], minlength=len(keys)) == 0
-            lonely = keys[alone][:_MOST_FAULTS]
+            lonely = keys[alone][:MOST_FAULTS]
             before = self._predecessors(depth, lonely)
             for key in ints(lonely):
                 said = f"layer {depth}: {key:#x} has no neighbour in layer {depth - 1}"
@@ -253,7 +249,7 @@ class LayersVerifier(Check):
 
     def _report_strays(self, depth: Depth, keys: Keys, successors: Keys, owners: np.ndarray, strays: Keys) -> None:
         astray = members(strays, successors)
-        for owner in np.unique(owners[astray])[:_MOST_FAULTS].tolist():
+        for owner in np.unique(owners[astray])[:MOST_FAULTS].tolist():
             stray = min(ints(successors[astray & (owners == owner)]))
             where = self.store.find(stray)
             place, key = "no layer" if where is None else f"layer {where}", key_at(keys, owner)
@@ -266,9 +262,9 @@ class LayersVerifier(Check):
     def _look_ahead(self, depth: Depth, keys: Keys, successors: Keys, owners: Array, ahead: Keys) -> None:
         """Check successors beyond the last layer of a limited search: kernel against rules, and moves back."""
         ahead = ahead[self.sample(len(ahead), SAMPLE_PER_LAYER, depth)]
-        for begin in range(0, len(ahead), _KEYS_AT_ONCE):
+        for begin in range(0, len(ahead), KEYS_AT_ONCE):
             self.control.check()
-            batch = ahead[begin : begin + _KEYS_AT_ONCE]
+            batch = ahead[begin : begin + KEYS_AT_ONCE]
             found = dict(zip(ints(batch), self._successors_of(batch), strict=True))
             for place in np.flatnonzero(members(batch, successors)).tolist() if self.puzzle.undirected else []:
                 key, after = key_at(keys, owners[place]), key_at(successors, place)

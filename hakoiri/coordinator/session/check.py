@@ -23,7 +23,8 @@ from hakoiri.worker.layers.kernels import split
 from hakoiri.worker.tasks import do_task
 from hakoiri.worker.transport.payload import Array
 
-_MOST_FAULTS = 100
+#: The most faults of a run, and of one kind in a batch of configurations, that are reported.
+MOST_FAULTS = 100
 #: Seeds of samples are below this: short enough to be typed.
 _SEEDS = 1 << 32
 #: The cause of faults: the puzzle's own rules, files that a repair mends, or neither.
@@ -31,7 +32,7 @@ Cause = Literal["puzzle", "damage", "unknown"]
 #: Keys, the distinct successors of each in turn, and their number per key.
 Moves = tuple[Keys, Keys, Array]
 #: Configurations whose successors are Python integers at the same time.
-_KEYS_AT_ONCE = 1 << 12
+KEYS_AT_ONCE = 1 << 12
 #: Memory of a move in a comparison: keys, and bytes besides.
 _KEYS_PER_MOVE, _BYTES_PER_MOVE = 4, 32
 _Item = TypeVar("_Item")
@@ -78,7 +79,7 @@ class Report:
 
     def fault(self, text: str) -> None:
         """Report a fault that no repair mends."""
-        if len(self.faults) < _MOST_FAULTS and text not in self.faults:
+        if len(self.faults) < MOST_FAULTS and text not in self.faults:
             self.faults.append(text)
 
     def damage(self, text: str) -> None:
@@ -167,7 +168,7 @@ class Check(Session):
         sent: dict[int, Keys] = {}
 
         def chunks() -> Iterator[list[Keys]]:
-            for number, keys in enumerate(chain.from_iterable(split(block, _KEYS_AT_ONCE) for block in blocks)):
+            for number, keys in enumerate(chain.from_iterable(split(block, KEYS_AT_ONCE) for block in blocks)):
                 self.control.check()
                 sent[number] = keys
                 yield [keys]
@@ -176,7 +177,7 @@ class Check(Session):
         budget = self.context.budget
         # Rules in plain Python take a thousand times as long as a kernel: a chunk of them is worth a job.
         farmed = self.context.remote_workers and (
-            budget.distributes(count) if budget.is_given else count > _KEYS_AT_ONCE
+            budget.distributes(count) if budget.is_given else count > KEYS_AT_ONCE
         )
         for number, (successors, counts, unlike) in self.context.executor.map("derive", chunks()) if farmed else here:
             keys = sent.pop(number)

@@ -13,7 +13,7 @@ from hakoiri.coordinator.session.job import Request, RowsJob, Table, fit_threads
 from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.session import Observer
 from hakoiri.errors import Hint, PuzzleError, counted, require_within
-from hakoiri.keys.layout import Key, ints
+from hakoiri.keys.layout import ints
 from hakoiri.puzzles.capabilities import Family
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.mixes import Boards, Mix, goal_of, in_reading_order
@@ -22,7 +22,7 @@ from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Figures, Progress
 from hakoiri.storage.results import ResultRows
 from hakoiri.worker.studies.deals import MOST_POSITIONS, layers_from
-from hakoiri.worker.studies.family import OPEN, Components, Member, MemberRequest, MemberRow, measure, member_of, plain
+from hakoiri.worker.studies.family import OPEN, Components, Hex, Member, MemberRequest, measure
 from hakoiri.worker.transport.payload import packed, unpacked
 from hakoiri.worker.warm import load_family_kernels
 
@@ -105,8 +105,7 @@ class MixFigures(Figures):
 
 def read_members(ledger: Ledger) -> dict[int, Member]:
     """Return the results of each mix by number, including components that were tasks of their own."""
-    rows = (ResultRows(ledger, table).all(MemberRow) for table in (MIXES, COMPONENTS))
-    found, more = ({number: member_of(row) for number, row in each.items()} for each in rows)
+    found, more = (ResultRows(ledger, table).all(Member) for table in (MIXES, COMPONENTS))
     for number, member in more.items():
         # A component of a mix that a repair has erased waits until the mix is measured again.
         if (mix := number // ROOM) in found:
@@ -158,9 +157,9 @@ def mix_row(mix: Mix, member: Member, family: Family) -> dict[str, Any]:
     }
 
 
-def _board(puzzle: Family, key: Key) -> str:
+def _board(puzzle: Family, key: Hex) -> str:
     """Return a board in letters that do not depend on the mix: nobody typed letters here."""
-    return in_reading_order(puzzle.render(key))
+    return in_reading_order(puzzle.render(int(key, 16)))
 
 
 def start_rows(
@@ -169,8 +168,8 @@ def start_rows(
     """Return the hardest starts of all mixes, one of each symmetry class; ties go to the first mix and least key."""
     puzzle_of = cache(lambda number: family.member(mixes[number].board))
     starts = [(-moves, number, key, image) for number, member in members.items() for moves, key, image in member.starts]
-    first: dict[str, tuple[int, int, Key]] = {}
-    for less, number, key, image in sorted(starts):
+    first: dict[str, tuple[int, int, Hex]] = {}
+    for less, number, key, image in sorted(starts, key=lambda start: (*start[:2], int(start[2], 16))):
         first.setdefault(image, (-less, number, key))
     return [
         {"moves": moves, "mix": str(mixes[number]), "empty": mixes[number].empty,
@@ -269,15 +268,15 @@ class StudyBoards(RowsJob):
     def _ask(self, orders: Sequence[tuple[int, int | None]]) -> None:
         chunks = (packed(self.plan.asked(self._mixes[mix], component)) for mix, component in orders)
         for place, result in self.session.context.executor.map("member", chunks):
-            self._keep_member(*orders[place], member_of(unpacked(result, MemberRow)))
+            self._keep_member(*orders[place], unpacked(result, Member))
             self.session.control.check()
 
     def _keep_member(self, mix: int, component: int | None, found: Member) -> None:
         if component is None:
-            self.keep(MIXES, mix, plain(found))
+            self.keep(MIXES, mix, found)
             self._members[mix] = found
         else:
-            self.keep(COMPONENTS, mix * ROOM + component, plain(found))
+            self.keep(COMPONENTS, mix * ROOM + component, found)
             known = self._members[mix]
             self._members[mix] = replace(known, components=filled(known.components, found.components))
         whole = [member.configurations for member in self._members.values() if not member.components.left()]
@@ -317,8 +316,8 @@ class StudyBoards(RowsJob):
             # The first pair found depends on the order of the search.
             if component and (one, other) == found.components.pair[component]:
                 continue
-            layers, _ = layers_from(puzzle, puzzle.keys([one]), known.configurations + 1)
-            if len(layers) - 1 != known.components.diameter[component] or other not in ints(layers[-1]):
+            layers, _ = layers_from(puzzle, puzzle.keys([int(one, 16)]), known.configurations + 1)
+            if len(layers) - 1 != known.components.diameter[component] or int(other, 16) not in ints(layers[-1]):
                 check.report.fault(f"{mix}: the ends of component {component} are not its diameter apart")
 
     def _solve(self, row: Mapping[str, Any], check: Check) -> None:

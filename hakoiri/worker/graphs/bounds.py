@@ -139,10 +139,6 @@ class Bounds:
         found: Vertices = self._firsts[lower == lower.max()]
         return found
 
-    def radius(self) -> int:
-        """Return the least eccentricity, once the ends are settled."""
-        return int(self.upper[self._firsts].min())
-
     def of_all(self) -> tuple[Distances, Distances]:
         """Return lower and upper bounds of all vertices."""
         return self.lower[self.first], self.upper[self.first]
@@ -247,16 +243,15 @@ def least_alike(count: int, images: Sequence[Vertices]) -> Vertices:
 
 
 class Widest(NamedTuple):
-    """The diameter of a connected graph and a pair that attains it; the number of pairs and the radius, or -1."""
+    """The diameter of a connected graph, a pair that attains it, and the number of such pairs, or -1."""
 
     diameter: int
     pair: tuple[int, int]
     pairs: int = -1
-    radius: int = -1
 
 
 def widest(graph: Graph, images: Sequence[Vertices] = (), pairs: bool = False) -> Widest:
-    """Return the exact diameter of a connected graph; with `pairs`, also the number of diametral pairs and the radius.
+    """Return the exact diameter of a connected graph; with `pairs`, also the number of diametral pairs.
 
     `images` are permutations of the vertices that keep the edges.
     """
@@ -268,21 +263,15 @@ def widest(graph: Graph, images: Sequence[Vertices] = (), pairs: bool = False) -
     one, other = order[list(an_end(bounds))].tolist()
     if not pairs:
         return Widest(diameter, (one, other))
-    return Widest(diameter, (one, other), _count_pairs(bounds, diameter), bounds.radius())
+    # The pairs of an outermost vertex count for its whole class, and each is seen from both ends.
+    alike = np.bincount(bounds.first)
+    outermost, twice = bounds.outermost(), 0
+    for begin in range(0, len(outermost), LANES):
+        twice += int(alike[pairs_at(graph, outermost[begin : begin + LANES], diameter)[:, 0]].sum())
+    return Widest(diameter, (one, other), twice // 2)
 
 
 def an_end(bounds: Bounds) -> tuple[int, int]:
     """Return a pair of vertices at the greatest distance known."""
     source = int(bounds.lower.argmax())
     return source, int(distances_from(bounds.graph, source).argmax())
-
-
-def _count_pairs(bounds: Bounds, diameter: int) -> int:
-    """Return the number of pairs at the greatest distance; those of an outermost vertex count for its whole class."""
-    outermost = bounds.outermost()
-    alike = np.bincount(bounds.first)
-    twice = 0
-    for begin in range(0, len(outermost), LANES):
-        pairs = pairs_at(bounds.graph, outermost[begin : begin + LANES], diameter)
-        twice += int(alike[pairs[:, 0]].sum())
-    return twice // 2

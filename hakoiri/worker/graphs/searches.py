@@ -67,34 +67,28 @@ def search(graph: Graph, source: int, distance: Distances, queue: Vertices) -> i
 
 
 @jit
-def _eccentricities(graph: Graph, sources: Vertices, found: Distances) -> None:
-    vertices = len(graph.offsets) - 1
-    distance = np.full(vertices, UNSEEN, dtype=np.int32)
-    queue = np.empty(vertices, dtype=np.int32)
-    for number in range(len(sources)):
-        count = search(graph, sources[number], distance, queue)
-        found[number] = distance[queue[count - 1]]
-        for place in range(count):
-            distance[queue[place]] = UNSEEN
+def _search_each(graph: Graph, sources: Vertices, found: Distances, ends: Vertices, room: Vertices) -> int:
+    """Write each source's eccentricity, and the least vertex that far away.
 
-
-@jit
-def _far(graph: Graph, sources: Vertices, room: Vertices) -> int:
-    """Write (source, vertex) for every vertex > source farthest from it, while there is room; return their number."""
+    Write (source, vertex) for every such vertex > source, while there is room; return their number.
+    """
     vertices = len(graph.offsets) - 1
     distance = np.full(vertices, UNSEEN, dtype=np.int32)
     queue = np.empty(vertices, dtype=np.int32)
     total = 0
-    for source in sources:
-        count = search(graph, source, distance, queue)
-        farthest = distance[queue[count - 1]]
-        for place in range(count):
+    for number in range(len(sources)):
+        count = search(graph, sources[number], distance, queue)
+        ends[number] = queue[count - 1]
+        found[number] = distance[ends[number]]
+        for place in range(count - 1, -1, -1):
             vertex = queue[place]
-            if vertex > source and distance[vertex] == farthest:
-                if total < len(room):
-                    room[total, 0] = source
-                    room[total, 1] = vertex
-                total += 1
+            if distance[vertex] == found[number]:
+                ends[number] = min(ends[number], vertex)
+                if vertex > sources[number]:
+                    if total < len(room):
+                        room[total, 0] = sources[number]
+                        room[total, 1] = vertex
+                    total += 1
             distance[vertex] = UNSEEN
     return total
 
@@ -151,27 +145,27 @@ def by_sides(graph: Graph, order: Vertices) -> tuple[Vertices, int]:
 def farthest_pairs(graph: Graph, sources: Vertices) -> Vertices:
     """Return all pairs (source, vertex), source < vertex, of vertices at the source's eccentricity; shape (pairs, 2).
 
-    With a component's whole periphery as sources: each of its diametral pairs once, by source, the vertices in any
-    order.
+    They are in increasing order. With a component's whole periphery as sources: each of its diametral pairs once.
     """
+    found, ends = np.empty((2, len(sources)), dtype=np.int32)
     room = np.empty((2 * len(sources), 2), dtype=np.int32)
-    total = _far(graph, sources, room)
+    total = _search_each(graph, sources, found, ends, room)
     if total > len(room):
         room = np.empty((total, 2), dtype=np.int32)
-        _far(graph, sources, room)
-    return room[:total]
+        _search_each(graph, sources, found, ends, room)
+    pairs: Vertices = room[:total]
+    return pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
 
 
-def eccentricities_of(graph: Graph, sources: Vertices) -> Distances:
-    """Return the eccentricity of some vertices within their components, by a search from each."""
-    found = np.empty(len(sources), dtype=np.int32)
-    _eccentricities(graph, sources, found)
-    return found
+def eccentricities_of(graph: Graph, sources: Vertices | None = None) -> tuple[Distances, Vertices]:
+    """Return the eccentricity of some vertices, or all, within their components, and the least vertex that far away.
 
-
-def all_eccentricities(graph: Graph) -> Distances:
-    """Return the eccentricity of every vertex within its component, by a search from each: for small components."""
-    return eccentricities_of(graph, np.arange(len(graph.offsets) - 1, dtype=np.int32))
+    By a search from each: for small components.
+    """
+    sources = np.arange(len(graph.offsets) - 1, dtype=np.int32) if sources is None else sources
+    found, ends = np.empty((2, len(sources)), dtype=np.int32)
+    _search_each(graph, sources, found, ends, np.empty((0, 2), dtype=np.int32))
+    return found, ends
 
 
 def cheapest_paths(graph: Graph, costs: Costs, source: int) -> tuple[Costs, Vertices]:
@@ -226,26 +220,19 @@ def _unite(graph: Graph, parents: Vertices) -> None:
 
 
 @jit
-def _count_inner(graph: Graph, labels: Labels, order: Vertices, new_offsets: Offsets) -> None:
-    new_offsets[0] = 0
-    for number in range(len(order)):
-        vertex = order[number]
-        inner = 0
-        for edge in range(graph.offsets[vertex], graph.offsets[vertex + 1]):
-            inner += labels[graph.targets[edge]] == labels[vertex]
-        new_offsets[number + 1] = new_offsets[number] + inner
-
-
-@jit
-def _fill_inner(graph: Graph, labels: Labels, order: Vertices, place: Vertices, new_targets: Vertices) -> None:
+def _fill_inner(
+    graph: Graph, labels: Labels, order: Vertices, place: Vertices, offsets: Offsets, targets: Vertices
+) -> int:
     total = 0
     for number in range(len(order)):
         vertex = order[number]
+        offsets[number] = total
         for edge in range(graph.offsets[vertex], graph.offsets[vertex + 1]):
             target = graph.targets[edge]
             if labels[target] == labels[vertex]:
-                new_targets[total] = place[target]
+                targets[total] = place[target]
                 total += 1
+    return total
 
 
 def least_connected(graph: Graph) -> Vertices:
@@ -273,10 +260,10 @@ def inner_graph(graph: Graph, labels: Labels, order: Vertices) -> Graph:
     place = np.full(len(labels), UNSEEN, dtype=np.int32)
     place[order] = np.arange(len(order), dtype=np.int32)
     offsets = np.empty(len(order) + 1, dtype=np.int64)
-    _count_inner(graph, labels, order, offsets)
-    targets = np.empty(offsets[-1], dtype=np.int32)
-    _fill_inner(graph, labels, order, place, targets)
-    return Graph(offsets, targets)
+    # Pages that are not written take no memory.
+    targets = np.empty(int(np.diff(graph.offsets)[order].sum()), dtype=np.int32)
+    offsets[-1] = _fill_inner(graph, labels, order, place, offsets, targets)
+    return Graph(offsets, targets[: offsets[-1]])
 
 
 def renumbered(graph: Graph, images: Sequence[Vertices], order: Vertices) -> tuple[Graph, list[Vertices]]:
@@ -326,12 +313,12 @@ def component_distances(puzzle: Puzzle, keys: Keys, firsts: Offsets) -> tuple[Fi
     labels = np.repeat(np.arange(len(firsts), dtype=np.int32), np.diff(np.append(firsts, len(keys))))
     by_component = np.argsort(labels[order], kind="stable").astype(np.int32)
     graph = inner_graph(closed_graph(puzzle, keys[order]), labels[order], by_component)
-    found = all_eccentricities(graph)
+    found, _ = eccentricities_of(graph)
     diameter, radius = (extreme.reduceat(found, firsts) for extreme in (np.maximum, np.minimum))
     outermost = found == diameter[labels]
     counts = [np.add.reduceat(which.astype(np.int32), firsts) for which in (found == radius[labels], outermost)]
     pairs = farthest_pairs(graph, np.flatnonzero(outermost).astype(np.int32))
-    return np.stack([diameter, radius, *counts], axis=1), pairs[np.lexsort(pairs.T[::-1])]
+    return np.stack([diameter, radius, *counts], axis=1), pairs
 
 
 @jit

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hakoiri.compiling import jit
 from hakoiri.keys.order import distinct
-from hakoiri.worker.graphs.searches import UNSEEN, Distances, Graph, Labels, Offsets, Vertices, search
+from hakoiri.worker.graphs.searches import UNSEEN, Graph, Labels, Offsets, Vertices, distances_from, eccentricities_of
 
 #: A row per component: its diameter, and the two vertices that attain it.
 Diameters = NDArray[np.int32]
@@ -135,53 +135,6 @@ def condensation(graph: Graph, labels: Labels, count: int, check: Callable[[], N
 
 
 @jit
-def _least_of_last(queue: Vertices, count: int, distance: Distances) -> int:
-    """Return the least vertex of those farthest away; `queue` holds all that were reached, in order of distance."""
-    farthest = distance[queue[count - 1]]
-    least = queue[count - 1]
-    place = count - 1
-    while place >= 0 and distance[queue[place]] == farthest:
-        least = min(least, queue[place])
-        place -= 1
-    return int(least)
-
-
-@jit
-def _diameters(graph: Graph, firsts: Offsets, found: Diameters) -> None:
-    distance = np.full(len(graph.offsets) - 1, UNSEEN, dtype=np.int32)
-    queue = np.empty(len(graph.offsets) - 1, dtype=np.int32)
-    for component in range(len(firsts) - 1):
-        found[component, 0] = -1
-        for source in range(firsts[component], firsts[component + 1]):
-            count = search(graph, source, distance, queue)
-            farthest = distance[queue[count - 1]]
-            if farthest > found[component, 0]:
-                found[component, 0] = farthest
-                found[component, 1] = source
-                found[component, 2] = _least_of_last(queue, count, distance)
-            for place in range(count):
-                distance[queue[place]] = UNSEEN
-
-
-@jit
-def _bound(away: Distances, back: Distances, eccentricity: int, lower: Distances, upper: Distances) -> None:
-    """Tighten all bounds by a vertex s of this `eccentricity`: ``away[v]`` is d(s, v), ``back[v]`` is d(v, s).
-
-    d(v, s) <= ecc(v) <= d(v, s) + ecc(s) and ecc(s) <= d(s, v) + ecc(v), by the triangle inequality of directed graphs.
-    """
-    for vertex in range(len(away)):
-        lower[vertex] = max(lower[vertex], back[vertex], eccentricity - away[vertex])
-        upper[vertex] = min(upper[vertex], back[vertex] + eccentricity)
-
-
-@jit
-def _reach(graph: Graph, source: int, distance: Distances, queue: Vertices) -> int:
-    """Fill `distance` anew from `source`, which reaches every vertex; return the least of those farthest away."""
-    distance[:] = UNSEEN
-    return _least_of_last(queue, search(graph, source, distance, queue), distance)
-
-
-@jit
 def _turn(graph: Graph, offsets: Offsets, sources: Vertices) -> None:
     """Fill `sources` by vertex; ``offsets[v + 1]`` is the number of edges to v before, and their end afterwards."""
     offsets[1:] = np.cumsum(offsets[1:]) - offsets[1:]
@@ -209,20 +162,36 @@ def both_ways(graph: Graph) -> Graph:
     return Graph(offsets.astype(np.int64), (edges % vertices).astype(np.int32))
 
 
-def bounded_diameter(graph: Graph, check: Callable[["DirectedBounds"], None] = lambda bounds: None) -> Diameters:
+def bounded_diameter(graph: Graph, check: Callable[[int, int], None] = lambda lower, upper: None) -> Diameters:
     """Return the diameter of a strongly connected graph and a pair (from, to) that attains it, by bounds; shape (1, 3).
 
-    `check` is called after each search, and may raise.
+    Each search goes both ways from a vertex s. It bounds the eccentricity of every v, out and in: d(v, s) <= ecc(v) <=
+    d(v, s) + ecc(s) and ecc(s) <= d(s, v) + ecc(v), by the triangle inequality. The greatest of either direction is the
+    diameter. `check` is called after each search with bounds of it, and may raise. Takes up to 60 bytes for each
+    vertex, and the transposed graph.
     """
-    bounds = DirectedBounds(graph, transposed(graph))
-    source, outer = 0, False
+    ways, vertices = (graph, transposed(graph)), len(graph.offsets) - 1
+    lower, upper = np.zeros((2, vertices), np.int32), np.full((2, vertices), np.iinfo(np.int32).max, np.int32)
+    diameter, pair, source, outer = 0, (0, 0), 0, False
     while True:
-        bounds.look_from(source)
-        check(bounds)
-        if bounds.lower == bounds.upper:
-            return np.array([[bounds.lower, *bounds.pair]], dtype=np.int32)
-        outer = not outer
-        source = bounds.outermost() if outer else bounds.innermost()
+        away = np.stack([distances_from(way, source) for way in ways])
+        farthest, ends = away.max(axis=1, keepdims=True), away.argmax(axis=1).tolist()
+        np.maximum(lower, np.maximum(away[::-1], farthest - away), out=lower)
+        np.minimum(upper, away[::-1] + farthest, out=upper)
+        if farthest.max() > diameter:
+            diameter, into = int(farthest.max()), farthest[1] > farthest[0]
+            pair = (ends[1], source) if into else (source, ends[0])
+        highest = max(diameter, int(upper.max(axis=1).min()))
+        check(diameter, highest)
+        if diameter == highest:
+            return np.array([[diameter, *pair]], dtype=np.int32)
+        outer, known = not outer, (lower == upper).all(axis=0)
+        if outer or known.all():
+            # The greatest upper bound in the direction in which fewer vertices may still exceed the diameter.
+            source = int(upper[np.count_nonzero(upper > diameter, axis=1).argmin()].argmax())
+        else:
+            # The least bounds of a vertex that is not known: it bounds best.
+            source = int(np.where(known, np.iinfo(np.int64).max, lower.sum(axis=0)).argmin())
 
 
 def all_diameters(graph: Graph, firsts: Offsets) -> Diameters:
@@ -231,60 +200,8 @@ def all_diameters(graph: Graph, firsts: Offsets) -> Diameters:
     By a search from every vertex: for small components. No edge may leave a component; the last entry of `firsts` is
     the number of vertices.
     """
-    found = np.empty((len(firsts) - 1, 3), dtype=np.int32)
-    _diameters(graph, firsts, found)
-    return found
-
-
-class DirectedBounds:
-    """Lower and upper bounds of all eccentricities of a strongly connected graph, tighter with every vertex searched.
-
-    `away` bounds the distances out, max d(v, .), `back` the distances in, max d(., v); each as (lower, upper). The
-    greatest of either is the diameter. Memory: eight numbers of 32 bits per vertex, and the graph both ways.
-    """
-
-    def __init__(self, graph: Graph, back: Graph) -> None:
-        """`back` is `graph` transposed, which may be the same."""
-        vertices = len(graph.offsets) - 1
-        self._graph, self._back = graph, back
-        self._distances = np.empty(vertices, dtype=np.int32), np.empty(vertices, dtype=np.int32)
-        self._queue = np.empty(vertices, dtype=np.int32)
-        most = np.iinfo(np.int32).max
-        self.away = np.zeros(vertices, dtype=np.int32), np.full(vertices, most, dtype=np.int32)
-        self.back = np.zeros(vertices, dtype=np.int32), np.full(vertices, most, dtype=np.int32)
-        #: The greatest distance found, and a pair (from, to) at that distance.
-        self.lower, self.pair = 0, (0, 0)
-
-    @property
-    def upper(self) -> int:
-        """An upper bound of all distances."""
-        return max(self.lower, min(int(self.away[1].max()), int(self.back[1].max())))
-
-    def look_from(self, source: int) -> None:
-        """Search from `source` both ways, and tighten all bounds."""
-        there, here = self._distances
-        farthest = int(_reach(self._graph, source, there, self._queue))
-        origin = int(_reach(self._back, source, here, self._queue))
-        out, into = int(there[farthest]), int(here[origin])
-        _bound(there, here, out, *self.away)
-        _bound(here, there, into, *self.back)
-        for distance, pair in ((out, (source, farthest)), (into, (origin, source))):
-            if distance > self.lower:
-                self.lower, self.pair = distance, pair
-
-    def outermost(self) -> int:
-        """Return the vertex with the greatest upper bound in the direction in which fewer may still exceed `lower`."""
-        sides = [upper for _, upper in (self.away, self.back)]
-        fewer = min(sides, key=lambda upper: int(np.count_nonzero(upper > self.lower)))
-        return int(fewer.argmax())
-
-    def innermost(self) -> int:
-        """Return the vertex with the least bounds of those not searched from yet: it bounds best.
-
-        If all were searched from, return `outermost`.
-        """
-        (low_out, high_out), (low_in, high_in) = self.away, self.back
-        apart = low_out.astype(np.int64) + low_in
-        apart[(low_out == high_out) & (low_in == high_in)] = np.iinfo(np.int64).max
-        nearest = int(apart.argmin())
-        return nearest if apart[nearest] < np.iinfo(np.int64).max else self.outermost()
+    found, ends = eccentricities_of(graph)
+    components = np.repeat(np.arange(len(firsts) - 1), np.diff(firsts))
+    # The first vertex of the greatest eccentricity in each component.
+    sources = np.lexsort((-found, components))[firsts[:-1]].astype(np.int32)
+    return np.stack([found[sources], sources, ends[sources]], axis=1)

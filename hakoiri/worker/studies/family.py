@@ -1,14 +1,14 @@
 """The whole space of one member of a family: components, their exact diameters, and greatest distances from goals."""
 
-from dataclasses import asdict, dataclass, field
-from typing import Annotated, Any, NamedTuple, NotRequired, TypedDict
+from dataclasses import dataclass, field
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
 from hakoiri.errors import PuzzleError
-from hakoiri.keys.layout import Key, Keys, ints
+from hakoiri.keys.layout import Keys, ints, key_at
 from hakoiri.keys.order import KeyIndex
 from hakoiri.puzzles.capabilities import Family
 from hakoiri.puzzles.sliding_blocks.boards import least_image
@@ -34,6 +34,9 @@ ALONE_FROM = 50_000
 #: Unknown, or does not exist.
 OPEN = -1
 _MOST = int(np.iinfo(np.int32).max)
+#: A key as text, because it may be wider than 64 bits; the second kind is empty for no key.
+Hex = Annotated[str, Meta(pattern=r"\A0x[0-9a-f]+\Z")]
+_HexIfAny = Annotated[str, Meta(pattern=r"\A(0x[0-9a-f]+)?\Z")]
 
 
 @dataclass(frozen=True)
@@ -62,11 +65,11 @@ class Components:
     number: list[int]
     size: list[int]
     diameter: list[int]
-    pair: list[tuple[int, int]]
+    pair: list[tuple[Hex, Hex]]
     pairs: list[int]
     like: list[int]
     moves: list[int]
-    hardest: list[int]
+    hardest: list[_HexIfAny]
 
     def left(self) -> list[int]:
         """Return the components that are still to be measured, one of each set of images."""
@@ -87,31 +90,7 @@ class Member:
     configurations: int
     edges: int
     components: Components
-    starts: list[tuple[int, Key, str]] = field(default_factory=list)
-
-
-#: A key, or `OPEN`.
-_Hex = Annotated[str, Meta(pattern=r"\A-?0x[0-9a-f]+\Z")]
-
-
-class _ComponentsRow(TypedDict):
-    number: list[int]
-    size: list[int]
-    diameter: list[int]
-    pair: list[tuple[_Hex, _Hex]]
-    pairs: list[int]
-    like: list[int]
-    moves: list[int]
-    hardest: list[Annotated[str, Meta(pattern=r"\A(0x[0-9a-f]+)?\Z")]]
-
-
-class MemberRow(TypedDict):
-    """A member as plain values; keys as texts, because they may be wider than 64 bits."""
-
-    configurations: int
-    edges: int
-    components: _ComponentsRow
-    starts: NotRequired[list[tuple[int, _Hex, str]]]
+    starts: list[tuple[int, Hex, str]] = field(default_factory=list)
 
 
 class _Space(NamedTuple):
@@ -161,7 +140,7 @@ def measure(family: Family, asked: MemberRequest) -> Member:
     _follow_images(space, like, found, ends, pairs)
     chosen = np.arange(count) if asked.component is None else np.flatnonzero(like == asked.component)
     moves = hardest = np.full(count, OPEN)
-    starts: list[tuple[int, Key, str]] = []
+    starts: list[tuple[int, Hex, str]] = []
     if asked.goal:
         away = distances_from(space.graph, np.flatnonzero(puzzle.is_goal(space.keys)).astype(np.int32))
         moves, hardest = _hardest(space, away)
@@ -169,9 +148,9 @@ def measure(family: Family, asked: MemberRequest) -> Member:
             starts = _starts(puzzle, space, away, asked)
     components = Components(
         chosen.tolist(), sizes[chosen].tolist(), found[chosen].tolist(),
-        list(map(tuple, zip(*(ints(space.keys[ends[chosen, end]]) for end in (0, 1)), strict=True))),
+        list(zip(*(map(hex, ints(space.keys[ends[chosen, end]])) for end in (0, 1)), strict=True)),
         pairs[chosen].tolist(), like[chosen].tolist(), moves[chosen].tolist(),
-        [OPEN if place < 0 else ints(space.keys[place : place + 1])[0] for place in hardest[chosen].tolist()],
+        ["" if place < 0 else hex(key_at(space.keys, place)) for place in hardest[chosen].tolist()],
     )  # fmt: skip
     return Member(len(space.keys), len(graph.targets) // 2, components, starts)
 
@@ -227,37 +206,15 @@ def _hardest(space: _Space, away: Distances) -> tuple[NDArray[np.int64], NDArray
     return moves, np.where(moves >= 0, places, OPEN)
 
 
-def _starts(puzzle: Family, space: _Space, away: Distances, asked: MemberRequest) -> list[tuple[int, Key, str]]:
+def _starts(puzzle: Family, space: _Space, away: Distances, asked: MemberRequest) -> list[tuple[int, Hex, str]]:
     """Return the hardest starts (`Member`)."""
     places = away > 0
     places[space.graph.targets[nearer(space.graph, away)]] = False
-    found: dict[str, tuple[int, Key, str]] = {}
+    found: dict[str, tuple[int, Hex, str]] = {}
     for moves in np.unique(away[places])[::-1].tolist():
         for key in sorted(ints(space.keys[places & (away == moves)])):
             if len(found) == asked.hardest:
                 return list(found.values())
             image = least_image(puzzle.render(key), asked.goal)
-            found.setdefault(image, (moves, key, image))
+            found.setdefault(image, (moves, hex(key), image))
     return list(found.values())
-
-
-def plain(member: Member) -> dict[str, Any]:
-    """Return the `MemberRow` of a member."""
-    fields = asdict(member)
-    known = fields["components"]
-    known["pair"] = [[hex(key) for key in pair] for pair in known["pair"]]
-    known["hardest"] = ["" if key == OPEN else hex(key) for key in known["hardest"]]
-    fields["starts"] = [[moves, hex(key), image] for moves, key, image in member.starts]
-    return fields
-
-
-def member_of(row: MemberRow) -> Member:
-    """The inverse of `plain`."""
-    known = row["components"]
-    pair = [(int(one, 16), int(other, 16)) for one, other in known["pair"]]
-    hardest = [int(key, 16) if key else OPEN for key in known["hardest"]]
-    starts = [(moves, int(key, 16), image) for moves, key, image in row.get("starts", [])]
-    components = Components(
-        known["number"], known["size"], known["diameter"], pair, known["pairs"], known["like"], known["moves"], hardest
-    )
-    return Member(row["configurations"], row["edges"], components, starts)
