@@ -83,7 +83,7 @@ class Supervisor:
                     if worker.poll() in (None, OUT_OF_TIME) or self._stopping:
                         continue
                     if place not in self._again:
-                        self._again[place] = time.monotonic() + self._mourn(place)
+                        self._again[place] = time.monotonic() + self._report_ended(place)
                     if time.monotonic() >= self._again[place]:
                         self._replace(place)
                 if self._server is not None and not self._server.lives:
@@ -103,7 +103,7 @@ class Supervisor:
         is_late = time.monotonic() > self._until - _GRACE_SECONDS
         return is_late or all(worker.poll() == OUT_OF_TIME for worker in self._workers)
 
-    def _mourn(self, place: int) -> float:
+    def _report_ended(self, place: int) -> float:
         """Report that a worker has ended; return the seconds until another takes its place."""
         dead = self._workers[place]
         code = dead.wait()

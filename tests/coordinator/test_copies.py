@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from hakoiri.coordinator.hosts import layers
 from hakoiri.coordinator.hosts.hosts import HostLostError
-from hakoiri.coordinator.hosts.keepers import Keepers
 from hakoiri.coordinator.hosts.moving import RangeMover
 from hakoiri.coordinator.hosts.range_map import NOBODY, RangeMap, copies_of
+from hakoiri.coordinator.hosts.run_hosts import RunHosts
 from hakoiri.coordinator.runs.hosted import collect_run, drain_run, runs_kept_by
 from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session.resources import Resources
@@ -397,14 +397,14 @@ def test_who_has_left_drops_its_part_when_it_is_back(
     assert driven(directory, resources, notes, until=4).status == "interrupted"
     assert list(tmp_path.glob("hosts/c/run-*"))
     with RunStore(directory) as store:
-        assert Keepers.of(store, hosts).range_map.left == ["c"]
+        assert RunHosts.of(store, hosts).range_map.left == ["c"]
     assert driven(directory, resources, notes, until=8).status == "interrupted"
     assert not list(tmp_path.glob("hosts/c/run-*"))
     hosts.gone.add("b")
     away.add("b")
     assert driven(directory, resources, notes).status == "complete"
     with RunStore(directory) as store:
-        assert Keepers.of(store, hosts).range_map.left == ["b"]
+        assert RunHosts.of(store, hosts).range_map.left == ["b"]
     hosts.then, told = lambda *_: None, Notes()
     collect_run(directory, "", Control(), told)
     assert told.texts == [f"host b is away: remove run-{directory.name}-* from its directory, if it is there"]

@@ -9,8 +9,8 @@ import pytest
 
 from hakoiri.coordinator.goals.job import distances_run
 from hakoiri.coordinator.hosts.hosts import HostLostError
-from hakoiri.coordinator.hosts.keepers import Keepers
 from hakoiri.coordinator.hosts.moving import RangeMover
+from hakoiri.coordinator.hosts.run_hosts import RunHosts
 from hakoiri.coordinator.runs.hosted import collect_run
 from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session.resources import Resources
@@ -130,13 +130,13 @@ def test_ranges_follow_those_of_the_run(
     assert driven(directory, resources, notes, until=3).status == "interrupted"
     hosts.leaving = set()
     with RunLock(base), RunStore(base, writable=True) as store:
-        moving = RangeMover(store, Keepers.of(store, hosts), notes.note)
+        moving = RangeMover(store, RunHosts.of(store, hosts), notes.note)
         moving.admit(["c"])
         moving.drain("b", [])
     assert driven(directory, resources, notes).status == "complete"
     assert "moving ranges to the hosts of the run that this one belongs to" in notes.texts
     with RunStore(base) as store, RunStore(directory) as made:
-        there, here = Keepers.of(store, hosts).range_map, Keepers.of(made, hosts).range_map
+        there, here = RunHosts.of(store, hosts).range_map, RunHosts.of(made, hosts).range_map
     assert [there.hosts[owner] for owner in there.owners] == [here.hosts[owner] for owner in here.owners]
     assert_home_and_right(directory, options, hosts)
     assert len([*tmp_path.glob("hosts/b/run-*")]) == 0

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hakoiri.coordinator.hosts.hosts import HostLostError
-from hakoiri.coordinator.hosts.keepers import Keepers, KeptBlocks
+from hakoiri.coordinator.hosts.run_hosts import HostedBlocks, RunHosts
 from hakoiri.coordinator.layers.verify import SAMPLE_PER_LAYER
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.runs.hosted import collect_run
@@ -126,7 +126,7 @@ def test_keys_are_looked_for_at_the_hosts_of_their_ranges(gone: str, copied: Pat
     if gone:
         hosts.lose(gone)
     with RunStore(copied) as run:
-        kept = KeptBlocks(Keepers.of(run, hosts), run.layout)
+        kept = HostedBlocks(RunHosts.of(run, hosts), run.layout)
         run.elsewhere = lambda: kept
         layers = {record.depth: run.layer(record.depth) for record in run.layer_records() if record.hosted}
         everything = sort_keys(np.concatenate(list(layers.values())))
@@ -420,7 +420,7 @@ def test_what_is_wrong_is_said_as_at_home(
 def keys_of(directory_in_full: Path, hosts: NearHosts, depth: int) -> list[Key]:
     """The keys of a layer."""
     with RunStore(directory_in_full) as store:
-        store.elsewhere = lambda: KeptBlocks(Keepers.of(store, hosts), store.layout)
+        store.elsewhere = lambda: HostedBlocks(RunHosts.of(store, hosts), store.layout)
         return ints(store.layer(depth))
 
 

@@ -20,8 +20,8 @@ from hakoiri.coordinator.hosts import layers as hosted
 from hakoiri.coordinator.hosts import layers as rounds
 from hakoiri.coordinator.hosts import moving, range_map
 from hakoiri.coordinator.hosts.hosts import HostGoneError, HostLostError, HostPool
-from hakoiri.coordinator.hosts.keepers import Keepers, KeptBlocks
 from hakoiri.coordinator.hosts.range_map import RangeMap
+from hakoiri.coordinator.hosts.run_hosts import HostedBlocks, RunHosts
 from hakoiri.coordinator.runs import hosted as collect
 from hakoiri.coordinator.runs import hosted as drain
 from hakoiri.coordinator.runs import opening, verify
@@ -195,7 +195,7 @@ def near_hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Near
         monkeypatch.setattr(moving, "_MOVE_SECONDS", 1e9)
         monkeypatch.setattr(driving, "open_context", with_hosts)
         for module in (collect, drain, opening, verify):
-            monkeypatch.setattr(module, "open_keepers", lambda store, *_: Keepers.of(store, found.anew()))
+            monkeypatch.setattr(module, "open_run_hosts", lambda store, *_: RunHosts.of(store, found.anew()))
         yield found
 
 
@@ -269,13 +269,13 @@ def options_of(search: Search) -> dict[str, str]:
 def range_map_of(directory: Path, hosts: NearHosts) -> RangeMap:
     """Return the ranges of each host."""
     with RunStore(directory) as store:
-        return Keepers.of(store, hosts).range_map
+        return RunHosts.of(store, hosts).range_map
 
 
 def assert_readable(directory: Path, hosts: NearHosts) -> None:
     """Read all layers, and compare their digests."""
     with RunStore(directory) as store:
-        kept = KeptBlocks(Keepers.of(store, hosts), store.layout)
+        kept = HostedBlocks(RunHosts.of(store, hosts), store.layout)
         store.elsewhere = lambda: kept
         for record in store.layer_records():
             assert digest_text(lanes_of(store.layer(record.depth))) == record.digest

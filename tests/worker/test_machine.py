@@ -137,13 +137,13 @@ def test_workers_that_end_early_in_succession_are_started_after_longer_and_longe
     said: list[str] = []
     team = Supervisor("redis://", 1, said.append)
     vars(team).update(_workers=[SimpleNamespace(pid=1, wait=lambda: 1)], _began={0: time.monotonic()})
-    pauses = [team._mourn(0) for _ in range(9)]
+    pauses = [team._report_ended(0) for _ in range(9)]
     assert pauses == [0.5, 0.5, 0.5, 0.5, 0.5, 1.0, 2.0, 4.0, 8.0]
     assert [text for text in said if "it is broken" in text] == said[4:]
     assert len(said) == 5
     # One that has worked for a while counts for none of them.
     team._began[0] -= 60
-    assert (team._mourn(0), len(said)) == (0.5, 6)
+    assert (team._report_ended(0), len(said)) == (0.5, 6)
 
 
 def test_a_worker_says_that_it_lives_until_its_parent_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:

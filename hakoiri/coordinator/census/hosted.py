@@ -15,9 +15,9 @@ import numpy as np
 from hakoiri.coordinator.census.joining import listed_in_order, report_wrong_moves, require_places
 from hakoiri.coordinator.errors import ContradictionError
 from hakoiri.coordinator.hosts.hosts import HostGoneError, HostPool
-from hakoiri.coordinator.hosts.keepers import Keepers, KeptBlocks
 from hakoiri.coordinator.hosts.moving import RangeMover
 from hakoiri.coordinator.hosts.range_map import RangeMap
+from hakoiri.coordinator.hosts.run_hosts import HostedBlocks, RunHosts
 from hakoiri.coordinator.session.session import Session
 from hakoiri.errors import PayloadError
 from hakoiri.keys.layout import Key, key_at
@@ -43,19 +43,19 @@ class _LeavingError(Exception):
 
 
 class HostedSpace:
-    """The space of `size` configurations that `keepers` keep, for the open store of `session`."""
+    """The space of `size` configurations that `run_hosts` keep, for the open store of `session`."""
 
-    def __init__(self, session: Session, keepers: Keepers, size: int) -> None:
-        self._session, self._store, self._keepers, self.size = session, session.store, keepers, size
-        self._slabs, self._rounds = even_slabs(size, len(keepers.range_map.owners)), 0
-        self._moving = RangeMover(session.store, keepers, session.observer.note)
+    def __init__(self, session: Session, run_hosts: RunHosts, size: int) -> None:
+        self._session, self._store, self._hosts, self.size = session, session.store, run_hosts, size
+        self._slabs, self._rounds = even_slabs(size, len(run_hosts.range_map.owners)), 0
+        self._moving = RangeMover(session.store, run_hosts, session.observer.note)
         #: The seconds of each host in the passes of this session, and its threads.
         self._seconds, self._threads = defaultdict[str, float](float), dict[str, int]()
 
     @classmethod
     def begun(cls, session: Session, size: int) -> "HostedSpace":
         """Return the space of a run that hosts keep already."""
-        return cls(session, Keepers.asked_in(session), size)
+        return cls(session, RunHosts.asked_in(session), size)
 
     @classmethod
     def begin(cls, session: Session) -> "HostedSpace | None":
@@ -72,23 +72,23 @@ class HostedSpace:
         if not session.context.budget.distributes(size):
             return None
         asked = list[str]()
-        keepers = pool.insist("dealing out", lambda: _dealt_out(session, pool, firsts, size, asked))
-        session.store.stage_record(META, HOSTS_KEY, asdict(keepers.range_map))
-        kept_by = ", ".join(keepers.range_map.hosts)
-        alone = pool.copies > 1 and len(keepers.range_map.hosts) == 1
+        run_hosts = pool.insist("dealing out", lambda: _dealt_out(session, pool, firsts, size, asked))
+        session.store.stage_record(META, HOSTS_KEY, asdict(run_hosts.range_map))
+        kept_by = ", ".join(run_hosts.range_map.hosts)
+        alone = pool.copies > 1 and len(run_hosts.range_map.hosts) == 1
         session.observer.note(f"the space is kept by {kept_by}{', too small for copies' if alone else ''}")
-        return cls(session, keepers, size)
+        return cls(session, run_hosts, size)
 
     def follow(self, work: Callable[[], None]) -> None:
         """Do `work`, once more from the last commit on whenever hosts take over from one that is away or leaves."""
-        if self._keepers.pool.copies > 1:
+        if self._hosts.pool.copies > 1:
             self._moving.begin_copies()
         try:
             while not self._done(work):
                 self._session.control.check()
         finally:
             # They stop what they have begun.
-            self._keepers.tell("host-back", 1)
+            self._hosts.tell("host-back", 1)
 
     def _done(self, work: Callable[[], None]) -> bool:
         """Do `work`, unless hosts take over from one that is away or leaves; return whether it is done."""
@@ -110,19 +110,19 @@ class HostedSpace:
         self._moving.renew_copies()
         self._moving.let_leave()
         # What was read before may have been that of other hosts.
-        kept = KeptBlocks(self._keepers, self._store.layout, waits=True)
+        kept = HostedBlocks(self._hosts, self._store.layout, waits=True)
         self._store.elsewhere = lambda: kept
 
     def list_all(self) -> LayerRecord:
         """Have hosts list the space, and copy it to each other; return its record, which is to be committed then."""
         headline = "listing configurations"
-        told = self._keepers.pool.insist(headline, partial(self._pass, "host-list", headline), lambda: self._rounds)
-        lanes = sum_lanes(lanes_in(answer.digest) for answer in told.values())
-        goals, stored = (sum(getattr(answer, name) for answer in told.values()) for name in ("goals", "stored"))
-        if (size := sum(answer.size for answer in told.values())) != self.size:
+        answers = self._hosts.pool.insist(headline, partial(self._pass, "host-list", headline), lambda: self._rounds)
+        lanes = sum_lanes(lanes_in(answer.digest) for answer in answers.values())
+        goals, stored = (sum(getattr(answer, name) for answer in answers.values()) for name in ("goals", "stored"))
+        if (size := sum(answer.size for answer in answers.values())) != self.size:
             raise ContradictionError(f"the space has {self.size:,} configurations, but {size:,} at its hosts")
         self._moving.copy_layer(0)
-        for host, answer in told.items():
+        for host, answer in answers.items():
             self._count(host, configurations=answer.size, stored=answer.stored)
         self._session.work_log.add_layer("hosts", size)
         session = self._store.state.session
@@ -133,63 +133,63 @@ class HostedSpace:
 
         The caller commits that the numbers of roots are not needed any more.
         """
-        told, components = self._keepers.pool.insist("labelling", self._labelled, lambda: self._rounds)
-        seconds = {host: self._seconds[host] for host in told}
+        answers, components = self._hosts.pool.insist("labelling", self._labelled, lambda: self._rounds)
+        seconds = {host: self._seconds[host] for host in answers}
         self._session.work_log.add_expansion(0, seconds)
-        for host, answer in told.items():
+        for host, answer in answers.items():
             self._count(host, spilled=answer.spilled, waited=max(seconds.values()) - seconds[host])
         self._store.erase(META, NUMBERS_KEY)
-        return sum(answer.moves for answer in told.values()), components
+        return sum(answer.moves for answer in answers.values()), components
 
     def _labelled(self) -> tuple[dict[str, HostPassed], int]:
         """Have hosts join the configurations and label them; return their answers, and the number of components."""
-        told = self._pass("host-join", "joining configurations")
-        if any(answer.stray for answer in told.values()):
+        answers = self._pass("host-join", "joining configurations")
+        if any(answer.stray for answer in answers.values()):
             report_wrong_moves(self._session)
-        if self._session.puzzle.undirected and sum(answer.balance for answer in told.values()) % (1 << 64):
+        if self._session.puzzle.undirected and sum(answer.balance for answer in answers.values()) % (1 << 64):
             report_wrong_moves(self._session)
-        begun = {host: answer.beginning for host, answer in told.items()}
+        begun = {host: answer.beginning for host, answer in answers.items()}
         # IMPORTANT: components are numbered for the roots of these joinings: a restored host has others.
         if self._store.read_if_any(dict[str, str], META, NUMBERS_KEY, "record of joinings") != begun:
             self._unite(begun)
-        hosts = self._keepers.range_map.hosts
+        hosts = self._hosts.range_map.hosts
         numbers = {host: read_numbers(self._store, place) for place, host in enumerate(hosts)}
         self._pass("host-number", "numbering components", lambda host: [numbers[host]])
-        return told, max(int(each.max()) for each in numbers.values()) + 1
+        return answers, max(int(each.max()) for each in numbers.values()) + 1
 
     def _pass(
         self, task: str, headline: str, arrays: Callable[[str], Sequence[Array]] = lambda host: ()
     ) -> dict[str, HostPassed]:  # fmt: skip
         """Return the last answer of each host to a pass that all of them continue until they have finished."""
-        told, hosts = dict[str, HostPassed](), self._keepers.range_map.hosts
-        while left := [host for host in hosts if host not in told or not told[host].finished]:
+        answers, hosts = dict[str, HostPassed](), self._hosts.range_map.hosts
+        while left := [host for host in hosts if host not in answers or not answers[host].finished]:
             fields = {host: self._fields() for host in left}
-            for host, answer in self._keepers.ask(task, 0, fields, arrays).items():
-                told[host] = unpacked(answer, HostPassed)
-                self._seconds[host] += told[host].seconds
-                self._threads[host] = told[host].threads
+            for host, answer in self._hosts.ask(task, 0, fields, arrays).items():
+                answers[host] = unpacked(answer, HostPassed)
+                self._seconds[host] += answers[host].seconds
+                self._threads[host] = answers[host].threads
             # A request that finds everything done is no progress.
-            self._rounds += any(told[host].seconds for host in left)
-            done, disk = (sum(getattr(each, name) for each in told.values()) for name in ("done", "stored"))
+            self._rounds += any(answers[host].seconds for host in left)
+            done, disk = (sum(getattr(each, name) for each in answers.values()) for name in ("done", "stored"))
             self._session.tell(Progress(min(done, self.size), self.size, headline=headline, disk=disk))
             self._session.control.check()
-            if len(hosts) > 1 and self._keepers.pool.draining() & {*hosts}:
+            if len(hosts) > 1 and self._hosts.pool.draining() & {*hosts}:
                 raise _LeavingError
-        return told
+        return answers
 
     def _fields(self) -> dict[str, Any]:
         return {"slabs": self._slabs, "round_seconds": self._session.context.tuning.checkpoint}
 
     def _unite(self, begun: dict[str, str]) -> None:
         """Have hosts exchange the moves between them; commit the component of each root of each joining in `begun`."""
-        keepers, fields = self._keepers, self._fields() | {"attempt": self._keepers.next_attempt()}
-        hosts = keepers.range_map.hosts
-        answers = keepers.ask("host-hand", 0, dict.fromkeys(hosts, fields))
+        run_hosts, fields = self._hosts, self._fields() | {"attempt": self._hosts.next_attempt()}
+        hosts = run_hosts.range_map.hosts
+        answers = run_hosts.ask("host-hand", 0, dict.fromkeys(hosts, fields))
         handed = {host: unpacked(arrays, HostPassed) for host, arrays in answers.items()}
         if any(len(each.sent) != len(hosts) for each in handed.values()):
             raise PayloadError("the answer of a host is not readable: it names unknown hosts")
         awaited = {host: {"expected": [handed[other].sent[n] for other in hosts]} for n, host in enumerate(hosts)}
-        answers = keepers.ask("host-edges", 0, {host: fields | more for host, more in awaited.items()})
+        answers = run_hosts.ask("host-edges", 0, {host: fields | more for host, more in awaited.items()})
         for host, arrays in answers.items():
             self._count(host, sent=handed[host].bytes, received=unpacked(arrays, HostPassed).received)
         self._store.erase(META, NUMBERS_KEY)
@@ -210,7 +210,7 @@ class HostedSpace:
 
     def _union(self, edges: list[TreeEdges]) -> TreeUnion:
         """Unite the roots of all hosts."""
-        owners, counts = self._keepers.range_map.owners, [len(each.sizes) for each in edges]
+        owners, counts = self._hosts.range_map.owners, [len(each.sizes) for each in edges]
         firsts = np.array([owners.index(place) * self._slabs * SLAB for place in range(len(edges))])
         numbers = TreeNumbers(self._store.directory.name, counts, firsts.tolist())
         union = TreeUnion(numbers, self._store.directory, self._session.context.shares.free // 2)
@@ -224,12 +224,12 @@ class HostedSpace:
 
     def _count(self, host: str, **figures: float) -> None:
         """Add figures of a host to the work log of the run."""
-        range_map, figures = self._keepers.range_map, dict.fromkeys(_COUNTED, 0) | figures
+        range_map, figures = self._hosts.range_map, dict.fromkeys(_COUNTED, 0) | figures
         ranges = range_map.owners.count(range_map.hosts.index(host))
         self._session.work_log.add_kept(host, ranges=ranges, threads=self._threads[host], **figures)
 
 
-def _dealt_out(session: Session, pool: HostPool, firsts: list[Key], size: int, asked: list[str]) -> Keepers:
+def _dealt_out(session: Session, pool: HostPool, firsts: list[Key], size: int, asked: list[str]) -> RunHosts:
     """Deal the ranges out to hosts that live; `asked` are those of earlier attempts, and then of this one, too.
 
     `firsts` are the first keys of all slabs.
@@ -248,6 +248,6 @@ def _dealt_out(session: Session, pool: HostPool, firsts: list[Key], size: int, a
     hosts = hosts[: partition.ranges]
     owners = [number * len(hosts) // partition.ranges for number in range(partition.ranges)]
     range_map = RangeMap(hosts, partition.packed, owners, left=left, neighbours=True, redis=pool.address)
-    keepers = Keepers(session.store, pool, range_map)
-    keepers.ask("host-take", 0)
-    return keepers
+    run_hosts = RunHosts(session.store, pool, range_map)
+    run_hosts.ask("host-take", 0)
+    return run_hosts

@@ -1,9 +1,8 @@
-"""The chunks in flight between one `map` and the workers, by token, with their jobs and arrays in Redis.
+"""The chunks of one `map` in flight: their jobs and arrays in Redis, and the arrays that they share.
 
-A chunk is kept here until its result arrives, so that it can be sent again; in Redis it expires unless it is renewed.
-Every method may raise an error of Redis, and may then be called again.
-
-The arrays that all chunks of a map have in common, in Redis in pieces: a graph of gigabytes is sent once.
+A chunk stays here until its result arrives, so it can be sent again; in Redis it expires unless it is renewed. Arrays
+that all chunks share are sent once, in pieces: a graph may have gigabytes. Every method may raise an error of Redis,
+and may then be called again.
 """
 
 import time

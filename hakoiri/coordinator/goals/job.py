@@ -86,7 +86,7 @@ class GoalDistances:
         return found[lower_bounds(distinct, keys)]
 
 
-#: Configurations of the run looked at, without `full`, for those that lead to no goal.
+#: Sample size, without `full`, of the check that dead configurations reach no goal.
 _SAMPLE = 2_000
 
 

@@ -1,15 +1,16 @@
-"""The layered search from all goals of a finished run at once, and layers filtered out of stored ones.
+"""Searches of goal distances: the layers from all goals of a finished run, among its configurations.
 
-As large as they may be: what passes goes the way of a layer step's successors, by key range, beyond the budget to disk.
-Moves backwards lead to many configurations that the run has not found. A Bloom filter takes off most of them
-(`worker.layers.closed_set`); each key range of what is left is compared with that range of the run.
+In an undirected puzzle this is the usual search by layers with another first layer. In a directed puzzle U(N+1) is made
+in one of three ways:
 
-For an undirected puzzle it is the usual search by layers with another first layer. For a directed one, U(N+1) is made
-by the puzzle's own moves backwards, if it has any. Otherwise all moves are looked up
-once and followed backwards, if they fit in memory. Otherwise U(N+1) is filtered out of the configurations
-that are left, so all of these are expanded once for each layer.
+- by the puzzle's own moves backwards (`UnmoveStep`). They lead to many configurations that the run does not have. A
+  Bloom filter drops most of these; the rest is compared with the run, one key range after the other;
+- by all moves, looked up once and followed backwards in memory, if they fit (`layers_backwards`);
+- by a filter (`FilterStep`): the configurations that are left are expanded once for each layer.
 
-Which is faster was measured in processor time. Moves backwards read the run once for each layer, which costs little for
+Keys that pass are handled like the successors of a layer step: by key range, beyond the budget on disk.
+
+The choice was measured in processor time. Moves backwards read the run once for each layer, which costs little for
 keys of one word. Peg solitaire, 23 million in 31 layers, takes 5.6 s by them, 74 s by its moves in memory. Superpuzz of
 6 columns, 13 million wide keys in 35 layers, takes 116 s and 26 s, of 5 columns 1.8 s, 0.9 s, and 6.9 s by the filter.
 """
@@ -221,7 +222,7 @@ def run_filter(run: StoredRun, shares: Shares) -> Words:
 
 
 def small_step_back(puzzle: Reversible, current: Layer, run: StoredRun, known: list[Layer], shares: Shares) -> Keys:
-    """The same at once, and here; `current` is the layer before."""
+    """Return layer N+1 of the backward search, made in memory by this process; `current` is layer N."""
     before = puzzle.unmove(all_keys(current)).successors
     keys = merge([before[may_hold(run_filter(run, shares), before)]], [])
     for layer in known:

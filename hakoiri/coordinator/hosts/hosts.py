@@ -1,4 +1,4 @@
-"""The hosts of a run, and what they are asked: one request at a time to each, a lost one told at once."""
+"""Requests to hosts, one at a time to each. The loss of a host is reported as soon as it is seen."""
 
 import secrets
 import time
@@ -140,10 +140,10 @@ class HostPool:
 
         `HostGoneError` where only one of those that are `dispensable` is missing, for long, or is to leave.
         """
-        told, began = set[str](), time.monotonic()
+        noted, began = set[str](), time.monotonic()
         while missing := set(names) - (living := self.living()).keys():
-            if not missing <= told:
-                told |= missing
+            if not missing <= noted:
+                noted |= missing
                 self._observer.note(f"waiting for {', '.join(sorted(missing))}", Hint("host", "DIR"))
             self._control.check()
             late = time.monotonic() > began + self._tuning.away
@@ -179,7 +179,7 @@ class HostPool:
                 self._redis_answers = True
                 raise HostLostError("Redis was away") from error
             finally:
-                # They expire, and whatever ended this is to be told.
+                # They expire, and the error that ended this is to be reported.
                 with suppress(redis.RedisError):
                     flight.take_back()
 

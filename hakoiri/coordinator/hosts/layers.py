@@ -1,10 +1,10 @@
-"""The making of layers by hosts: which host has which ranges, and the rounds in which they expand a layer.
+"""Layers made by hosts: ranges dealt out, each layer expanded in rounds, then merged.
 
-A layer that takes long is expanded in rounds: when all hosts have kept one it is recorded here, and a loss costs no
-more than the next one. Hosts that have merged a short layer expand for the next one at once.
+    begin   the last layers made by this process -> each host its ranges of them
+    layer   all hosts expand at once, in rounds, then merge; only figures come back
 
-seed: the last layers that were made here -> each host its ranges of them
-each layer: expand at all hosts at once, in rounds, then merge; only figures come back
+A round is recorded here once all hosts have kept it, so a loss costs at most one round. Hosts that have merged a short
+layer expand the first round of the next one in the same request.
 """
 
 import math
@@ -18,9 +18,9 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from hakoiri.coordinator.hosts.hosts import HostGoneError, HostLostError, HostPool, goes_on
-from hakoiri.coordinator.hosts.keepers import Keepers
 from hakoiri.coordinator.hosts.moving import HostBalancer, RangeMover
 from hakoiri.coordinator.hosts.range_map import NOBODY, RangeMap, copies_of
+from hakoiri.coordinator.hosts.run_hosts import RunHosts
 from hakoiri.coordinator.session.inspection import inspected_expansion
 from hakoiri.coordinator.session.session import Session
 from hakoiri.errors import Hint, WorkerError, counted
@@ -44,7 +44,7 @@ class MovedError(Exception):
         self.range_map = range_map
 
 
-def require_base(keepers: Keepers, base: RunStore, parts: Iterable[str]) -> None:
+def require_base(run_hosts: RunHosts, base: RunStore, parts: Iterable[str]) -> None:
     """Return if what hosts have of the run `base` in their ranges, by these digests, is all of it.
 
     `MovedError` if it is at other hosts, `HostLostError` if it is on its way there, or lost.
@@ -52,7 +52,7 @@ def require_base(keepers: Keepers, base: RunStore, parts: Iterable[str]) -> None
     whole = sum_lanes(lanes_in(record.digest) for record in base.layer_records())
     if sum_lanes(map(lanes_in, parts)) == whole:
         return
-    there, here = Keepers.of(base, keepers.pool).range_map, keepers.range_map
+    there, here = RunHosts.of(base, run_hosts.pool).range_map, run_hosts.range_map
     if [there.hosts[owner] for owner in there.owners] != [here.hosts[owner] for owner in here.owners]:
         raise MovedError(there)
     raise HostLostError(f"some layers of run {base.directory.name} are at no host")
@@ -75,19 +75,19 @@ class LastRound:
 class _Ahead(NamedTuple):
     """The first round of layer `depth`, expanded with the merge of the layer before.
 
-    `range_map` has the ranges at that time, `told` the figures of each host.
+    `range_map` has the ranges at that time, `figures` the figures of each host.
     """
 
     depth: Depth
     range_map: RangeMap
-    told: dict[str, HostExpanded]
+    figures: dict[str, HostExpanded]
 
 
 class HostRounds:
-    """The rounds of the layers that `keepers` make, one layer after the other, in the open store of `session`."""
+    """The rounds of the layers that `run_hosts` make, one layer after the other, in the open store of `session`."""
 
-    def __init__(self, session: Session, keepers: Keepers) -> None:
-        self._session, self._store, self._keepers = session, session.store, keepers
+    def __init__(self, session: Session, run_hosts: RunHosts) -> None:
+        self._session, self._store, self._hosts = session, session.store, run_hosts
         #: The number of the attempt at a layer, and the rounds in which that layer has been expanded so far.
         self._attempt = self._round = 0
         self._beginning = ""
@@ -98,28 +98,28 @@ class HostRounds:
     def expand(self, depth: Depth, expanded: int) -> dict[str, HostExpanded]:
         """Have hosts expand for a layer all that is not expanded yet; return the figures of each host."""
         ahead, self._ahead = self._ahead, None
-        if ahead is not None and ahead.depth == depth and ahead.range_map is self._keepers.range_map:
-            self._round, told = 0, ahead.told
-            self._end_round(depth, told, expanded)
+        if ahead is not None and ahead.depth == depth and ahead.range_map is self._hosts.range_map:
+            self._round, figures = 0, ahead.figures
+            self._end_round(depth, figures, expanded)
         else:
-            first, self._attempt = not self._attempt, self._keepers.next_attempt()
-            told = self._gone_back(depth, first)
-        while not told or not all(answer.finished for answer in told.values()):
-            told = _told_by(self._ask("host-expand", depth, {}))
-            self._end_round(depth, told, expanded)
-        return told
+            first, self._attempt = not self._attempt, self._hosts.next_attempt()
+            figures = self._gone_back(depth, first)
+        while not figures or not all(answer.finished for answer in figures.values()):
+            figures = _figures_of(self._ask("host-expand", depth, {}))
+            self._end_round(depth, figures, expanded)
+        return figures
 
-    def merge(self, depth: Depth, told: dict[str, HostExpanded], is_last: bool) -> dict[str, HostMerged]:
-        """Have hosts merge a layer that they have expanded as `told`; return the figures of each host."""
-        range_map, seconds = self._keepers.range_map, max(answer.seconds for answer in told.values())
+    def merge(self, depth: Depth, figures: dict[str, HostExpanded], is_last: bool) -> dict[str, HostMerged]:
+        """Have hosts merge a layer that they have expanded as `figures`; return the figures of each host."""
+        range_map, seconds = self._hosts.range_map, max(answer.seconds for answer in figures.values())
         is_short = max(seconds, self._merged) < AHEAD_SECONDS and self._round == 1
         # Sending copies of this layer would abandon the work on the next one.
         ahead = is_short and not is_last and not range_map.copies
-        answers = self._ask("host-merge", depth, told, ahead=ahead)
-        self._ahead = _Ahead(depth + 1, range_map, _told_by(answers)) if ahead else None
+        answers = self._ask("host-merge", depth, figures, ahead=ahead)
+        self._ahead = _Ahead(depth + 1, range_map, _figures_of(answers)) if ahead else None
         merged = {host: unpacked(arrays, HostMerged) for host, arrays in answers.items()}
         self._merged = max(answer.seconds for answer in merged.values())
-        if fault := _lost_keys(told, merged):
+        if fault := _lost_keys(figures, merged):
             # IMPORTANT: the loss may be in a round that is kept.
             self._store.erase(META, ROUND_KEY)
             self._session.commit(self._store.state)
@@ -133,17 +133,17 @@ class HostRounds:
     def end(self) -> None:
         """Have hosts discard what they have begun; they may have kept rounds of it."""
         self._ahead = None
-        self._keepers.tell("host-back", self._store.state.depth + 1)
+        self._hosts.tell("host-back", self._store.state.depth + 1)
 
-    def _end_round(self, depth: Depth, told: dict[str, HostExpanded], expanded: int) -> None:
+    def _end_round(self, depth: Depth, figures: dict[str, HostExpanded], expanded: int) -> None:
         """Count a round, and have hosts keep it unless it is the only one of its layer."""
-        if self._keepers.base is not None:
-            require_base(self._keepers, self._keepers.base, [answer.within for answer in told.values()])
+        if self._hosts.base is not None:
+            require_base(self._hosts, self._hosts.base, [answer.within for answer in figures.values()])
         self._round += 1
-        if self._round > 1 or not all(answer.finished for answer in told.values()):
-            self._ask("host-keep", depth, told)
+        if self._round > 1 or not all(answer.finished for answer in figures.values()):
+            self._ask("host-keep", depth, figures)
             self._store.stage_record(META, ROUND_KEY, asdict(LastRound(depth, self._round, self._beginning)))
-            found, state = sum(answer.size for answer in told.values()), self._store.state
+            found, state = sum(answer.size for answer in figures.values()), self._store.state
             headline = f"layer {depth}: expanded {found:,} of {expanded:,}, {counted(self._round, 'rounds')}"
             self._session.tell(Progress(state.figures["configurations"], headline=headline, disk=state.stored_bytes))
             self._session.commit(state)
@@ -157,15 +157,15 @@ class HostRounds:
             self._round, self._beginning = 0, _new_beginning()
             return {}
         self._round, self._beginning = kept.round, kept.beginning
-        told = _told_by(self._ask("host-back", depth, {}))
-        if lost := [host for host, answer in told.items() if answer.round != self._round]:
+        figures = _figures_of(self._ask("host-back", depth, {}))
+        if lost := [host for host, answer in figures.items() if answer.round != self._round]:
             self._session.observer.note(f"{', '.join(lost)} cannot go back to its last round; layer {depth} restarts")
             # Who could go back takes messages of this attempt already.
-            self._attempt, self._round, told = self._keepers.next_attempt(), 0, {}
+            self._attempt, self._round, figures = self._hosts.next_attempt(), 0, {}
             self._beginning = _new_beginning()
         elif first:
             self._session.observer.note(f"layer {depth} {goes_on(self._round)}")
-        return told
+        return figures
 
     def kept(self, depth: Depth) -> int:
         """Return the last round of a layer that all hosts have kept, else 0."""
@@ -177,24 +177,24 @@ class HostRounds:
         return kept if kept and kept.depth == depth else None
 
     def _ask(
-        self, task: str, depth: Depth, told: dict[str, HostExpanded], **more: Any
+        self, task: str, depth: Depth, figures: dict[str, HostExpanded], **more: Any
     ) -> dict[str, list[Array]]:  # fmt: skip
-        """Return the answers of all hosts to a request. It states how many messages each gets from those in `told`."""
-        tuning, hosts = self._session.context.tuning, self._keepers.range_map.hosts
+        """Return the answers of all hosts to a request, which states how many messages each gets by `figures`."""
+        tuning, hosts = self._session.context.tuning, self._hosts.range_map.hosts
         common = {
             "attempt": self._attempt, "beginning": self._beginning, "round": self._round,
             "round_seconds": tuning.checkpoint, "commit_seconds": tuning.range_commit, **more,
         }  # fmt: skip
-        expected = {host: [told[other].sent[n] for other in hosts if told] for n, host in enumerate(hosts)}
+        expected = {host: [figures[other].sent[n] for other in hosts if figures] for n, host in enumerate(hosts)}
         fields = {host: {**common, "expected": expected[host]} for host in hosts}
-        return self._keepers.ask(task, depth, fields)
+        return self._hosts.ask(task, depth, fields)
 
 
-def _lost_keys(told: dict[str, HostExpanded], merged: dict[str, HostMerged]) -> str:
+def _lost_keys(figures: dict[str, HostExpanded], merged: dict[str, HostMerged]) -> str:
     """Return the first range whose host has not as many keys as others have sent, in words; else nothing."""
     given, taken = (
         np.array([getattr(answer, name) for answer in answers.values()]).sum(axis=0)
-        for answers, name in ((told, "given"), (merged, "taken"))
+        for answers, name in ((figures, "given"), (merged, "taken"))
     )
     if np.array_equal(given, taken):
         return ""
@@ -207,7 +207,7 @@ def _new_beginning() -> str:
     return secrets.token_hex(8)
 
 
-def _told_by(answers: dict[str, list[Array]]) -> dict[str, HostExpanded]:
+def _figures_of(answers: dict[str, list[Array]]) -> dict[str, HostExpanded]:
     """Return the figures of hosts about expanding, which come last in their answers."""
     return {host: unpacked(arrays[-1:], HostExpanded) for host, arrays in answers.items()}
 
@@ -223,20 +223,20 @@ _EVENLY = 1 << 14
 
 
 class HostedStep:
-    """The part of a search that `keepers` do, on the open store of `session`."""
+    """The part of a search that `run_hosts` do, on the open store of `session`."""
 
-    def __init__(self, session: Session, keepers: Keepers) -> None:
-        self._session, self._store, self._keepers = session, session.store, keepers
-        self._moving = RangeMover(session.store, keepers, session.observer.note)
-        self._balancing = HostBalancer(session.store, keepers, self._moving)
-        self._rounds = HostRounds(session, keepers)
+    def __init__(self, session: Session, run_hosts: RunHosts) -> None:
+        self._session, self._store, self._hosts = session, session.store, run_hosts
+        self._moving = RangeMover(session.store, run_hosts, session.observer.note)
+        self._balancing = HostBalancer(session.store, run_hosts, self._moving)
+        self._rounds = HostRounds(session, run_hosts)
         #: The seconds that the last layer took, and the time of the last look for hosts that come or go.
         self._seconds, self._looked = 0.0, 0.0
 
     @classmethod
     def begun(cls, session: Session, base: RunStore | None) -> "HostedStep":
         """Return the hosting of a run whose layers hosts keep already; for `base` see `begin_within`."""
-        hosting = cls(session, Keepers.asked_in(session, base))
+        hosting = cls(session, RunHosts.asked_in(session, base))
         if session.context.hosts.copies > 1 and base is None:
             hosting._moving.begin_copies()
         return hosting
@@ -250,7 +250,7 @@ class HostedStep:
         pool = cast(HostPool, session.context.hosts)
         asked = list[str]()
         hosting = pool.insist("dealing out", lambda: cls._given_out(session, pool, depth, known, asked))
-        range_map = hosting._keepers.range_map
+        range_map = hosting._hosts.range_map
         session.store.stage_record(META, HOSTS_KEY, asdict(range_map))
         session.observer.note(f"layers from {depth} on are kept by {', '.join(range_map.hosts)}")
         return hosting
@@ -262,15 +262,15 @@ class HostedStep:
         Layer 0 is still to be made, of all that the base run has.
         """
         pool = cast(HostPool, session.context.hosts)
-        range_map = Keepers.of(base, pool).range_map
+        range_map = RunHosts.of(base, pool).range_map
         # A copy of a range is of use only to a host that has one of the same range of the base run.
         copies = range_map.copies if pool.copies > 1 and not range_map.due else []
-        hosting = cls(session, Keepers(session.store, pool, replace(range_map, copies=copies, due=[], left=[]), base))
+        hosting = cls(session, RunHosts(session.store, pool, replace(range_map, copies=copies, due=[], left=[]), base))
         try:
-            pool.insist("the beginning", partial(hosting._keepers.ask, "host-take", 0))
+            pool.insist("the beginning", partial(hosting._hosts.ask, "host-take", 0))
         except HostGoneError as gone:
             raise WorkerError(str(gone), Hint("drain", gone.host)) from gone
-        session.store.stage_record(META, HOSTS_KEY, asdict(hosting._keepers.range_map))
+        session.store.stage_record(META, HOSTS_KEY, asdict(hosting._hosts.range_map))
         session.observer.note(f"the hosts of run {base.directory.name} make its goal distances")
         return hosting
 
@@ -285,15 +285,15 @@ class HostedStep:
         partition = partition_by(_spread_as_the_space(session, depth, known[0].sample()), _RANGES * len(hosts))
         owners = [number % len(hosts) for number in range(partition.ranges)]
         copies = copies_of(owners, len(hosts)) if pool.copies > 1 else []
-        keepers = Keepers(
+        run_hosts = RunHosts(
             session.store, pool, RangeMap(hosts, partition.packed, owners, copies, left=left, redis=pool.address)
         )
         layers = [all_keys(layer) if layer.size else layout.empty(0) for layer in reversed(known)]
         try:
-            keepers.ask("host-take", depth, keys=lambda host: layers)
+            run_hosts.ask("host-take", depth, keys=lambda host: layers)
         except HostGoneError as gone:
             raise HostLostError(str(gone)) from gone
-        return cls(session, keepers)
+        return cls(session, run_hosts)
 
     def make(self, depth: Depth, expanded: int, is_last: bool) -> LayerRecord:
         """Return the record of layer `depth`, for which `expanded` keys are expanded; staged, not committed.
@@ -317,52 +317,52 @@ class HostedStep:
         """Make a layer, and copies of it, after hosts have come or gone; return its record, staged."""
         self._moving.settle()
         self._moving.renew_copies()
-        if self._keepers.base is None:
+        if self._hosts.base is None:
             if monotonic() > self._looked + _LOOK_SECONDS:
-                copies, joining = self._keepers.range_map.copies, self._moving.let_leave()
+                copies, joining = self._hosts.range_map.copies, self._moving.let_leave()
                 if joining and (self._seconds > _LEAST_SECONDS or NOBODY in copies):
-                    self._balancing.cut_for(len(self._keepers.range_map.hosts) + len(joining))
+                    self._balancing.cut_for(len(self._hosts.range_map.hosts) + len(joining))
                     self._moving.admit(joining)
                 self._looked = monotonic()
             self._balancing.balance()
         work, kept = partial(self._made, depth, expanded, is_last), partial(self._rounds.kept, depth)
         began = monotonic()
-        record, told, merged = self._keepers.pool.insist(f"layer {depth}", work, kept)
+        record, figures, merged = self._hosts.pool.insist(f"layer {depth}", work, kept)
         self._seconds = monotonic() - began
         if record.size:
             self._moving.copy_layer(depth)
-        self._note(depth, told, merged)
+        self._note(depth, figures, merged)
         if record.size:
             self._store.stage_layer(replace(record, work=self._session.work_log.take_layer()))
-        self._balancing.weigh(told, merged)
+        self._balancing.weigh(figures, merged)
         return record
 
     def _made(
         self, depth: Depth, expanded: int, is_last: bool
     ) -> tuple[LayerRecord, dict[str, HostExpanded], dict[str, HostMerged]]:  # fmt: skip
         """Return the record of a layer, and the figures of each host about expanding and merging."""
-        told = self._rounds.expand(depth, expanded)
-        if (found := sum(answer.size for answer in told.values())) != expanded:
+        figures = self._rounds.expand(depth, expanded)
+        if (found := sum(answer.size for answer in figures.values())) != expanded:
             text = f"layer {depth - 1} has {expanded:,} configurations, but its hosts have {found:,}"
             raise WorkerError(text, Hint("begin anew", self._store.directory.name))
-        merged = self._rounds.merge(depth, told, is_last)
+        merged = self._rounds.merge(depth, figures, is_last)
         lanes, parts = NOTHING, list(merged.values())
         for part in parts:
             lanes = add_lanes(lanes, lanes_in(part.digest))
         record = LayerRecord(
             depth, sum(part.size for part in parts), digest_text(lanes), sum(part.goals for part in parts),
             sum(part.stored for part in parts), 0, self._store.state.session,
-            total_flow(answer.flow for answer in told.values()), hosted=True,
+            total_flow(answer.flow for answer in figures.values()), hosted=True,
         )  # fmt: skip
-        return record, told, merged
+        return record, figures, merged
 
-    def _note(self, depth: Depth, told: dict[str, HostExpanded], merged: dict[str, HostMerged]) -> None:
+    def _note(self, depth: Depth, figures: dict[str, HostExpanded], merged: dict[str, HostMerged]) -> None:
         """Count what each host has done for a layer."""
-        work_log, seconds = self._session.work_log, {host: answer.seconds for host, answer in told.items()}
+        work_log, seconds = self._session.work_log, {host: answer.seconds for host, answer in figures.items()}
         work_log.add_expansion(depth, seconds)
-        range_map, slowest = self._keepers.range_map, max(seconds.values())
+        range_map, slowest = self._hosts.range_map, max(seconds.values())
         for number, host in enumerate(range_map.hosts):
-            expanded, made = told[host], merged[host]
+            expanded, made = figures[host], merged[host]
             work_log.add_expanded(host, expanded.size, expanded.seconds, expanded.bytes, made.received)
             work_log.add_kept(
                 host, ranges=range_map.owners.count(number), threads=expanded.threads, configurations=made.size,

@@ -1,7 +1,4 @@
-"""Ranges that change hands or are cut: copies of layers, hosts that leave a run, hosts that take over from copies.
-
-Balances the hosts of a run: cuts the ranges of a host that has too much, and moves some to hosts that have less.
-"""
+"""Ranges moved between hosts, or cut: for copies, for hosts that leave or are lost, and to balance the load."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -13,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from hakoiri.coordinator.hosts.hosts import HostGoneError, HostLostError
-from hakoiri.coordinator.hosts.keepers import Keepers
 from hakoiri.coordinator.hosts.range_map import NOBODY, RangeMap, spread
+from hakoiri.coordinator.hosts.run_hosts import RunHosts
 from hakoiri.errors import ElsewhereError, Hint, WorkerError, counted
 from hakoiri.keys.layout import ints
 from hakoiri.storage.layers.blocks import digest_text
@@ -30,24 +27,24 @@ _MOST_BYTES, _MOST_LAYERS = 1 << 28, 1 << 12
 
 
 class RangeMover:
-    """The moves of ranges between the hosts of a run, which `keepers` asks; `store` is open for writing.
+    """The moves of ranges between the hosts of a run, which `run_hosts` asks; `store` is open for writing.
 
     All raise as `HostPool.insist` and `HostPool.ask`.
     """
 
-    def __init__(self, store: RunStore, keepers: Keepers, note: Callable[[str], None]) -> None:
-        self._store, self._keepers, self._note = store, keepers, note
+    def __init__(self, store: RunStore, run_hosts: RunHosts, note: Callable[[str], None]) -> None:
+        self._store, self._hosts, self._note = store, run_hosts, note
         #: The ranges that hosts were found ready for, and whether copies were compared.
         self._ready: RangeMap | None = None
         self._compared = False
 
     def settle(self) -> None:
         """Make what was recorded so: ranges at their hosts, and copies of all layers where they are due."""
-        range_map = self._keepers.range_map
+        range_map = self._hosts.range_map
         if not range_map.settled:
             if self._store.state.depth < 0:
                 # What hosts have begun by themselves is that of other ranges.
-                self._keepers.pool.insist("dealing out", partial(self._keepers.ask, "host-take", 0))
+                self._hosts.pool.insist("dealing out", partial(self._hosts.ask, "host-take", 0))
             if range_map is not self._ready:
                 self._require(range_map)
             self._require(range_map, dry=False)
@@ -62,7 +59,7 @@ class RangeMover:
 
         Raises `WorkerError` where owners do not have what the records of the layers say.
         """
-        range_map = self._keepers.range_map
+        range_map = self._hosts.range_map
         if self._compared or not range_map.copies or self._store.state.depth < 0:
             return
         fault, sums = self._placed(range_map)
@@ -80,20 +77,20 @@ class RangeMover:
 
     def begin_copies(self) -> None:
         """Record that a run without copies is to have them; `settle` makes them."""
-        if not self._keepers.range_map.copies:
-            self._record(self._keepers.range_map.copied())
+        if not self._hosts.range_map.copies:
+            self._record(self._hosts.range_map.copied())
 
     def copy_layer(self, depth: Depth) -> None:
         """Have all hosts send their part of a layer to those that have the copies."""
-        if any(copy != NOBODY for copy in self._keepers.range_map.copies):
-            self._send_batch(self._keepers.range_map.copies, depth, depth)
+        if any(copy != NOBODY for copy in self._hosts.range_map.copies):
+            self._send_batch(self._hosts.range_map.copies, depth, depth)
 
     def take_over(self, host: str) -> None:
         """Record that those with its copies take over from a host that is away; `settle` does it.
 
         Raises `WorkerError`, and records nothing, unless they have all that it had.
         """
-        range_map = self._keepers.range_map
+        range_map = self._hosts.range_map
         # One that only was to join is forgotten.
         while host in range_map.hosts:
             # A space that is being listed has no copies yet.
@@ -110,18 +107,18 @@ class RangeMover:
 
     def let_leave(self) -> list[str]:
         """Move ranges away from living hosts that are to leave; return those that may join the run."""
-        pool, range_map = self._keepers.pool, self._keepers.range_map
+        pool, range_map = self._hosts.pool, self._hosts.range_map
         if range_map.left and (back := sorted({*range_map.left} & pool.living().keys())):
             self.let_go(back)
         leaving, joining = pool.changes(range_map.hosts)
         for host in sorted(leaving & {*range_map.hosts} & pool.living().keys()):
-            if joining or len(self._keepers.range_map.hosts) > 1:
+            if joining or len(self._hosts.range_map.hosts) > 1:
                 self.drain(host, joining)
-        return [host for host in joining if host not in self._keepers.range_map.hosts]
+        return [host for host in joining if host not in self._hosts.range_map.hosts]
 
     def admit(self, hosts: Sequence[str]) -> None:
         """Have more hosts take part, with as many ranges as others."""
-        joined = self._keepers.range_map.joined_by(hosts)
+        joined = self._hosts.range_map.joined_by(hosts)
         targets = joined.to_hosts(hosts)
         moved = [number for number, target in enumerate(targets) if target != NOBODY]
         if moved:
@@ -130,9 +127,9 @@ class RangeMover:
 
     def cut(self, pieces: Sequence[int], depth: Depth) -> list[int]:
         """Have ranges cut in so many pieces with as many keys of layer `depth` each; return how many there are now."""
-        range_map, layout = self._keepers.range_map, self._store.layout
-        ask = partial(self._keepers.ask, "host-cut", depth, {host: {"pieces": [*pieces]} for host in range_map.hosts})
-        answers = [arrays for (arrays,) in self._keepers.pool.insist("the cutting of ranges", ask).values()]
+        range_map, layout = self._hosts.range_map, self._store.layout
+        ask = partial(self._hosts.ask, "host-cut", depth, {host: {"pieces": [*pieces]} for host in range_map.hosts})
+        answers = [arrays for (arrays,) in self._hosts.pool.insist("the cutting of ranges", ask).values()]
         before = Partition.unpack(range_map.partition, layout).cuts
         after = Partition(layout, tuple(sorted({*before, *chain.from_iterable(map(ints, answers))})))
         found = [bisect_left(after.cuts, cut) + 1 for cut in before]
@@ -147,11 +144,11 @@ class RangeMover:
         """Have ranges move to these hosts of the run."""
         moved = [number for number, target in enumerate(targets) if target != NOBODY]
         self._note(f"moving {_ranges(moved)} to hosts that have less to do")
-        self._move(self._keepers.range_map, targets, self._keepers.range_map.moved(targets))
+        self._move(self._hosts.range_map, targets, self._hosts.range_map.moved(targets))
 
     def follow(self, other: RangeMap) -> None:
         """Have ranges, and copies, move to where another run with the same ranges has them."""
-        range_map = self._keepers.range_map
+        range_map = self._hosts.range_map
         self._note("moving ranges to the hosts of the run that this one belongs to")
         joined = range_map.joined_by([host for host in other.hosts if host not in range_map.hosts])
         at = [joined.hosts.index(host) for host in other.hosts]
@@ -166,7 +163,7 @@ class RangeMover:
 
     def drain(self, host: str, others: Sequence[str]) -> None:
         """Move the ranges of a host to the other hosts of the run, or to `others` if it has none, and let it go."""
-        range_map = self._keepers.range_map
+        range_map = self._hosts.range_map
         if range_map.hosts == [host]:
             range_map = range_map.joined_by(others[:1] if range_map.neighbours else others)
         targets = range_map.from_host(host)
@@ -177,29 +174,29 @@ class RangeMover:
     def let_go(self, hosts: Sequence[str]) -> None:
         """Have living hosts that have left the run drop what they have of it."""
         try:
-            self._keepers.let_go(hosts, waits=False)
+            self._hosts.let_go(hosts, waits=False)
         except (HostLostError, ElsewhereError):
             self._note(f"{', '.join(hosts)}: no answer; a part of the run stays there until it goes on or is collected")
             return
-        range_map = self._keepers.range_map
-        self._keepers.range_map = replace(range_map, left=[host for host in range_map.left if host not in hosts])
+        range_map = self._hosts.range_map
+        self._hosts.range_map = replace(range_map, left=[host for host in range_map.left if host not in hosts])
         # What is under way goes on.
-        self._store.stage_record(META, HOSTS_KEY, asdict(self._keepers.range_map))
+        self._store.stage_record(META, HOSTS_KEY, asdict(self._hosts.range_map))
 
     def _move(self, range_map: RangeMap, targets: list[int], after: RangeMap) -> None:
         """Send ranges between the hosts of `range_map`, which may be more than those of the run; make `after` so.
 
         A host keeps what it has a copy of. Raises `WorkerError`, and records nothing, unless all has arrived.
         """
-        before, self._keepers.range_map = self._keepers.range_map, range_map
+        before, self._hosts.range_map = self._hosts.range_map, range_map
         try:
             if joining := {host: dict[str, Any]() for host in range_map.hosts if host not in before.hosts}:
-                begin = partial(self._keepers.ask, "host-take", 0, joining)
-                self._keepers.pool.insist("the beginning of more hosts", begin)
+                begin = partial(self._hosts.ask, "host-take", 0, joining)
+                self._hosts.pool.insist("the beginning of more hosts", begin)
             self._send([NOBODY if range_map.copy_of(n) == target else target for n, target in enumerate(targets)])
             self._require(after)
         except BaseException:
-            self._keepers.range_map = before
+            self._hosts.range_map = before
             raise
         self._record(after)
         self.settle()
@@ -214,7 +211,7 @@ class RangeMover:
             self._store.erase(META, NUMBERS_KEY)
             state = _without_labels(state, self._store.directory.name)
         self._store.commit(state)
-        self._keepers.range_map = range_map
+        self._hosts.range_map = range_map
 
     def _batches(self) -> Iterator[tuple[Depth, Depth]]:
         """The first and the last layer of each request about all layers."""
@@ -234,16 +231,16 @@ class RangeMover:
                 self._send_batch(targets, first, last)
 
     def _send_batch(self, targets: list[int], first: Depth, last: Depth) -> None:
-        hosts = self._keepers.range_map.hosts
+        hosts = self._hosts.range_map.hosts
 
         def work() -> None:
-            fields = {"first": first, "targets": targets, "attempt": self._keepers.next_attempt()}
-            answers = self._keepers.ask("host-send", last, dict.fromkeys(hosts, fields))
-            told = {host: unpacked(arrays, HostSent).sent for host, arrays in answers.items()}
-            awaited = {host: {"expected": [told[other][n] for other in hosts]} for n, host in enumerate(hosts)}
-            self._keepers.ask("host-receive", last, {host: fields | more for host, more in awaited.items()})
+            fields = {"first": first, "targets": targets, "attempt": self._hosts.next_attempt()}
+            answers = self._hosts.ask("host-send", last, dict.fromkeys(hosts, fields))
+            sent = {host: unpacked(arrays, HostSent).sent for host, arrays in answers.items()}
+            awaited = {host: {"expected": [sent[other][n] for other in hosts]} for n, host in enumerate(hosts)}
+            self._hosts.ask("host-receive", last, {host: fields | more for host, more in awaited.items()})
 
-        self._keepers.pool.insist(f"copying of {_named(first, last)}", work)
+        self._hosts.pool.insist(f"copying of {_named(first, last)}", work)
 
     def _require(self, range_map: RangeMap, dry: bool = True) -> None:
         """Raise `WorkerError` if hosts that settle `range_map`, or count (`dry`), lack what the records say."""
@@ -256,21 +253,21 @@ class RangeMover:
 
         Return the fault of the first layer that is not as its record says, and the sums of `Copies.settle` by host.
         """
-        before, self._keepers.range_map = self._keepers.range_map, range_map
+        before, self._hosts.range_map = self._hosts.range_map, range_map
         try:
             return self._settled(range_map, dry)
         finally:
-            self._keepers.range_map = before
+            self._hosts.range_map = before
 
     def _settled(self, range_map: RangeMap, dry: bool) -> tuple[str, list[Array]]:
         fault, kind, home = "", np.dtype(np.uint64), [not record.hosted for record in self._store.layer_records()]
         # Hosts were given the layers with which their first one was compared.
-        given = max(0, sum(home) - 2) if self._keepers.pool.puzzle.undirected else 0
+        given = max(0, sum(home) - 2) if self._hosts.pool.puzzle.undirected else 0
         sums = [np.zeros((len(range_map.owners), 2), dtype=kind) for _ in range_map.hosts]
         for first, last in self._batches():
             fields = {"first": first, "dry": dry, "settled": last == self._store.state.depth}
-            ask = partial(self._keepers.ask, "host-settle", last, dict.fromkeys(range_map.hosts, fields))
-            answers = self._keepers.pool.insist(f"{'counting' if dry else 'moving'} of {_named(first, last)}", ask)
+            ask = partial(self._hosts.ask, "host-settle", last, dict.fromkeys(range_map.hosts, fields))
+            answers = self._hosts.pool.insist(f"{'counting' if dry else 'moving'} of {_named(first, last)}", ask)
             figures = np.zeros((last - first + 1, 3), dtype=kind)
             for place, host in enumerate(range_map.hosts):
                 # Digests add up modulo 2^64, as these do.
@@ -311,40 +308,41 @@ def _ranges(numbers: Sequence[int]) -> str:
 _MOVED_BYTES = 20_000_000
 #: A move takes so long however little it is, and so much longer for each layer.
 _MOVE_SECONDS, _LAYER_SECONDS = 0.03, 0.0001
-#: What was not worth it is weighed again when the waiting is so many times as long.
+#: A move that did not pay is considered again once the time lost is so many times as long.
 _PATIENCE = 1.1
 #: Where fewer ranges than this are left for each host, they are cut into twice as many for each.
 _LEAST_RANGES = 8
 
 
 class HostBalancer:
-    """Cuts and moves ranges of the run of `store` as soon as the waiting has cost as long as the move is to take.
+    """Balances the hosts of the run of `store`: cuts and moves ranges of hosts that have too much.
 
-    So it costs at most twice what whoever knew all layers to come would pay.
+    It does so once the time lost to waiting exceeds the estimated time of the move (ski rental: at most twice the
+    optimum in hindsight).
     """
 
-    def __init__(self, store: RunStore, keepers: Keepers, moving: RangeMover) -> None:
-        self._store, self._keepers, self._moving = store, keepers, moving
-        #: The size of each range of the last layer, where it is known, and of all layers together, about.
+    def __init__(self, store: RunStore, run_hosts: RunHosts, moving: RangeMover) -> None:
+        self._store, self._hosts, self._moving = store, run_hosts, moving
+        #: The size of each range in the last layer, if known, and about the size in all layers together.
         self._sizes, self._stored = list[float](), list[float]()
-        #: The seconds for which others waited for the fullest host since ranges moved last, and from which on a move is
-        #: looked for again.
-        self._behind, self._worth = 0.0, _MOVE_SECONDS
+        #: The seconds for which hosts waited for the fullest one since the last move, and the seconds from which a move
+        #: is considered.
+        self._lost, self._worth = 0.0, _MOVE_SECONDS
 
-    def weigh(self, told: dict[str, HostExpanded], merged: dict[str, HostMerged]) -> None:
-        """Take down how even the hosts were in a layer."""
-        range_map, places = self._keepers.range_map, {host: iter(merged[host].sizes) for host in merged}
-        self._behind += _waited(told.values()) + _waited(merged.values())
+    def weigh(self, figures: dict[str, HostExpanded], merged: dict[str, HostMerged]) -> None:
+        """Record the load of each host in a layer."""
+        range_map, places = self._hosts.range_map, {host: iter(merged[host].sizes) for host in merged}
+        self._lost += _waited(figures.values()) + _waited(merged.values())
         known = all(answer.sizes for answer in merged.values() if answer.size)
         self._sizes = [next(places[range_map.hosts[owner]], 0) for owner in range_map.owners] if known else []
         stored = self._stored_of(range_map)
         self._stored = [a + b for a, b in zip(stored, self._sizes, strict=True)] if known else stored
 
     def balance(self) -> None:
-        """Move ranges where hosts are uneven and it pays; cut before what is too large for that."""
-        range_map, sizes = self._keepers.range_map, self._sizes
-        # Where a host was lost while ranges were cut, nothing is known of them.
-        if len(sizes) != len(range_map.owners) or self._behind < self._worth:
+        """Move ranges if hosts are uneven and it pays; first cut ranges that are too large to move."""
+        range_map, sizes = self._hosts.range_map, self._sizes
+        # Sizes are unknown if a host was lost while ranges were cut.
+        if len(sizes) != len(range_map.owners) or self._lost < self._worth:
             return
         stored = self._stored_of(range_map)
         pieces, targets = [1] * len(sizes), range_map.balanced(sizes, stored)
@@ -355,33 +353,33 @@ class HostBalancer:
             seconds = self._seconds(planned, targets, shares)
         else:
             seconds = self._seconds(range_map, targets, stored)
-        if all(target == NOBODY for target in targets) or self._behind < seconds:
-            self._worth = max(seconds, _PATIENCE * self._behind)
+        if all(target == NOBODY for target in targets) or self._lost < seconds:
+            self._worth = max(seconds, _PATIENCE * self._lost)
             return
         self._cut(pieces)
-        targets = self._keepers.range_map.balanced(self._sizes, self._stored)
+        targets = self._hosts.range_map.balanced(self._sizes, self._stored)
         if any(target != NOBODY for target in targets):
             self._moving.balance(targets)
-        self._sizes, self._behind, self._worth = [], 0.0, _MOVE_SECONDS
+        self._sizes, self._lost, self._worth = [], 0.0, _MOVE_SECONDS
 
     def cut_for(self, hosts: int) -> None:
         """Cut ranges, if there are too few for so many hosts."""
-        range_map = self._keepers.range_map
+        range_map = self._hosts.range_map
         if len(range_map.owners) < _LEAST_RANGES * hosts:
             parts = 2 * _LEAST_RANGES * hosts // len(range_map.hosts)
             known = len(self._sizes) == len(range_map.owners)
             self._cut(range_map.pieces(self._sizes if known else [1] * len(range_map.owners), parts))
 
     def _cut(self, pieces: Sequence[int]) -> None:
-        """Have ranges cut in so many pieces."""
+        """Cut each range into so many pieces."""
         if any(count > 1 for count in pieces):
-            stored = self._stored_of(self._keepers.range_map)
+            stored = self._stored_of(self._hosts.range_map)
             there = self._moving.cut(pieces, self._store.state.depth)
             self._stored = _shares(stored, there)
             self._sizes = _shares(self._sizes, there) if len(self._sizes) == len(there) else []
 
     def _stored_of(self, range_map: RangeMap) -> list[float]:
-        """Return how many keys of all layers each range has; where nothing is known of them, as many as others."""
+        """Return about how many keys each range has in all layers; if unknown, the mean."""
         ranges = len(range_map.owners)
         if len(self._stored) != ranges:
             self._stored = [self._store.state.figures["configurations"] / ranges] * ranges
@@ -405,9 +403,6 @@ def _shares(sizes: Sequence[float], pieces: Sequence[int]) -> list[float]:
 
 
 def _waited(answers: Collection[HostExpanded | HostMerged]) -> float:
-    """Return how much longer than the mean the host with most keys took.
-
-    What disturbs a host by chance adds up to 0.
-    """
+    """Return how much longer than the mean the host with most keys took; random disturbances average out."""
     fullest = max(answers, key=lambda answer: answer.size)
     return fullest.seconds - sum(answer.seconds for answer in answers) / len(answers)

@@ -57,7 +57,7 @@ class RangeMap:
         return any({owner, self.copy_of(number)} <= gone for number, owner in enumerate(self.owners))
 
     def joined_by(self, hosts: Sequence[str]) -> "RangeMap":
-        """The same with more hosts, which have no ranges yet."""
+        """Return the map with more hosts, which have no ranges yet."""
         return replace(self, hosts=[*self.hosts, *hosts], left=[host for host in self.left if host not in hosts])
 
     def from_host(self, host: str) -> list[int]:
@@ -103,7 +103,7 @@ class RangeMap:
         return pieces if sum(pieces) <= min(_MOST, _MOST_EACH * len(self.hosts)) else [1] * len(sizes)
 
     def cut(self, partition: bytes, pieces: Sequence[int]) -> "RangeMap":
-        """The same with each range cut into so many pieces, as `partition` says."""
+        """Return the map with each range cut into so many pieces, as in `partition`."""
         due = spread([number in self.due for number in range(len(pieces))], pieces)
         return replace(
             self, partition=partition, owners=spread(self.owners, pieces), settled=False,
@@ -129,12 +129,12 @@ class RangeMap:
         mean = sum(load) / len(load)
         while True:
             fullest, emptiest = load.index(max(load)), load.index(min(load))
-            apart = load[fullest] - load[emptiest]
+            gap = load[fullest] - load[emptiest]
             mine = (n for n, owner in enumerate(self.owners) if owner == fullest and targets[n] == NOBODY)
-            fitting = [n for n in mine if 0 < sizes[n] < apart]
+            fitting = [n for n in mine if 0 < sizes[n] < gap]
             if load[fullest] <= _EVEN * mean or not fitting:
                 return targets
-            number = max(fitting, key=lambda n: min(sizes[n], apart - sizes[n]) ** 2 / (stored[n] + 1))
+            number = max(fitting, key=lambda n: min(sizes[n], gap - sizes[n]) ** 2 / (stored[n] + 1))
             targets[number] = emptiest
             load[fullest], load[emptiest] = load[fullest] - sizes[number], load[emptiest] + sizes[number]
 
@@ -146,12 +146,12 @@ class RangeMap:
         return load
 
     def moved(self, targets: Sequence[int]) -> "RangeMap":
-        """The same when ranges have moved to `targets`; copies that are at their new owner are due elsewhere."""
+        """Return the map after ranges have moved to `targets`; copies at a new owner are due elsewhere."""
         owners = [owner if target == NOBODY else target for owner, target in zip(self.owners, targets, strict=True)]
         return replace(self, owners=owners, settled=False)._copied()
 
     def without(self, host: str) -> "RangeMap":
-        """The same when a host has left that has no ranges any more; copies that it had are due elsewhere."""
+        """Return the map without a host that has no ranges any more; its copies are due elsewhere."""
         names = [name for name in self.hosts if name != host]
         numbers = {self.hosts.index(name): number for number, name in enumerate(names)}
         owners, copies = [numbers[owner] for owner in self.owners], [numbers.get(copy, NOBODY) for copy in self.copies]
@@ -159,15 +159,15 @@ class RangeMap:
         return replace(self, hosts=names, owners=owners, copies=copies, settled=False, left=left)._copied()
 
     def taken_over(self, host: str) -> "RangeMap":
-        """The same when others have taken over from a host, which has left."""
+        """Return the map after others have taken over from a host, which has left."""
         return self.moved(self.from_host(host)).without(host)
 
     def copied(self) -> "RangeMap":
-        """The same, of a run without copies, with copies of all ranges, which are due."""
+        """Return the map of a run without copies with copies of all ranges, which are due."""
         return replace(self, copies=[NOBODY] * len(self.owners))._copied()
 
     def _copied(self) -> "RangeMap":
-        """The same with copies at other hosts than the owners, as far as there are such; due where they are new."""
+        """Return the map with copies at other hosts than the owners, if there are others; new copies are due."""
         if not self.copies:
             return self
         pairs = zip(self.owners, self.copies, strict=True)

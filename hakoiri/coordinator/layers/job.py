@@ -1,6 +1,6 @@
-"""Explorations: all configurations that a start can reach, layer by layer.
+"""Explorations: all configurations that a start can reach, layer by layer; and probes.
 
-Probes: short searches in memory that find what a run would find and need, before it is created.
+A probe is a short search in memory. It estimates the size and the time of a run before the run is created.
 """
 
 import math
@@ -24,7 +24,7 @@ from hakoiri.puzzles.capabilities import Placements, Scored
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.storage.layers.blocks import code_keys
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord
-from hakoiri.worker.layers.kernels import merge, split
+from hakoiri.worker.layers.kernels import merge, parts_after, split
 
 #: The least bytes of a configuration on disk, reached by dense keys.
 _LEAST_BYTES = 1
@@ -97,9 +97,8 @@ class Explore(Job):
         found = SearchFigures.of(self.store.state)
         # If the start is the goal, there is no path to show.
         path = {None: [], 0: ["farthest"]}.get(found.goal_depth, ["path"])
-        # Distances between configurations.
-        apart = "diameter" if self.puzzle.undirected else "strong components"
-        return [*path, *([apart] if found.exhausted else [])]
+        distances = "diameter" if self.puzzle.undirected else "strong components"
+        return [*path, *([distances] if found.exhausted else [])]
 
 
 def layer_summary(records: list[LayerRecord]) -> dict[str, Any]:
@@ -163,16 +162,22 @@ def probe(puzzle: Puzzle, most: int = MOST_CONFIGURATIONS, seconds: float = MOST
     if isinstance(puzzle, Placements):
         text = f"{puzzle.name} is a tree, so it has no moves to search by; a run counts its solutions"
         raise UnanswerableError(text, Hint("run", puzzle.name))
-    layers = [puzzle.keys([puzzle.start])]
+    layers, block = [puzzle.keys([puzzle.start])], _BLOCK if puzzle.has_kernel else _PLAIN_BLOCK
     # Loads the kernels, or compiles them, before the clock starts.
-    _following(puzzle, layers, math.inf)
+    merge([*parts_after(puzzle, layers, block)], [])
     began, configurations, goal_depth = time.monotonic(), 0, None
     following: Keys | None = layers[0]
     while following is not None and len(following):
         configurations += len(following)
         if goal_depth is None and puzzle.is_goal(following).any():
             goal_depth = len(layers) - 1
-        following = _following(puzzle, layers, began + seconds) if configurations <= most else None
+        parts, found = parts_after(puzzle, layers, block), list[Keys]()
+        following = None
+        while following is None and configurations <= most and time.monotonic() <= began + seconds:
+            if (part := next(parts, None)) is None:
+                following = merge(found, [])
+            else:
+                found.append(part)
         if following is not None and len(following):
             layers.append(following)
     spent, largest, exhausted = time.monotonic() - began, max(layers, key=len), following is not None
@@ -194,14 +199,3 @@ def probe_whole(puzzle: Puzzle, seconds: float = MOST_SECONDS) -> Probe:
         configurations += len(part)
     share = int(code_keys(0, first).lengths.sum()) / len(first)
     return Probe(configurations, 0, None, exhausted, puzzle.total, time.monotonic() - began, share)
-
-
-def _following(puzzle: Puzzle, layers: list[Keys], until: float) -> Keys | None:
-    """Return the layer after the last of `layers`; ``None`` if the clock passes `until` first."""
-    # A move of an undirected puzzle leads back no farther than to the layer before.
-    known, found = layers[-2:] if puzzle.undirected else layers, []
-    for block in split(layers[-1], _BLOCK if puzzle.has_kernel else _PLAIN_BLOCK):
-        if time.monotonic() > until:
-            return None
-        found.append(merge([puzzle.expand(block).successors], known))
-    return merge(found, [])

@@ -1,15 +1,15 @@
-"""The making of one layer by threads and workers: planned, taken up where it was left, kept range by range.
-
-A layer is expanded, then merged. What is left of a half follows from what is done of it; how long the merging will
-take, while a layer is expanded, from the layer before. Their sizes do not tell how many layers will follow:
-they may shrink for long, and grow again. So there is a time for the run only where the number of all configurations is
-known. It is the most that the run can take at the pace of the last layers: some configurations may be out of reach.
+"""One layer made by threads and workers: planned, resumed from its last checkpoint, committed range by range.
 
     keys -> expanded, and sorted out by key range, beyond the budget on disk
          -> each range merged, less the known keys -> blocks -> LMDB
 
-Nothing of it depends on how large the layer is. Finished ranges are committed every few seconds, and a long expansion
-is made durable by spilling all of it; a kill costs what was done since then (`Tuning.checkpoint`).
+The memory taken does not depend on the size of the layer. Merged ranges are committed every few seconds, and a long
+expansion is made durable by spilling all of it. A kill costs the work since then (`Tuning.checkpoint`).
+
+`Pace` estimates the time left. The time for the rest of an expansion, or of a merge, follows from the part done; the
+time for merging, during an expansion, from the layer before. The number of layers to come is unknown, so there is an
+estimate for the run only if the number of all configurations is known. It is an upper bound at the pace of the last
+layers, because some configurations may be out of reach.
 """
 
 import time

@@ -1,6 +1,7 @@
-"""Runs by name: the data directory, lookup, status, cancelling and deleting. Imports neither puzzles nor the search.
+"""Runs by name: the data directory, lookup, status, cancelling, deleting, and runs that nobody needs.
 
-Runs that nobody needs: failed ones, and those that do the same as another that is complete.
+Nobody needs failed runs, and runs that do the same as another one that is complete. This module imports neither puzzles
+nor the search.
 """
 
 import os

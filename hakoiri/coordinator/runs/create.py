@@ -1,6 +1,6 @@
-"""Creates runs: checks the puzzle, pins its identity in a manifest, and builds it again from there.
+"""Creates runs: checks the puzzle, pins its identity in a manifest, and builds the puzzle again from there.
 
-Runs derived from a finished run: they pin its name and digest, are found from it, and are deleted with it.
+A run derived from a finished run pins the name and digest of that run, is found from it, and is deleted with it.
 """
 
 import hashlib

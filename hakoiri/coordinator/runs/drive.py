@@ -1,6 +1,6 @@
-"""A session of a run: drives it from its last commit, and leaves a state that says how the session ended.
+"""Sessions of a run: each drives it from its last commit, and leaves a state that says how the session ended.
 
-Drives a run in a process of its own, which is all that a puzzle, or whatever ended the last one, can end.
+`drive_apart` drives a run in a process of its own, so that a puzzle that ends its process ends nothing else.
 """
 
 import json

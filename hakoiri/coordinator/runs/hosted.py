@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from hakoiri.coordinator.errors import ContradictionError, RunError
-from hakoiri.coordinator.hosts.keepers import Keepers, KeptBlocks
 from hakoiri.coordinator.hosts.moving import RangeMover
+from hakoiri.coordinator.hosts.run_hosts import HostedBlocks, RunHosts
 from hakoiri.coordinator.runs.catalogue import base_of
-from hakoiri.coordinator.runs.opening import open_keepers
+from hakoiri.coordinator.runs.opening import open_run_hosts
 from hakoiri.coordinator.session.session import Control, Observer
 from hakoiri.errors import FormatError, GoneError, Hint, RunHeldError
 from hakoiri.storage.engine.environment import refuse_network_file_system
@@ -38,10 +38,10 @@ def collect_run(directory: Path, redis: str, control: Control, observer: Observe
         if not store.keepers():
             raise RunError(f"no host keeps layers of run {directory.name}", Hint("status", directory.name))
         refuse_network_file_system(directory)
-        keepers = open_keepers(store, redis, control, observer)
-        if not keepers.range_map.settled:
-            RangeMover(store, keepers, observer.note).settle()
-        kept = KeptBlocks(keepers, store.layout, waits=True)
+        run_hosts = open_run_hosts(store, redis, control, observer)
+        if not run_hosts.range_map.settled:
+            RangeMover(store, run_hosts, observer.note).settle()
+        kept = HostedBlocks(run_hosts, store.layout, waits=True)
         store.elsewhere = lambda: kept
         _copy_labels(store, control)
         away = [record for record in store.layer_records() if record.hosted]
@@ -49,7 +49,7 @@ def collect_run(directory: Path, redis: str, control: Control, observer: Observe
             control.check()
             observer.progress(Progress(number, len(away), "layers collected"))
             _copy_layer(store, record, control)
-        for host in _forget(store, keepers):
+        for host in _forget(store, run_hosts):
             left = f"host {host} is away: remove run-{directory.name}-* from its directory, if it is there"
             observer.note(left)
         return len(away)
@@ -86,13 +86,13 @@ def _copy_layer(store: RunStore, record: LayerRecord, control: Control) -> None:
     store.commit(replace(store.state, stored_bytes=store.state.stored_bytes + stored - record.stored_bytes))
 
 
-def _forget(store: RunStore, keepers: Keepers) -> list[str]:
+def _forget(store: RunStore, run_hosts: RunHosts) -> list[str]:
     """Have all hosts delete what they have of the run; return those that have left it and are away."""
-    pool, range_map = keepers.pool, keepers.range_map
+    pool, range_map = run_hosts.pool, run_hosts.range_map
 
     def leave() -> None:
         # One that stood still while the run was dealt out has been left out, and may have taken its part since.
-        keepers.let_go([*range_map.hosts, *sorted(set(pool.living()) - set(range_map.hosts))])
+        run_hosts.let_go([*range_map.hosts, *sorted(set(pool.living()) - set(range_map.hosts))])
 
     # IMPORTANT: before it is forgotten who they are, or what they keep would stay there for ever.
     pool.insist("taking leave", leave)
@@ -147,19 +147,19 @@ def drain_run(directory: Path, host: str, redis: str, control: Control, observer
 
 
 def _drain(store: RunStore, host: str, redis: str, control: Control, observer: Observer) -> None:
-    keepers = open_keepers(store, redis, control, observer)
-    moving = RangeMover(store, keepers, observer.note)
-    living, status = keepers.pool.living().keys(), store.state.status
-    if away := sorted({*keepers.range_map.hosts} - {host} - living):
-        raise keepers.away(away)
-    if host not in keepers.range_map.hosts:
+    run_hosts = open_run_hosts(store, redis, control, observer)
+    moving = RangeMover(store, run_hosts, observer.note)
+    living, status = run_hosts.pool.living().keys(), store.state.status
+    if away := sorted({*run_hosts.range_map.hosts} - {host} - living):
+        raise run_hosts.away(away)
+    if host not in run_hosts.range_map.hosts:
         observer.note(f"finishing the move of ranges of run {store.directory.name}")
         moving.settle()
         moving.let_go([host])
     elif host in living:
         moving.settle()
-        moving.drain(host, keepers.pool.changes(keepers.range_map.hosts)[1])
-    elif host in keepers.range_map.dispensable():
+        moving.drain(host, run_hosts.pool.changes(run_hosts.range_map.hosts)[1])
+    elif host in run_hosts.range_map.dispensable():
         moving.take_over(host)
         moving.settle()
     else:

@@ -18,7 +18,7 @@ from hakoiri.storage.layers.store import HostedEntries, RunStore
 from hakoiri.worker.machine import usable_cores
 
 if TYPE_CHECKING:
-    from hakoiri.coordinator.hosts.keepers import Keepers
+    from hakoiri.coordinator.hosts.run_hosts import RunHosts
 
 
 @contextmanager
@@ -81,9 +81,9 @@ def open_store(directory: Path, redis: str | None = None) -> RunStore:
     @cache
     def elsewhere() -> HostedEntries:
         # Here, because rq takes a tenth of a second to import.
-        from hakoiri.coordinator.hosts.keepers import KeptBlocks
+        from hakoiri.coordinator.hosts.run_hosts import HostedBlocks
 
-        return KeptBlocks(open_keepers(store, url or "", Control(), SilentObserver()), store.layout)
+        return HostedBlocks(open_run_hosts(store, url or "", Control(), SilentObserver()), store.layout)
 
     if url:
         store.elsewhere = elsewhere
@@ -96,12 +96,12 @@ def redis_of_hosts(store: RunStore, redis: str | None) -> str | None:
     return url if url and store.keepers() else None
 
 
-def open_keepers(store: RunStore, redis: str, control: Control, observer: Observer) -> "Keepers":
+def open_run_hosts(store: RunStore, redis: str, control: Control, observer: Observer) -> "RunHosts":
     """The hosts that keep the run of `store`, over the Redis of a URL."""
     from hakoiri.coordinator.hosts.hosts import HostPool
-    from hakoiri.coordinator.hosts.keepers import Keepers
+    from hakoiri.coordinator.hosts.run_hosts import RunHosts
     from hakoiri.worker.transport.connection import connect
 
     spec = PuzzleSpec.from_dict(store.manifest.puzzle)
     pool = HostPool(redis, connect(redis), spec.build(), spec, control, observer, DEFAULT)
-    return Keepers.of(store, pool)
+    return RunHosts.of(store, pool)

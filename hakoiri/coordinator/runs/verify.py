@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from hakoiri.coordinator.layers.verify import SAMPLE_PER_LAYER
 from hakoiri.coordinator.runs.create import open_job
-from hakoiri.coordinator.runs.opening import open_context, open_keepers, open_store, redis_of_hosts
+from hakoiri.coordinator.runs.opening import open_context, open_run_hosts, open_store, redis_of_hosts
 from hakoiri.coordinator.session.check import Report
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import ComputeContext, Control, Observer
@@ -22,7 +22,7 @@ from hakoiri.storage.ledger.manifest import Depth, Progress
 from hakoiri.worker.layers.kernels import merge
 
 if TYPE_CHECKING:
-    from hakoiri.coordinator.hosts.keepers import Keepers
+    from hakoiri.coordinator.hosts.run_hosts import RunHosts
 
 #: The most bytes of keys of layers at home that are sent to hosts, which check that their own layers have none of them.
 _MOST_SENT = 1 << 26
@@ -52,8 +52,8 @@ def verify_run(
         report.seed = seed
     depths, spec = range(store.state.depth + 1), PuzzleSpec.from_dict(store.manifest.puzzle)
     with open_context(job.puzzle, spec, resources.over(store.manifest.settings), control, observer) as context:
-        keepers = _living_keepers(store, context)
-        home = [depth for depth in depths if keepers is None or not _is_hosted(store, depth)]
+        run_hosts = _living_hosts(store, context)
+        home = [depth for depth in depths if run_hosts is None or not _is_hosted(store, depth)]
         # A host does not prove its own work.
         read = list(depths) if full else home
         audit = _audit(store, read, context, report.seed)
@@ -66,9 +66,9 @@ def verify_run(
         _report_duplicate(audit, store, report)
         audited = audit.audited
         try:
-            audited = (_check_at_hosts(store, keepers, home, full, context, report) if keepers else {}) | audited
+            audited = (_check_at_hosts(store, run_hosts, home, full, context, report) if run_hosts else {}) | audited
         except ElsewhereError:
-            if keepers is None or not keepers.range_map.copies:
+            if run_hosts is None or not run_hosts.range_map.copies:
                 raise
             # A host has left since: the copies of its layers are read.
             return verify_run(store, full, resources, control, observer, report.seed)
@@ -81,13 +81,13 @@ def verify_run(
     return report
 
 
-def _living_keepers(store: RunStore, context: ComputeContext) -> "Keepers | None":
+def _living_hosts(store: RunStore, context: ComputeContext) -> "RunHosts | None":
     """Return the hosts of a run if all of them live, to check what they keep; ``None`` while ranges move."""
     url = redis_of_hosts(store, context.redis)
-    keepers = open_keepers(store, url, context.control, context.observer) if url else None
-    if keepers is None or not keepers.range_map.settled:
+    run_hosts = open_run_hosts(store, url, context.control, context.observer) if url else None
+    if run_hosts is None or not run_hosts.range_map.settled:
         return None
-    return keepers if {*keepers.range_map.hosts} <= keepers.pool.living().keys() else None
+    return run_hosts if {*run_hosts.range_map.hosts} <= run_hosts.pool.living().keys() else None
 
 
 def _is_hosted(store: RunStore, depth: Depth) -> bool:
@@ -112,11 +112,11 @@ def _report_duplicate(audit: LayersAudit, store: RunStore, report: Report) -> No
 
 
 def _check_at_hosts(
-    store: RunStore, keepers: "Keepers", home: list[Depth], full: bool, context: ComputeContext, report: Report
+    store: RunStore, run_hosts: "RunHosts", home: list[Depth], full: bool, context: ComputeContext, report: Report
 ) -> dict[Depth, Audited]:  # fmt: skip
     """Have hosts check the layers that they keep, beside those at `home`; return what they say of their layers."""
     # Here, because rq takes a tenth of a second to import.
-    from hakoiri.coordinator.hosts.keepers import check_kept
+    from hakoiri.coordinator.hosts.run_hosts import check_hosted
 
     others = [store.layout.empty(0)]
     if full:
@@ -126,7 +126,7 @@ def _check_at_hosts(
         others += map(store.layer, home)
     else:
         _report_duplicate(_audit(store, list(range(store.state.depth + 1)), context, report.seed), store, report)
-    faults, audited = check_kept(store, keepers, merge(others, []), Sample(report.seed, SAMPLE_PER_LAYER), context)
+    faults, audited = check_hosted(store, run_hosts, merge(others, []), Sample(report.seed, SAMPLE_PER_LAYER), context)
     if audited and not full:
         report.count("layers", len(audited))
         report.believed = f"layers {min(audited)} to {max(audited)} as their hosts say"

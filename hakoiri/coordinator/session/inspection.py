@@ -19,7 +19,7 @@ from hakoiri.worker.transport.payload import Array
 #: Configurations of a layer whose moves are tried backwards, and successors that are decoded. The slow reference rules
 #: are asked for one configuration, and what they agree on is decoded once.
 _TRIED, _DECODED = 12, 4
-#: Its multiples, without their whole parts, spread evenly.
+#: Golden ratio minus 1: the fractional parts of its multiples are evenly spread.
 _GOLDEN = 0.6180339887498949
 
 

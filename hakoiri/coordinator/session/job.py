@@ -3,7 +3,7 @@
 A new kind is one class and one row in `coordinator.runs.kinds`. Creating, driving, queueing, listing, watching,
 cancelling, resuming, verifying, repairing and deleting then work as for all other kinds.
 
-The base of runs that make rows: one result after another, each committed, so that an interruption costs little.
+`RowsJob` is the base of runs that make rows: one result after another, each committed, so an interruption costs little.
 """
 
 from abc import ABC, abstractmethod

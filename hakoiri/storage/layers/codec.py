@@ -1,15 +1,14 @@
-"""Sorted keys as bytes: each key's difference to the one before as a 7-bit varint, low bits first.
+"""Sorted keys as bytes: as differences, or as the bits of a bitmap.
 
-A byte with its high bit set is followed by another of the same number. Keys are strictly increasing, so a difference
-of 0, a byte too few, a byte left over or a number beyond the layout means that the bytes are broken.
-239,500,800 dense 32-bit keys of the 3x4 sliding tiles take 1.02 bytes apiece this way; packed as nibbles into 48 bits
-they would take 2.67 (design measurement).
+Differences: each key's difference to the one before as a 7-bit varint, low bits first. A byte with its high bit set is
+followed by another of the same number. Keys are strictly increasing, so a difference of 0, a byte too few, a byte left
+over or a number beyond the layout means that the bytes are broken. 239,500,800 dense 32-bit keys of the 3x4 sliding
+tiles take 1.02 bytes apiece this way; packed as nibbles into 48 bits they would take 2.67 (design measurement).
 
-Dense keys are coded as a bitmap: for each word with keys, a mask of its non-zero bytes (bit b: byte b), then these.
-
-A 0 and a varint stand for that many words without keys. With five keys or more per word this takes fewer bytes than
-differences, and less time, because no array of keys is made. Bit b of word w stands for the key
-``base + 64 * w + b``; bases are multiples of 64.
+Bits, for dense keys: for each word with keys, a mask of its non-zero bytes (bit b: byte b), then these. A 0 and a
+varint stand for that many words without keys. With five keys or more per word this takes fewer bytes than differences,
+and less time, because no array of keys is made. Bit b of word w stands for the key ``base + 64 * w + b``; bases are
+multiples of 64.
 """
 
 import numpy as np

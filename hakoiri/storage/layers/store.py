@@ -1,7 +1,8 @@
-"""The store of one run: its ledger, its layers of keys, and their readers.
+"""The store of one run: its ledger, its layers of keys, and their readers; and scratch stores.
 
-They are in a folder in the run's directory, or among the temporary files if that is not writable, and are removed with
-the question. The next question to the same run removes those of killed processes.
+A question that needs a search of its own gets a scratch store: a folder in the run's directory, or among the temporary
+files if that is not writable. It is removed with the question. The next question to the same run removes the folders of
+killed processes.
 """
 
 import os

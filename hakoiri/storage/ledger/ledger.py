@@ -1,14 +1,12 @@
 """The ledger of one run: its manifest, state and small records, and the commits that make all of it durable.
 
-One process at a time, the holder of the run's lock, writes it; any number of processes read it, without any service.
-This module imports neither numpy nor numba, so that `runs` and `status` start quickly.
+A run is created whole and durable, or not at all. One process at a time, the holder of the run's lock, writes it; any
+number of processes read it, without any service. This module imports neither numpy nor numba, so that `runs` and
+`status` start quickly.
 
-Commits in a thread of their own, so that a merge with many threads does not wait for the disk.
-
-To stage and commit the merged ranges of the 3x4 tiles takes a host 1.46 ns a configuration, 0.83 of them in LMDB. Eight
+`CommitThread` commits in a thread of its own, so that a merge with many threads does not wait for the disk. A host
+takes 1.46 ns a configuration to stage and commit the merged ranges of the 3x4 tiles, 0.83 of them in LMDB. Eight
 threads merge them in 0.69 ns.
-
-Creates runs: whole and durable, or not at all.
 """
 
 import errno

@@ -60,16 +60,16 @@ class HostCensus:
 
     def list_own(self, request: HostRequest) -> list[Array]:
         """List own configurations for some seconds."""
-        return self._go_on("list", self._list, request) if self._store.state.depth < 0 else self._told(True)
+        return self._go_on("list", self._list, request) if self._store.state.depth < 0 else self._answer(True)
 
     def join_own(self, request: HostRequest) -> list[Array]:
         """Join own configurations for some seconds."""
         if self._joining.done.roots:
-            return self._told(True)
+            return self._answer(True)
         try:
             return self._go_on("join", self._join, request)
         except StrayMoveError:
-            return self._told(True, stray=True)
+            return self._answer(True, stray=True)
 
     def hand_over(self, request: HostRequest, mail: Mail) -> list[Array]:
         """Send what leads to ranges of other hosts; accept what they send from now on."""
@@ -101,7 +101,7 @@ class HostCensus:
         for _ in self._threads.each("forest", send, request.others_in_turn):
             pass
         outbox.flush()
-        return self._told(True, sent=outbox.sent, bytes=outbox.sent_bytes)
+        return self._answer(True, sent=outbox.sent, bytes=outbox.sent_bytes)
 
     def edges(self, request: HostRequest) -> list[Array]:
         """Return also the edges between own roots and those of others, and the sizes of own roots (`TreeEdges`)."""
@@ -111,8 +111,8 @@ class HostCensus:
         try:
             found = self._joining.edges_of_roots()
         except StrayMoveError:
-            return self._told(True, stray=True)
-        return [*self._told(True, received=self._inbox.received_bytes), found.pairs, found.sizes]
+            return self._answer(True, stray=True)
+        return [*self._answer(True, received=self._inbox.received_bytes), found.pairs, found.sizes]
 
     def number(self, request: HostRequest, components: Labels) -> list[Array]:
         """Label own configurations for some seconds; `components` has the number for each root."""
@@ -153,20 +153,20 @@ class HostCensus:
         for done in self._passes.setdefault(name, begin()):
             self._done = done
             if monotonic() > began + request.round_seconds:
-                return self._told(False, seconds=monotonic() - began)
+                return self._answer(False, seconds=monotonic() - began)
         del self._passes[name]
-        return self._told(True, seconds=monotonic() - began)
+        return self._answer(True, seconds=monotonic() - began)
 
-    def _told(self, finished: bool, **figures: Any) -> list[Array]:
-        store, told = self._store, HostPassed(finished, self._done, self._threads.workers)
+    def _answer(self, finished: bool, **figures: Any) -> list[Array]:
+        store, passed = self._store, HostPassed(finished, self._done, self._threads.workers)
         if store.state.depth >= 0:
             record, done = store.layer_record(0), self._joining.done
-            told = replace(
-                told, size=record.size, digest=record.digest, goals=record.goals, stored=record.stored_bytes,
+            passed = replace(
+                passed, size=record.size, digest=record.digest, goals=record.goals, stored=record.stored_bytes,
                 moves=done.moves, balance=done.balance, spilled=self._joining.spill.stored_bytes,
                 done=record.size if finished else self._done, beginning=done.beginning,
             )  # fmt: skip
-        return packed(replace(told, **figures))
+        return packed(replace(passed, **figures))
 
     # What they work on
 

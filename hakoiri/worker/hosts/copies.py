@@ -103,12 +103,11 @@ class Copies(RunStore):
             self.commit(self.state)
 
     def settle(self, own: RunStore, request: HostRequest) -> list[Array]:
-        """Have own ranges in the part's store, and copies here, of the layers from `first` to `depth`; durable.
+        """Put blocks of own ranges into the part's store, and copies here, for layers `first` to `depth`; durable.
 
-        What is to be neither is dropped. If the request is `dry`, that is only counted; blocks that reach beyond their
-        ranges are split in any case. Return [size, two lanes of the
-        digest] of each layer of the part, and the sum of the checksums of the names of its blocks, and of its copies,
-        of each range, as uint64. Raises `DamagedError`.
+        Other blocks are dropped. If the request is `dry`, blocks are only counted; those that reach beyond their ranges
+        are split in any case. Return [size, two lanes of the digest] of each layer of the part, and the sum of the
+        checksums of the names of its blocks, and of its copies, of each range, as uint64. Raises `DamagedError`.
         """
         self.split(own, request)
         # Copies were checked by the host that made them, as far as this one knows.
@@ -116,7 +115,7 @@ class Copies(RunStore):
         # Until the end: a coordinator whose data was restored may take ranges for settled that still move.
         OwnRanges("", request.partition).stage(own)
         mine, copied = request.mine, request.copied
-        records, left = list[LayerRecord](), list[bytes]()
+        records, stale = list[LayerRecord](), list[bytes]()
         sums = np.zeros((len(request.owners), 2), dtype=np.uint64)
 
         def commit(depth: Depth) -> None:
@@ -127,10 +126,10 @@ class Copies(RunStore):
             # IMPORTANT: in this order, so that there is no moment at which neither store has a block.
             self.finish()
             own.commit(replace(own.state, depth=max(own.state.depth, depth)))
-            for name in left:
+            for name in stale:
                 self.erase(BLOCKS, name)
             self.finish()
-            left.clear()
+            stale.clear()
 
         for depth in range(request.first, request.depth + 1):
             layer, here = _OwnLayer(own, depth), self.names(BLOCKS, number_key(depth))
@@ -147,7 +146,7 @@ class Copies(RunStore):
                 if own.staged_bytes + self.staged_bytes > self._most_staged:
                     layer.stage()
                     commit(depth - 1)
-            left += [name for name in here if request.range_of_block(name) not in copied]
+            stale += [name for name in here if request.range_of_block(name) not in copied]
             layer.stage()
             records.append(layer.record)
             for place, names in enumerate((layer.names, {*here, *going})):
@@ -166,22 +165,22 @@ class Copies(RunStore):
         if known and request.partition == known.partition:
             return
         before = {*Partition.unpack(known.partition if known else b"", own.layout).cuts}
-        fresh = [number for number, cut in enumerate(request.cuts.cuts, 1) if cut not in before]
+        new = [number for number, cut in enumerate(request.cuts.cuts, 1) if cut not in before]
 
         def commit() -> None:
             own.commit(own.state)
             self.finish()
 
-        for depth in range(max(own.state.depth, request.depth) + 1 if fresh else 0):
+        for depth in range(max(own.state.depth, request.depth) + 1 if new else 0):
             layer, is_split = _OwnLayer(own, depth), False
-            for name, coded in _parted(own, depth, request, fresh):
+            for name, coded in _parted(own, depth, request, new):
                 is_split = True
                 layer.remove(name)
                 for block in coded.blocks(depth):
                     layer.add(block_key(depth, block.first, own.layout.bytes), bytes(block.value))
             if is_split:
                 layer.stage()
-            for _, coded in _parted(self, depth, request, fresh):
+            for _, coded in _parted(self, depth, request, new):
                 self.stage_blocks(depth, coded)
             if own.staged_bytes + self.staged_bytes > self._most_staged:
                 commit()
@@ -192,16 +191,16 @@ class Copies(RunStore):
             commit()
 
 
-def _parted(store: RunStore, depth: Depth, request: HostRequest, fresh: list[int]) -> Iterator[tuple[bytes, Coded]]:
-    """The names of the blocks of a layer that reach into `fresh` ranges, and the blocks for each instead."""
+def _parted(store: RunStore, depth: Depth, request: HostRequest, new: list[int]) -> Iterator[tuple[bytes, Coded]]:
+    """Yield the names of the blocks of a layer that reach into `new` ranges, and the blocks that replace each."""
     cuts, firsts, layout = request.cuts, store.first_keys(depth), store.layout
-    for number in fresh:
+    for number in new:
         place = bisect_left(firsts, cuts.cuts[number - 1]) - 1
         # Only the last block before the cut may reach beyond it, and only if it is of the same range as ever.
         if place >= 0 and cuts.range_of(firsts[place]) == number - 1:
             (block,) = store.coded(depth, firsts[place : place + 1])
             keys = store.decode(block, raw=True)
-            ends = lower_bounds(keys, layout.pack(cuts.cuts[each - 1] for each in fresh))
+            ends = lower_bounds(keys, layout.pack(cuts.cuts[each - 1] for each in new))
             parts = [code_keys(depth, part) for part in np.split(keys, ends) if len(part)]
             if len(parts) > 1:
                 yield block_key(depth, block.first, layout.bytes), join_coded(parts)
@@ -246,14 +245,9 @@ class Transfer:
     """Own blocks on their way to other hosts, and theirs to this one, in one attempt of one session."""
 
     def __init__(
-        self,
-        own: RunStore,
-        copies: Copies,
-        data_pool: DataRedisPool,
-        request: HostRequest,
-        session: str,
+        self, own: RunStore, copies: Copies, data_pool: DataRedisPool, request: HostRequest, session: str,
         compresses: bool,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._own, self._copies, self._request, self._session = own, copies, request, session
         for depth in range(request.first, request.depth + 1):
             # Stale copies may be cut otherwise.

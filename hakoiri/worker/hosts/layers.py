@@ -1,13 +1,11 @@
-"""The layers of one host's part of a run, as a step reads them: the keys to expand and the known keys.
+"""The layers of one host's part of a run: read by a step, read for others, and checked.
 
-The own configurations of a finished run, and the moves by which its goal distances are made.
+The layers of goal distances lie within a finished run, whose ranges are at the same hosts, so each host reads its own
+configurations only (`BaseConfigurations`). Layer 0 holds the goals among these; each next layer holds those that lead
+to the last one.
 
-Layer 0 of goal distances holds the goals among these configurations. Each next layer holds those that lead to the last
-one. Both runs have the same ranges at the same hosts, so each host reads only its own configurations.
-
-Reads of a host's part of a run: blocks, keys and labels that others ask for, and the check of all of it.
-
-`stores` begins with the store of the own ranges; the other one has copies of those of other hosts.
+In the functions for others (`index`, `give`, `find`), `stores` begins with the store of the own ranges. The other one,
+if any, has copies of ranges of other hosts.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

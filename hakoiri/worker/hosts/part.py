@@ -1,4 +1,4 @@
-"""The ranges of one run that this host keeps: layers in a store of their own, and the layer in the making.
+"""The part of one run at this host: layers of its own ranges in a store, and the layer in the making.
 
 The store has the format of any run's (`docs/reference/file-formats.md`), with the ranges of this host only. A
 layer that the coordinator has not committed is dropped when the next one begins. `worker.hosts.step` makes layers.
@@ -117,7 +117,7 @@ class RunPart:
             self._step = self._step_from(mark, request, session) if mark else None
         if self._step is None:
             return packed(HostExpanded(0, 0, 0.0, 0, [0] * len(request.hosts), 0, False, 0, []))
-        return packed(self._step.told())
+        return packed(self._step.figures())
 
     def merge(self, request: HostRequest, session: str) -> list[Array]:
         """Merge the own ranges of layer `request.depth`, durable on return; its figures.
@@ -128,7 +128,7 @@ class RunPart:
         try:
             figures, keys = step.merge(request.expected, request.commit_seconds)
         except DamagedError:
-            # IMPORTANT: or each attempt would go back to what cannot be read.
+            # IMPORTANT: erase the mark, or every retry resumes from the unreadable spill file.
             self.store.discard_staged()
             self.store.erase(META, PARTIAL_KEY)
             self.store.commit(self.store.state)
@@ -257,7 +257,7 @@ class RunPart:
         """Expand one round of the layer in progress; return its `HostExpanded`."""
         step = self._asked(request, session)
         step.expand(request.round_seconds)
-        return packed(step.told())
+        return packed(step.figures())
 
     def _step_from(self, mark: RoundMark, request: HostRequest, session: str) -> HostStep:
         return HostStep(self._layers, self._data_pool, request, session, mark)

@@ -15,13 +15,15 @@ from hakoiri.storage.names import split_block_key
 from hakoiri.worker.layers.partition import Partition, read_partition
 from hakoiri.worker.transport.payload import Array, packed
 
-#: What may be asked, by name: take layers; expand for a round, keep it, go back to one, merge; say where to cut ranges,
-#: send blocks to other hosts, receive theirs, put ranges where they belong; list and give blocks, find keys, check
-#: layers; let go. For a whole space: list it, join it, hand what leads elsewhere to other hosts, answer the edges to
-#: their trees, number components, give their labels.
+#: The tasks of hosts, by name.
 HOST_TASKS = (
-    "host-take", "host-expand", "host-keep", "host-back", "host-merge", "host-cut", "host-send", "host-receive",
-    "host-settle", "host-index", "host-give", "host-find", "host-check", "host-leave",
+    # Layers: take the first ones, expand for a round, keep the round, go back to a round, merge.
+    "host-take", "host-expand", "host-keep", "host-back", "host-merge",
+    # Ranges: propose cuts, send blocks to other hosts, receive blocks, put them where they belong.
+    "host-cut", "host-send", "host-receive", "host-settle",
+    # Reads: list blocks, return blocks, find keys, check layers. And: drop the part of a run.
+    "host-index", "host-give", "host-find", "host-check", "host-leave",
+    # A whole space: list it, join it, send moves to other hosts, return edges to their trees, number it, return labels.
     "host-list", "host-join", "host-hand", "host-edges", "host-number", "host-labels",
 )  # fmt: skip
 #: The number of a host, or -1.
@@ -43,10 +45,10 @@ class HostRequest:
     every `commit_seconds`. Blocks of the layers from `first` to `depth` are sent to the hosts in `targets`, one for
     each range, or -1. Where these layers are checked, `sample` keys of each are chosen by `seed`. Ranges are to be cut
     in `pieces`. If it is `dry`, blocks are only counted as though they had moved; once it is `settled`, all layers
-    have. If it is `ahead`, a host that has
-    merged the layer expands a round for the next one in the same attempt. Layers of goal distances of a directed puzzle
-    lie within the run of the manifest `base`, which has the same ranges. Each range of a whole space but the last has
-    so many `slabs`. `beginning` is a random text, another one each time that a layer's first round is begun.
+    have. If it is `ahead`, a host that has merged the layer expands a round for the next one in the same attempt.
+    Layers of goal distances of a directed puzzle lie within the run of the manifest `base`, which has the same ranges.
+    Each range of a whole space but the last has so many `slabs`. `beginning` is a random text, another one each time
+    that a layer's first round is begun.
     """
 
     manifest: dict[str, Any]

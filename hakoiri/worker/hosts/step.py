@@ -138,7 +138,7 @@ class HostStep:
             self.mark = replace(self.mark, expanded=self.mark.expanded + made.size, flow=flow)
         self._ranges.send_away()
 
-    def told(self) -> HostExpanded:
+    def figures(self) -> HostExpanded:
         """Return the figures of all rounds so far."""
         mark = self.mark
         return HostExpanded(
@@ -187,10 +187,10 @@ class HostStep:
         record = self.mark.finished(0, None)
         made = record.size, record.goals, record.digest, record.stored_bytes
         took = monotonic() - began
-        told = HostMerged(
+        figures = HostMerged(
             *made, spilled, self._received, self._waited, took, self._taken.counts.tolist(), [] if first else sizes
         )
-        return told, held.pieces
+        return figures, held.pieces
 
     def close(self, clear: bool = False) -> None:
         """Take and send no messages any more; `clear` the spill files, too."""

@@ -1,8 +1,8 @@
-"""Coded blocks on their way from host to host: lists of messages, outboxes, and the inbox of the host that keeps them.
+"""Messages between hosts: coded blocks, the outbox of their sender, and the inbox of the host that keeps them.
 
 A message is a payload (`worker.transport.payload`): [three numbers; the ranges of its blocks; their first keys; how
 many keys and bytes each has; their bytes]. The numbers are that of its sender, its own, from 0 on for each pair of
-hosts, and 1 if the bytes are compressed, else 0. The coordinator tells who sent how many.
+hosts, and 1 if the bytes are compressed, else 0. The coordinator tells each host how many messages to expect.
 """
 
 import threading

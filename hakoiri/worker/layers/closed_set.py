@@ -1,12 +1,12 @@
 """All older keys of a directed search, in sorted segments that are merged geometrically, each with a Bloom filter.
 
-Each key sets two bits, given by the halves of its hash. With four bits a key, some 15 of 100 other keys pass.
-
 A move of a directed puzzle may lead to any older layer, so each new layer is compared with all keys older than U(N).
 Reading every old layer would cost layers x configurations. Instead, a segment is merged with the one before it as soon
 as that is less than twice as large, as in a log-structured merge tree. So there are about log2(N) segments, and each
 key is merged about log2(N) times. Segments are in memory while they fit their share of the budget. Then they go to the
 store's ``closed`` database, where they survive an interruption. A layer in no segment on disk is a segment itself.
+In a filter each key sets two bits, given by the halves of its hash. With four bits a key, some 15 of 100 other keys
+pass.
 
 IMPORTANT: a key in a segment that is in no older layer would never be found, and the run would end too early. So each
 segment has a digest, and segments that do not add up to the older layers are dropped and made again from these.

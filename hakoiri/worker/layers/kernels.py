@@ -1,16 +1,13 @@
-"""Kernels on the keys of one chunk or range: sort, drop duplicates, subtract known keys.
+"""Kernels on the keys of one chunk or range: sort, drop duplicates, subtract known keys, sum flows, compare with rules.
 
-A sum over an undirected space that shows whether a configuration or a move was left out.
-
-Each configuration adds its successors, and subtracts itself once per move. If every move can be taken back, each
-configuration is a successor as often as it has moves, so that the sum is 0. A key left out of the records of hosts is
-still a successor. About one of 2**32 random errors goes unseen. The sum takes 0.3 to 0.8 ns a configuration
-if moves are paired, and 11 to 63 ns if equal moves must be counted once (2 cores of an AMD EPYC, tiles to topspin).
-
-Moves derived again by the reference rules.
+The *flow* of an undirected space shows whether a configuration or a move was left out. Each configuration adds its
+successors, and subtracts itself once per move. If every move can be taken back, each configuration is a successor as
+often as it has moves, so the sum is 0. A key left out of the records of hosts is still a successor. About one of 2**32
+random errors goes unseen. The sum takes 0.3 to 0.8 ns a configuration if moves are paired, and 11 to 63 ns if equal
+moves must be counted once (2 cores of an AMD EPYC, tiles to topspin).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -211,6 +208,14 @@ def simple_edges(sources: Keys, successors: Keys, counts: Counts) -> tuple[Keys,
 def split(keys: Keys, size: int) -> list[Keys]:
     """Return `keys` in consecutive chunks of `size`; the last may be smaller."""
     return [keys[begin : begin + size] for begin in range(0, len(keys), size)]
+
+
+def parts_after(puzzle: Puzzle, layers: Sequence[Keys], size: int) -> Iterator[Keys]:
+    """Yield the layer after the last of `layers`, expanded `size` keys at a time; parts may have keys in common."""
+    # A move of an undirected puzzle leads back no farther than to the layer before.
+    known = layers[-2:] if puzzle.undirected else layers
+    for block in split(layers[-1], size):
+        yield merge([puzzle.expand(block).successors], known).copy()
 
 
 #: 2**64 divided by the golden ratio: odd, with multiples spread evenly.

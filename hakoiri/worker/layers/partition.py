@@ -1,10 +1,8 @@
-"""The key space cut into ranges, so that each can be merged by itself: which range a key belongs to, and its bounds.
+"""The key space cut into ranges that are merged one by one; sizes of chunks, ranges and pieces in a given memory.
 
 Ranges are cut at keys. A key's *cell* is the key shifted right, less a base, kept within 0 and the number of cells less
 one; a table says how many cuts lie before each cell. Most cells have none inside, so finding a range is one look-up;
 else the cuts in the cell are searched.
-
-The division of a layer step's memory: the greatest sizes of its chunks, ranges and pieces.
 """
 
 from bisect import bisect_right

@@ -23,7 +23,7 @@ from hakoiri.keys.splitmix import random_words
 from hakoiri.puzzles.capabilities import Dealt, Family, Move, SearchOrder, Until
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.storage.ledger.manifest import Count
-from hakoiri.worker.layers.kernels import merge, split
+from hakoiri.worker.layers.kernels import merge, parts_after, split
 from hakoiri.worker.transport.payload import packed, unpacked
 
 Arrays = Sequence[NDArray[Any]]
@@ -87,7 +87,7 @@ def solve(puzzle: Dealt, start: Key, order: SearchOrder, until: Until, cap: int)
             goal = Goal(_moves_to(puzzle, layers, key_at(layers[-1], int(found[0]))), positions)
         if goal is not None and until != "exhausted":
             break
-        following = _following(puzzle, layers)
+        following = merge([*parts_after(puzzle, layers, _BLOCK)], [])
         if exhausted := not len(following):
             break
         layers.append(following[: cap - positions].copy())
@@ -117,16 +117,9 @@ def layers_from(puzzle: Puzzle, first: Keys, cap: int) -> tuple[list[Keys], bool
     """Return the layers from `first` on, and whether they are all, or end at `cap` configurations."""
     layers, positions = [first], len(first)
     while len(layers[-1]) and positions < cap:
-        layers.append(_following(puzzle, layers))
+        layers.append(merge([*parts_after(puzzle, layers, _BLOCK)], []))
         positions += len(layers[-1])
     return (layers, False) if len(layers[-1]) else (layers[:-1], True)
-
-
-def _following(puzzle: Puzzle, layers: Sequence[Keys]) -> Keys:
-    """Return the layer after the last of `layers`."""
-    # A move of an undirected puzzle leads back no farther than to the layer before.
-    known = layers[-2:] if puzzle.undirected else layers
-    return merge([merge([puzzle.expand(block).successors], known).copy() for block in split(layers[-1], _BLOCK)], [])
 
 
 def _moves_to(puzzle: Dealt, layers: Sequence[Keys], goal: Key) -> list[Move]:

@@ -1,10 +1,9 @@
-"""A redis-server for the messages to this host, which ends with the process that started it.
+"""The data Redis of hosts: each holds the messages to its host, and is known by a number.
 
-The data Redis of hosts, by number: each holds the messages to its host. Number 0 is the Redis of the queue.
-
-A host reports in its heartbeat the data Redis at which it receives messages; no process connects to any other. The
-number of a data Redis is computed from its URL: numbers need not be assigned, and survive a flush of the queue's Redis.
-A URL is believed: who can write to the Redis of the queue is trusted. Any fault of a data Redis counts as its loss.
+A host may start a redis-server for the messages to it, which ends with the process that started it. It reports the URL
+in its heartbeat; no process connects to any other. The number of a data Redis is computed from its URL: numbers need
+not be assigned, and survive a flush of the queue's Redis. Number 0 is the Redis of the queue. A URL is believed: who
+can write to the Redis of the queue is trusted. Any fault of a data Redis counts as its loss.
 """
 
 import errno

@@ -1,8 +1,8 @@
 """Messages between coordinator, workers and hosts: arrays as bytes, plain values in arrays, requests and events.
 
-Kind ``k`` is a strictly increasing batch of keys, delta-coded as on disk (about a third of its raw size): `bytes` is
-its first key, big-endian, and the differences. Kind ``r`` is any other array of numbers, raw, little-endian. Nothing
-here can name or run code.
+An array is [kind, dtype or layout, shape, bytes]. Kind ``k`` is a strictly increasing batch of keys, delta-coded as on
+disk (about a third of its raw size): its first key, big-endian, and the differences. Kind ``r`` is any other array of
+numbers, raw, little-endian. Nothing here can name or run code.
 """
 
 from collections.abc import Sequence

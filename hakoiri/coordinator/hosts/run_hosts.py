@@ -1,7 +1,7 @@
-"""The hosts that keep one run: requests to them, the layers that they keep read from here, and checked there.
+"""The hosts of one run: requests to them, reads of the layers that they have, and checks of these layers.
 
-A layer's index, the first key of each block of each host, is fetched once; blocks as they are asked for, of all hosts
-at once.
+The index of a layer, the first key of each block at each host, is fetched once. Blocks are fetched on demand, from all
+hosts at once.
 """
 
 import threading
@@ -34,7 +34,7 @@ from hakoiri.worker.transport.data_redis import MAIN, data_redis_number
 from hakoiri.worker.transport.payload import Array, Arrays, unpacked
 
 
-class Keepers:
+class RunHosts:
     """The hosts that keep the run of `store`, with the ranges of `range_map`.
 
     Attribute `base`: the run whose configurations have goal distances, with the same ranges at the same hosts.
@@ -45,12 +45,12 @@ class Keepers:
         self._attempts = count(1)
 
     @classmethod
-    def of(cls, store: RunStore, pool: HostPool, base: RunStore | None = None) -> "Keepers":
+    def of(cls, store: RunStore, pool: HostPool, base: RunStore | None = None) -> "RunHosts":
         """Return the hosts that the run names."""
         return cls(store, pool, replace(_range_map_of(store), redis=pool.address), base)
 
     @classmethod
-    def asked_in(cls, session: Session, base: RunStore | None = None) -> "Keepers":
+    def asked_in(cls, session: Session, base: RunStore | None = None) -> "RunHosts":
         """Return the hosts that keep the run of a session; `WorkerError` if the session is not to ask them."""
         store, pool = session.store, session.context.hosts
         if pool is not None:
@@ -129,7 +129,7 @@ class Keepers:
     def let_go(self, hosts: Collection[str], waits: bool = True) -> None:
         """Have living hosts drop what they have of the run, also those with no range of it; `waits` as for `ask`."""
         others = [host for host in hosts if host not in self.range_map.hosts]
-        everybody = Keepers(self._store, self.pool, replace(self.range_map, hosts=[*self.range_map.hosts, *others]))
+        everybody = RunHosts(self._store, self.pool, replace(self.range_map, hosts=[*self.range_map.hosts, *others]))
         everybody.ask("host-leave", 0, {host: {} for host in hosts}, waits=waits)
 
     def _require_living(self) -> dict[str, HostBeat]:
@@ -158,8 +158,8 @@ def _manifest_at_hosts(store: RunStore | None) -> dict[str, Any]:
     return {} if store is None else {**store.manifest.as_dict(), "settings": {}}
 
 
-#: Bytes of blocks that are kept for whoever asks for them again, and how many are fetched at once of those that are
-#: read one after the other: of 60 layers that are read side by side all stay until they are read.
+#: Size of the block cache in bytes, and blocks prefetched in a sequential scan. A merge of 60 layers evicts no block
+#: before it is read.
 _HELD_BYTES, _AHEAD = 1 << 25, 8
 
 
@@ -170,14 +170,14 @@ class _Index(NamedTuple):
     hosts: list[str]
 
 
-class KeptBlocks:
-    """The blocks that `keepers` have of the layers of a run with keys of a `layout`; may be asked from any thread.
+class HostedBlocks:
+    """The blocks that `run_hosts` have of the layers of a run with keys of a `layout`; may be asked from any thread.
 
     Unless it `waits`, a host that is away is an `ElsewhereError`.
     """
 
-    def __init__(self, keepers: Keepers, layout: Layout, waits: bool = False) -> None:
-        self._keepers, self._layout, self._waits = keepers, layout, waits
+    def __init__(self, run_hosts: RunHosts, layout: Layout, waits: bool = False) -> None:
+        self._hosts, self._layout, self._waits = run_hosts, layout, waits
         self._indexes = dict[Depth, _Index]()
         self._values, self._held = OrderedDict[bytes, bytes](), 0
         self._lock = threading.RLock()
@@ -224,12 +224,14 @@ class KeptBlocks:
 
     def members(self, depth: Depth, keys: Keys) -> Mask:
         """Return for each key whether it is in the layer; `keys` increase. Asks the hosts of their ranges once."""
-        found, keepers = np.zeros(len(keys), dtype=np.bool_), self._keepers
-        asked = keepers.places_by_host(keys, keepers.range_map.hosts if self._waits else keepers.pool.living().keys())
+        found, run_hosts = np.zeros(len(keys), dtype=np.bool_), self._hosts
+        asked = run_hosts.places_by_host(
+            keys, run_hosts.range_map.hosts if self._waits else run_hosts.pool.living().keys()
+        )
         fields: dict[str, dict[str, int]] = {host: {} for host in asked}
-        ask = partial(self._keepers.ask, "host-find", depth, fields, lambda host: [keys[asked[host]]], self._waits)
+        ask = partial(self._hosts.ask, "host-find", depth, fields, lambda host: [keys[asked[host]]], self._waits)
         with self._lock:
-            answers = self._keepers.pool.insist("finding", ask) if asked else {}
+            answers = self._hosts.pool.insist("finding", ask) if asked else {}
         for host, arrays in answers.items():
             found[asked[host]] = arrays[0] == 1
         return found
@@ -240,7 +242,7 @@ class KeptBlocks:
         with self._lock:
             if name not in self._values:
                 ahead = _AHEAD if slab and number_key(slab - 1) in self._values else 1
-                slabs = self._keepers.slabs_by_host(range(slab, slab + ahead))
+                slabs = self._hosts.slabs_by_host(range(slab, slab + ahead))
                 names = {host: list(map(number_key, mine)) for host, mine in slabs.items()}
                 numbers = {host: np.array(mine) for host, mine in slabs.items()}
                 self._ask_for("host-labels", 0, names, numbers, decompressed)
@@ -256,10 +258,10 @@ class KeptBlocks:
         depth = split_block_key(name)[0]
         with self._lock:
             if depth not in self._indexes:
-                ask = partial(self._keepers.ask, "host-index", depth, waits=self._waits)
-                told = self._keepers.pool.insist(f"the list of layer {depth}", ask)
+                ask = partial(self._hosts.ask, "host-index", depth, waits=self._waits)
+                answers = self._hosts.pool.insist(f"the list of layer {depth}", ask)
                 size = self._layout.bytes
-                firsts = {host: self._firsts(host, arrays, told.keys()) for host, arrays in told.items()}
+                firsts = {host: self._firsts(host, arrays, answers.keys()) for host, arrays in answers.items()}
                 found = sorted((block_key(depth, first, size), host) for host in firsts for first in firsts[host])
                 self._indexes[depth] = _Index([each for each, _ in found], [host for _, host in found])
             return self._indexes[depth]
@@ -269,7 +271,7 @@ class KeptBlocks:
 
         Blocks of ranges that move are already among the copies of their new host, and perhaps also at the old one.
         """
-        range_map, (own, copied) = self._keepers.range_map, map(ints, arrays)
+        range_map, (own, copied) = self._hosts.range_map, map(ints, arrays)
         if range_map.settled and {*range_map.hosts} <= {*there}:
             return own
         cuts, place = Partition.unpack(range_map.partition, self._layout), range_map.hosts.index(host)
@@ -299,15 +301,15 @@ class KeptBlocks:
     ) -> None:  # fmt: skip
         """Have entries of these names, which each host is asked for by an array, among the last that were used."""
         fields: dict[str, dict[str, int]] = {host: {} for host in wanted}
-        ask = partial(self._keepers.ask, task, depth, fields, lambda host: [arrays_of[host]], self._waits)
-        for host, (lengths, data) in self._keepers.pool.insist("reading", ask).items():
+        ask = partial(self._hosts.ask, task, depth, fields, lambda host: [arrays_of[host]], self._waits)
+        for host, (lengths, data) in self._hosts.pool.insist("reading", ask).items():
             values, cuts = unpacked(data), [0, *np.cumsum(lengths).tolist()]
             for name, (begin, end) in zip(wanted[host], pairwise(cuts), strict=True):
                 self._values[name] = values[begin:end].tobytes()
                 self._held += end - begin
 
 
-class KeptLayers(NamedTuple):
+class HostedCheck(NamedTuple):
     """The result of a check: the faults of the layers that hosts keep, and what is to be compared with the rules."""
 
     faults: list[str]
@@ -329,20 +331,19 @@ class _Answer(NamedTuple):
     candidates: list[Keys]
 
 
-def check_kept(
-    store: RunStore, keepers: Keepers, others: Keys, sample: Sample, context: ComputeContext
-) -> KeptLayers:  # fmt: skip
+def check_hosted(
+    store: RunStore, run_hosts: RunHosts, others: Keys, sample: Sample, context: ComputeContext
+) -> HostedCheck:  # fmt: skip
     """Have all hosts of a run check their parts, in which none of the increasing keys `others` may occur.
 
     Raises as `HostPool.insist`, and `ElsewhereError` where a host is away.
     """
     records = [record for record in store.layer_records() if record.hosted]
     if not records:
-        return KeptLayers([], {})
+        return HostedCheck([], {})
     common = {"first": records[0].depth, "seed": sample.seed, "sample": sample.wanted}
-    ask = partial(_checked, keepers, records[-1].depth, common, others, context)
-    told = keepers.pool.insist("the check", ask)
-    answers = [_read(host, arrays) for host, arrays in told.items()]
+    ask = partial(_checked, run_hosts, records[-1].depth, common, others, context)
+    answers = [_read(host, arrays) for host, arrays in run_hosts.pool.insist("the check", ask).items()]
     faults = [fault for each in answers for fault in each.faults]
     faults += [duplicate_fault(store, each.duplicate) for each in answers if len(each.duplicate)]
     own: Array = np.add.reduce([each.figures for each in answers])
@@ -350,10 +351,10 @@ def check_kept(
     for number, record in enumerate(records):
         # The sums of a damaged layer prove nothing.
         if not any(record.depth in each.broken for each in answers):
-            faults += _compared(record, own[number].tolist(), copies[number].tolist() if _has_copies(keepers) else [])
+            faults += _compared(record, own[number].tolist(), copies[number].tolist() if _has_copies(run_hosts) else [])
     candidates = map(np.concatenate, zip(*(each.candidates for each in answers), strict=True))
     audited = map(Audited, own[:, 3].tolist(), map(sample.of, candidates))
-    return KeptLayers(faults, dict(zip([record.depth for record in records], audited, strict=True)))
+    return HostedCheck(faults, dict(zip([record.depth for record in records], audited, strict=True)))
 
 
 def _compared(record: LayerRecord, own: list[int], copies: list[int]) -> Iterator[str]:
@@ -363,23 +364,23 @@ def _compared(record: LayerRecord, own: list[int], copies: list[int]) -> Iterato
         yield f"layer {record.depth}: its copies differ from the originals"
 
 
-def _has_copies(keepers: Keepers) -> bool:
-    range_map = keepers.range_map
+def _has_copies(run_hosts: RunHosts) -> bool:
+    range_map = run_hosts.range_map
     return bool(range_map.copies) and NOBODY not in range_map.copies and not range_map.due
 
 
 def _checked(
-    keepers: Keepers, last: Depth, common: Mapping[str, Any], others: Keys, context: ComputeContext
+    run_hosts: RunHosts, last: Depth, common: Mapping[str, Any], others: Keys, context: ComputeContext
 ) -> dict[str, list[Array]]:  # fmt: skip
-    hosts, answers, number, attempt = keepers.range_map.hosts, dict[str, list[Array]](), 0, keepers.next_attempt()
-    left, beside = {*hosts}, {host: [others[mine]] for host, mine in keepers.places_by_host(others, hosts).items()}
+    hosts, answers, number, attempt = run_hosts.range_map.hosts, dict[str, list[Array]](), 0, run_hosts.next_attempt()
+    left, beside = {*hosts}, {host: [others[mine]] for host, mine in run_hosts.places_by_host(others, hosts).items()}
     while left:
         context.control.check()
         context.tell(Progress(len(answers), len(hosts), "hosts have checked what they keep"))
         asked = {host: {**common, "attempt": attempt, "round": number} for host in left}
         # The first request alone has the keys that lie here.
-        told = keepers.ask("host-check", last, asked, lambda host: beside.pop(host, []), waits=False)
-        answers |= {host: arrays for host, arrays in told.items() if unpacked(arrays, HostChecked).finished}
+        found = run_hosts.ask("host-check", last, asked, lambda host: beside.pop(host, []), waits=False)
+        answers |= {host: arrays for host, arrays in found.items() if unpacked(arrays, HostChecked).finished}
         left -= answers.keys()
         number += 1
     return answers
@@ -387,7 +388,7 @@ def _checked(
 
 def _read(host: str, arrays: list[Array]) -> _Answer:
     """Read the last answer of a host."""
-    told, figures, copies, duplicate, counts, keys = arrays
-    checked = unpacked([told], HostChecked)
+    head, figures, copies, duplicate, counts, keys = arrays
+    checked = unpacked([head], HostChecked)
     faults = [f"host {host}: {fault}" for fault in checked.faults]
     return _Answer(faults, checked.broken, figures, copies, duplicate, np.split(keys, np.cumsum(counts)[:-1]))
