@@ -138,9 +138,7 @@ def stage_arrays(ledger: Ledger, arrays: Mapping[str, NDArray[Any]]) -> None:
 
 def read_arrays(ledger: Ledger) -> dict[str, NDArray[Any]]:
     """Return the stored arrays by name; empty if nothing is stored. Raises `DamagedError`."""
-    if ledger.read(BEAM, _DIRECTORY) is None:
-        return {}
-    known = ledger.read_as(dict[str, tuple[str, list[int]]], BEAM, _DIRECTORY, "list of arrays")
+    known = ledger.read_if_any(dict[str, tuple[str, list[int]]], BEAM, _DIRECTORY, "list of arrays") or {}
     with ledger.fitting("list of arrays"):
         return {name: _read(ledger, name, np.dtype(dtype), shape) for name, (dtype, shape) in known.items()}
 
@@ -243,10 +241,9 @@ def stage_profile(store: RunStore, component: int, profile: Profile) -> None:
 
 def read_profile(store: RunStore, component: int) -> Profile | None:
     """Return the depth profile of a component; ``None`` if the components were found by joining."""
-    name, what = number_key(component), f"profile of component {component}"
-    if store.read(ROWS, name) is None:
-        return None
-    return store.read_as(dict[str, Profile], ROWS, name, what)["layers"]
+    what = f"profile of component {component}"
+    found = store.read_if_any(dict[str, Profile], ROWS, number_key(component), what)
+    return found["layers"] if found else None
 
 
 def read_component(store: RunStore, component: int) -> ComponentRecord:
@@ -338,9 +335,7 @@ class ChunkRecord:
 
 def read_cutting(ledger: Ledger) -> Cutting | None:
     """Return the division of the subtrees into chunks, or ``None`` if it is not decided yet."""
-    if ledger.read(META, CUTTING_KEY) is None:
-        return None
-    return ledger.read_as(Cutting, META, CUTTING_KEY, "cutting into chunks")
+    return ledger.read_if_any(Cutting, META, CUTTING_KEY, "cutting into chunks")
 
 
 def stage_cutting(ledger: Ledger, cutting: Cutting) -> None:

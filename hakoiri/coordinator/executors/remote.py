@@ -168,7 +168,12 @@ class RemoteExecutor:
                     if not self._in_flight.chunks:
                         self._in_flight.take_back()
                         return
-                    self._collect(results)
+                    seconds = 0.0 if self._workers.is_away else _WAIT_SECONDS
+                    for event in read_events(self._redis, self._events, seconds, self._observer):
+                        self._workers.hear()
+                        # Late and doubled events have an unknown token: the first answer counted.
+                        if (sent := self._in_flight.chunks.get(event.token)) is not None:
+                            results.extend(self._hear(sent, event))
                     self._reap()
                     if not results:
                         results.extend(self._work_alone())
@@ -198,15 +203,6 @@ class RemoteExecutor:
         living = len(self._workers.living)
         most_chunks = max(1, living) + (1 + living // 2 if self._scarce else max(3, 2 * living))
         return len(self._in_flight.chunks) < most_chunks and self._in_flight.bytes <= self._most_bytes
-
-    def _collect(self, results: list[_Landed]) -> None:
-        """Add the results that came within a moment; they are in flight no more."""
-        seconds = 0.0 if self._workers.is_away else _WAIT_SECONDS
-        for event in read_events(self._redis, self._events, seconds, self._observer):
-            self._workers.hear()
-            # Late and doubled events have an unknown token: the first answer counted.
-            if (chunk := self._in_flight.chunks.get(event.token)) is not None:
-                results.extend(self._hear(chunk, event))
 
     def _hear(self, chunk: Chunk, event: Event) -> Iterator[_Landed]:
         """Update the chunk of an event; yield its result if the event brings one."""

@@ -149,20 +149,17 @@ class DistancesVerifier(LayersVerifier):
         found, dead = GoalFigures.of(self.store.state), 0
         records = base.layer_records()
         blocks = chain.from_iterable(base.blocks(record.depth) for record in records)
-        for keys in self.sampled(blocks, sum(record.size for record in records), _SAMPLE, 0):
+        for some in self.sampled(blocks, sum(record.size for record in records), _SAMPLE, 0):
             self.control.check()
-            left = self._without_layers(keys)
+            left = self._without_layers(some)
             dead += len(left)
-            for batch in self._in_batches([left], len(left)):
-                self._report_way_out(*batch)
+            for keys, successors, counts in self._in_batches([left], len(left)):
+                distinct = merge([successors], [])
+                if len(out := distinct[~members(self._without_layers(distinct), distinct)]):
+                    key = key_at(keys, np.repeat(np.arange(len(keys)), counts)[members(out, successors)][0])
+                    self.report.fault(f"{key:#x} is in no layer, but leads to {key_at(out, 0):#x}, which is in one")
         if self.full and dead != found.dead:
             self.report.fault(f"{dead} configurations are in no layer, but {found.dead} in the state")
-
-    def _report_way_out(self, keys: Keys, successors: Keys, counts: Array) -> None:
-        distinct = merge([successors], [])
-        if len(out := distinct[~members(self._without_layers(distinct), distinct)]):
-            key = key_at(keys, np.repeat(np.arange(len(keys)), counts)[members(out, successors)][0])
-            self.report.fault(f"{key:#x} is in no layer, but leads to {key_at(out, 0):#x}, which is in one")
 
 
 class HardestJob(Job):

@@ -53,12 +53,12 @@ class HostGoneError(WorkerError):
 
 
 class HostPool:
-    """Asks hosts at the Redis `url`. A new run is kept by `wanted` of them, by all that live where that is 0.
+    """Sends requests to hosts at the Redis `url`. `wanted` hosts keep a new run; 0 stands for all that live.
 
-    Where it is ``None``, also by all that live, if it pays: `pays` is the rule.
+    ``None`` also stands for all that live, but only if that pays (`pays`).
 
-    Attributes: `puzzle`; `memory`, the bytes that each of them may take, 0 where it may choose. `copies` is the number
-    of hosts that keep each range of a new run, 1 or 2, and `address` the URL without its password.
+    Attributes: `puzzle`; `memory`, the bytes that each host may take, 0 if it may choose. `copies` is the number of
+    hosts that keep each range of a new run, 1 or 2, and `address` the URL without its password.
     """
 
     def __init__(
@@ -75,15 +75,15 @@ class HostPool:
         self._shared = Shared(connection, self._request.session, tuning.keep)
         self._redis_retry = RedisRetry(url, connection, control, observer, tuning.patience, lambda: 0)
         self._stage, self._redis_answers = 0, True
-        #: Until when processes of hosts that took no request count as away.
+        #: By process of a host: the time until which it counts as away, because it took no request.
         self._mute = dict[str, float]()
 
     def living(self) -> dict[str, HostBeat]:
-        """The hosts that live and take requests, by name."""
+        """Return the hosts that live and take requests, by name."""
         return self._taking(self._redis_retry.call(lambda: living_hosts(self._redis)))
 
     def _taking(self, living: Mapping[str, HostBeat]) -> dict[str, HostBeat]:
-        """Return those of the living hosts that have not just left a request waiting."""
+        """Return the living hosts without those that have just left a request waiting."""
         now = time.monotonic()
         return {name: beat for name, beat in living.items() if self._mute.get(beat.process, 0.0) < now}
 
@@ -125,7 +125,7 @@ class HostPool:
             time.sleep(_WAIT_SECONDS)
 
     def changes(self, members: Sequence[str]) -> tuple[set[str], list[str]]:
-        """Return the hosts that are to leave, and living ones that a run may have besides its members."""
+        """Return the hosts that are to leave, and the living hosts that may join a run with these members."""
         living = self.living()
         leaving = self.draining()
         free = sorted(living.keys() - leaving - {*members})
@@ -136,9 +136,9 @@ class HostPool:
         return self._redis_retry.call(lambda: draining_hosts(self._redis))
 
     def await_all(self, names: list[str], dispensable: Collection[str] = ()) -> dict[str, HostBeat]:
-        """Return when all of them live, however long that takes; `StopRun` if the run is to stop.
+        """Wait until all these hosts live; return the living hosts. `StopRun` if the run is to stop.
 
-        `HostGoneError` where only one of those that are `dispensable` is missing, for long, or is to leave.
+        `HostGoneError` if one `dispensable` host is the only one missing, and is to leave or has been away for long.
         """
         noted, began = set[str](), time.monotonic()
         while missing := set(names) - (living := self.living()).keys():
@@ -153,9 +153,9 @@ class HostPool:
         return living
 
     def ask(self, task: str, requests: Mapping[str, Arrays], living: Mapping[str, HostBeat]) -> dict[str, list[Array]]:
-        """The answer of each host to its request. Raises `HostLostError`, `WorkerError` where one cannot, `StopRun`.
+        """Return the answer of each host to its request; `living` comes from `await_all`.
 
-        `living` is what `await_all` gave.
+        Raises `HostLostError`, `WorkerError` if a host cannot answer, and `StopRun`.
         """
         with redis_errors(self._url):
             flight, waiting = self._flight(task, requests)
@@ -184,7 +184,7 @@ class HostPool:
                     flight.take_back()
 
     def tell(self, task: str, requests: Mapping[str, Arrays]) -> None:
-        """Send each host a request whose answer is not wanted; none if Redis does not answer."""
+        """Send each host a request without waiting for answers; do nothing if Redis does not answer."""
         if not self._redis_answers:
             return
         flight, hosts = self._flight(task, requests)
@@ -192,9 +192,9 @@ class HostPool:
             flight.send_all((flight.chunks[token], host) for token, host in hosts.items())
 
     def insist(self, what: str, work: Callable[[], _Value], kept: Callable[[], int] = lambda: 0) -> _Value:
-        """Return what `work` gives; call it again, after longer and longer pauses, while hosts are lost meanwhile.
+        """Return the result of `work`; call it again after each loss of a host, with growing pauses.
 
-        `kept` says how many rounds of it are not lost. Raises `WorkerError` after many losses with no round more kept.
+        `kept` returns the number of rounds that are not lost. Raises `WorkerError` after many losses without progress.
         """
         pause, losses, before = _PAUSE_SECONDS, 0, kept()
         while True:
@@ -210,7 +210,7 @@ class HostPool:
                 pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
     def _flight(self, task: str, requests: Mapping[str, Arrays]) -> tuple[InFlight, dict[str, str]]:
-        """Return a flight with the requests, and the host of each by token."""
+        """Return the requests as chunks in flight, and the host of each by token."""
         self._stage += 1
         flight = InFlight(self._redis, task, self._stage, self._request, self._shared)
         return flight, {flight.add(n, arrays, 0.0).token: host for n, (host, arrays) in enumerate(requests.items())}
@@ -231,9 +231,9 @@ class HostPool:
     def _look(
         self, flight: InFlight, waiting: Mapping[str, str], began: Mapping[str, HostBeat], idle: dict[str, float]
     ) -> None:
-        """Renew what is waited for; `HostLostError` where it waits in vain.
+        """Renew the keys of waiting requests; `HostLostError` if a host cannot answer any more.
 
-        `idle` maps a host to the time since when it has been idle while a request waits for it.
+        `idle` maps a host to the time since which it has been idle although a request waits for it.
         """
         living, kept = living_hosts(self._redis), flight.renew()
         for token, host in waiting.items():

@@ -154,7 +154,8 @@ class HostRounds:
         The `first` attempt of a session says that it goes on.
         """
         if (kept := self._kept(depth)) is None:
-            self._round, self._beginning = 0, _new_beginning()
+            # At random, so that a restored coordinator draws another one.
+            self._round, self._beginning = 0, secrets.token_hex(8)
             return {}
         self._round, self._beginning = kept.round, kept.beginning
         figures = _figures_of(self._ask("host-back", depth, {}))
@@ -162,7 +163,7 @@ class HostRounds:
             self._session.observer.note(f"{', '.join(lost)} cannot go back to its last round; layer {depth} restarts")
             # Who could go back takes messages of this attempt already.
             self._attempt, self._round, figures = self._hosts.next_attempt(), 0, {}
-            self._beginning = _new_beginning()
+            self._beginning = secrets.token_hex(8)
         elif first:
             self._session.observer.note(f"layer {depth} {goes_on(self._round)}")
         return figures
@@ -200,11 +201,6 @@ def _lost_keys(figures: dict[str, HostExpanded], merged: dict[str, HostMerged]) 
         return ""
     lost = int(np.argmax(given != taken))
     return f"of {given[lost]:,} keys sent to range {lost} its host has {taken[lost]:,}"
-
-
-def _new_beginning() -> str:
-    """Return a random text, the name of one beginning of a layer; a restored coordinator draws another one, too."""
-    return secrets.token_hex(8)
 
 
 def _figures_of(answers: dict[str, list[Array]]) -> dict[str, HostExpanded]:

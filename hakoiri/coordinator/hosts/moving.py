@@ -27,7 +27,7 @@ _MOST_BYTES, _MOST_LAYERS = 1 << 28, 1 << 12
 
 
 class RangeMover:
-    """The moves of ranges between the hosts of a run, which `run_hosts` asks; `store` is open for writing.
+    """Moves ranges between the hosts of a run; its `store` is open for writing.
 
     All raise as `HostPool.insist` and `HostPool.ask`.
     """
@@ -39,11 +39,11 @@ class RangeMover:
         self._compared = False
 
     def settle(self) -> None:
-        """Make what was recorded so: ranges at their hosts, and copies of all layers where they are due."""
+        """Carry out the recorded map: move ranges to their hosts, and make the copies that are due."""
         range_map = self._hosts.range_map
         if not range_map.settled:
             if self._store.state.depth < 0:
-                # What hosts have begun by themselves is that of other ranges.
+                # Hosts may have begun with other ranges.
                 self._hosts.pool.insist("dealing out", partial(self._hosts.ask, "host-take", 0))
             if range_map is not self._ready:
                 self._require(range_map)
@@ -55,9 +55,9 @@ class RangeMover:
             self._record(replace(range_map, due=[], settled=True))
 
     def renew_copies(self) -> None:
-        """Once ranges are settled, have copies made again that are not like the ranges at their owners.
+        """Renew the copies that differ from the ranges at their owners, once ranges are settled.
 
-        Raises `WorkerError` where owners do not have what the records of the layers say.
+        Raises `WorkerError` if the ranges at their owners do not match the records of the layers.
         """
         range_map = self._hosts.range_map
         if self._compared or not range_map.copies or self._store.state.depth < 0:
@@ -86,9 +86,9 @@ class RangeMover:
             self._send_batch(self._hosts.range_map.copies, depth, depth)
 
     def take_over(self, host: str) -> None:
-        """Record that those with its copies take over from a host that is away; `settle` does it.
+        """Record that the hosts with copies take over from a host that is away; `settle` carries it out.
 
-        Raises `WorkerError`, and records nothing, unless they have all that it had.
+        Raises `WorkerError`, and records nothing, unless these copies are complete.
         """
         range_map = self._hosts.range_map
         # One that only was to join is forgotten.
@@ -117,7 +117,7 @@ class RangeMover:
         return [host for host in joining if host not in self._hosts.range_map.hosts]
 
     def admit(self, hosts: Sequence[str]) -> None:
-        """Have more hosts take part, with as many ranges as others."""
+        """Add hosts to the run, and move ranges to them so that all have as many."""
         joined = self._hosts.range_map.joined_by(hosts)
         targets = joined.to_hosts(hosts)
         moved = [number for number, target in enumerate(targets) if target != NOBODY]
@@ -126,7 +126,7 @@ class RangeMover:
             self._move(joined, targets, joined.moved(targets))
 
     def cut(self, pieces: Sequence[int], depth: Depth) -> list[int]:
-        """Have ranges cut in so many pieces with as many keys of layer `depth` each; return how many there are now."""
+        """Cut ranges into pieces with as many keys of layer `depth` each; return how many pieces each range has now."""
         range_map, layout = self._hosts.range_map, self._store.layout
         ask = partial(self._hosts.ask, "host-cut", depth, {host: {"pieces": [*pieces]} for host in range_map.hosts})
         answers = [arrays for (arrays,) in self._hosts.pool.insist("the cutting of ranges", ask).values()]
@@ -141,13 +141,13 @@ class RangeMover:
         return there
 
     def balance(self, targets: list[int]) -> None:
-        """Have ranges move to these hosts of the run."""
+        """Move ranges to these hosts of the run."""
         moved = [number for number, target in enumerate(targets) if target != NOBODY]
         self._note(f"moving {_ranges(moved)} to hosts that have less to do")
         self._move(self._hosts.range_map, targets, self._hosts.range_map.moved(targets))
 
     def follow(self, other: RangeMap) -> None:
-        """Have ranges, and copies, move to where another run with the same ranges has them."""
+        """Move ranges, and copies, to where another run with the same ranges has them."""
         range_map = self._hosts.range_map
         self._note("moving ranges to the hosts of the run that this one belongs to")
         joined = range_map.joined_by([host for host in other.hosts if host not in range_map.hosts])
@@ -172,7 +172,7 @@ class RangeMover:
         self.let_go([host])
 
     def let_go(self, hosts: Sequence[str]) -> None:
-        """Have living hosts that have left the run drop what they have of it."""
+        """Have living hosts that have left the run drop their parts of it."""
         try:
             self._hosts.let_go(hosts, waits=False)
         except (HostLostError, ElsewhereError):
@@ -202,7 +202,7 @@ class RangeMover:
         self.settle()
 
     def _record(self, range_map: RangeMap) -> None:
-        """Record it; a layer under way is begun anew, and if ranges move, so are the labels of a whole space."""
+        """Record a map. The layer under way restarts and, if ranges move, so do the labels of a whole space."""
         state = self._store.state
         self._store.stage_record(META, HOSTS_KEY, asdict(range_map))
         self._store.erase(META, ROUND_KEY)
@@ -214,7 +214,7 @@ class RangeMover:
         self._hosts.range_map = range_map
 
     def _batches(self) -> Iterator[tuple[Depth, Depth]]:
-        """The first and the last layer of each request about all layers."""
+        """Yield the first and the last layer of each request about all layers."""
         first = stored = 0
         for record in self._store.layer_records():
             stored += record.stored_bytes
@@ -253,33 +253,30 @@ class RangeMover:
 
         Return the fault of the first layer that is not as its record says, and the sums of `Copies.settle` by host.
         """
-        before, self._hosts.range_map = self._hosts.range_map, range_map
-        try:
-            return self._settled(range_map, dry)
-        finally:
-            self._hosts.range_map = before
-
-    def _settled(self, range_map: RangeMap, dry: bool) -> tuple[str, list[Array]]:
         fault, kind, home = "", np.dtype(np.uint64), [not record.hosted for record in self._store.layer_records()]
         # Hosts were given the layers with which their first one was compared.
         given = max(0, sum(home) - 2) if self._hosts.pool.puzzle.undirected else 0
         sums = [np.zeros((len(range_map.owners), 2), dtype=kind) for _ in range_map.hosts]
-        for first, last in self._batches():
-            fields = {"first": first, "dry": dry, "settled": last == self._store.state.depth}
-            ask = partial(self._hosts.ask, "host-settle", last, dict.fromkeys(range_map.hosts, fields))
-            answers = self._hosts.pool.insist(f"{'counting' if dry else 'moving'} of {_named(first, last)}", ask)
-            figures = np.zeros((last - first + 1, 3), dtype=kind)
-            for place, host in enumerate(range_map.hosts):
-                # Digests add up modulo 2^64, as these do.
-                figures += answers[host][0]
-                sums[place] += answers[host][1]
-            for depth, (size, *lanes) in enumerate(figures.tolist(), first):
-                record = self._store.layer_record(depth)
-                if depth >= given and (record.size, record.digest) != (size, digest_text((lanes[0], lanes[1]))):
-                    fault = fault or (
-                        f"layer {depth} has {record.size:,} configurations, but its hosts have "
-                        f"{size:,}{' others' if size == record.size else ''} in their ranges"
-                    )
+        before, self._hosts.range_map = self._hosts.range_map, range_map
+        try:
+            for first, last in self._batches():
+                fields = {"first": first, "dry": dry, "settled": last == self._store.state.depth}
+                ask = partial(self._hosts.ask, "host-settle", last, dict.fromkeys(range_map.hosts, fields))
+                answers = self._hosts.pool.insist(f"{'counting' if dry else 'moving'} of {_named(first, last)}", ask)
+                figures = np.zeros((last - first + 1, 3), dtype=kind)
+                for place, host in enumerate(range_map.hosts):
+                    # Digests add up modulo 2^64, as these do.
+                    figures += answers[host][0]
+                    sums[place] += answers[host][1]
+                for depth, (size, *lanes) in enumerate(figures.tolist(), first):
+                    record = self._store.layer_record(depth)
+                    if depth >= given and (record.size, record.digest) != (size, digest_text((lanes[0], lanes[1]))):
+                        fault = fault or (
+                            f"layer {depth} has {record.size:,} configurations, but its hosts have "
+                            f"{size:,}{' others' if size == record.size else ''} in their ranges"
+                        )
+        finally:
+            self._hosts.range_map = before
         return fault, sums
 
 

@@ -46,7 +46,7 @@ class RunHosts:
 
     @classmethod
     def of(cls, store: RunStore, pool: HostPool, base: RunStore | None = None) -> "RunHosts":
-        """Return the hosts that the run names."""
+        """Return the hosts in the record of the run."""
         return cls(store, pool, replace(_range_map_of(store), redis=pool.address), base)
 
     @classmethod
@@ -76,7 +76,10 @@ class RunHosts:
         leaves that host out if others have copies, else raises `ElsewhereError`. Raises as `HostPool.ask`.
         """
         range_map = self.range_map
-        living = self.pool.await_all(range_map.hosts, range_map.dispensable()) if waits else self._require_living()
+        if waits:
+            living = self.pool.await_all(range_map.hosts, range_map.dispensable())
+        elif range_map.lost_with(missing := {*range_map.hosts} - (living := self.pool.living()).keys()):
+            raise self.away(missing)
         if fields is not None and (away := fields.keys() - living.keys()):
             raise self.away(away)
         asked = fields if fields is not None else {host: {} for host in range_map.hosts if host in living}
@@ -104,9 +107,9 @@ class RunHosts:
         }
 
     def places_by_host(self, keys: Keys, living: Collection[str]) -> dict[str, np.ndarray]:
-        """Return by host the places of those of some increasing `keys` that are in its ranges.
+        """Return by host the places of the keys in its ranges; `keys` increase.
 
-        If the host of a range is not among the `living`, the host with its copy counts.
+        If the host of a range is not among the `living`, the range counts for the host with its copy.
         """
         range_map, layout = self.range_map, layout_of(keys)
         cuts = Partition.unpack(range_map.partition, layout).cut_keys
@@ -119,7 +122,7 @@ class RunHosts:
         return {host: np.concatenate(mine) for host, mine in places.items()}
 
     def slabs_by_host(self, slabs: range) -> dict[str, list[int]]:
-        """Return by host those of some slabs of the labels of a whole space that it has."""
+        """Return by host which of these slabs of labels of a whole space it has."""
         range_map, size, found = self.range_map, self._store.layer_record(0).size, dict[str, list[int]]()
         each = even_slabs(size, len(range_map.owners))
         for slab in range(slabs.start, min(slabs.stop, slabs_in(size))):
@@ -127,18 +130,10 @@ class RunHosts:
         return found
 
     def let_go(self, hosts: Collection[str], waits: bool = True) -> None:
-        """Have living hosts drop what they have of the run, also those with no range of it; `waits` as for `ask`."""
+        """Have living hosts drop their parts of the run, even if they have no range of it; `waits` as for `ask`."""
         others = [host for host in hosts if host not in self.range_map.hosts]
         everybody = RunHosts(self._store, self.pool, replace(self.range_map, hosts=[*self.range_map.hosts, *others]))
         everybody.ask("host-leave", 0, {host: {} for host in hosts}, waits=waits)
-
-    def _require_living(self) -> dict[str, HostBeat]:
-        """Return the living hosts; `ElsewhereError` unless they have every range, or a copy of it."""
-        living = self.pool.living()
-        missing = {*self.range_map.hosts} - living.keys()
-        if self.range_map.lost_with(missing):
-            raise self.away(missing)
-        return living
 
     def away(self, hosts: Collection[str]) -> ElsewhereError:
         """Return the error that these hosts do not answer, with what to do."""
@@ -171,9 +166,9 @@ class _Index(NamedTuple):
 
 
 class HostedBlocks:
-    """The blocks that `run_hosts` have of the layers of a run with keys of a `layout`; may be asked from any thread.
+    """The blocks of layers at the hosts of a run, with keys of a `layout`, behind a cache. Thread-safe.
 
-    Unless it `waits`, a host that is away is an `ElsewhereError`.
+    If a host is away, reads wait for it if `waits`, else raise `ElsewhereError`.
     """
 
     def __init__(self, run_hosts: RunHosts, layout: Layout, waits: bool = False) -> None:
@@ -183,18 +178,18 @@ class HostedBlocks:
         self._lock = threading.RLock()
 
     def get(self, database: bytes, name: bytes) -> bytes | None:
-        """The block of a name, or the labels of a slab."""
+        """Return the block of a name, or the labels of a slab."""
         if database == LABELS:
             return self._labels(name)
         found = self.entries(database, name, 1)
         return found[0][1] if found and found[0][0] == name else None
 
     def names(self, database: bytes, prefix: bytes = b"") -> list[bytes]:
-        """The names of the blocks of a layer, whose number is `prefix`, in order."""
+        """Return the names of the blocks of the layer with the number `prefix`, in order."""
         return self._index(prefix).names
 
     def entries(self, database: bytes, begin: bytes, most: int) -> list[tuple[bytes, bytes]]:
-        """At most so many blocks of a layer with their names, from the name `begin` on."""
+        """Return at most `most` blocks of a layer with their names, from the name `begin` on."""
         with self._lock:
             try:
                 return self._entries(begin, most)
@@ -237,7 +232,7 @@ class HostedBlocks:
         return found
 
     def _labels(self, name: bytes) -> bytes:
-        """The labels of a slab; some more are fetched with them, of those that are read one after the other."""
+        """Return the labels of a slab; prefetch more if slabs are read in order."""
         slab, _ = split_block_key(name)
         with self._lock:
             if name not in self._values:
@@ -267,7 +262,7 @@ class HostedBlocks:
             return self._indexes[depth]
 
     def _firsts(self, host: str, arrays: list[Array], there: Collection[str]) -> list[Key]:
-        """The first keys of the blocks to ask a host for: its own, and copies of those of hosts that are away.
+        """Return the first keys of the blocks to fetch from a host: own ones, and copies for hosts that are away.
 
         Blocks of ranges that move are already among the copies of their new host, and perhaps also at the old one.
         """
@@ -280,7 +275,7 @@ class HostedBlocks:
         return [first for first in {*own, *copied} if cuts.range_of(first) in mine]
 
     def _fetch(self, index: _Index, begin: int, end: int, ahead: int) -> None:
-        """Have the blocks of these numbers among the last that were used; if one is missing, some more `ahead`."""
+        """Fetch the blocks of these numbers into the cache; if one is missing, prefetch `ahead` more."""
         wanted: dict[str, list[bytes]] = {}
         if any(name not in self._values for name in index.names[begin:end]):
             end = max(end, begin + ahead)
@@ -299,7 +294,7 @@ class HostedBlocks:
         self, task: str, depth: Depth, wanted: Mapping[str, Sequence[bytes]], arrays_of: Mapping[str, Array],
         unpacked: Callable[[Array], Array] = lambda data: data,
     ) -> None:  # fmt: skip
-        """Have entries of these names, which each host is asked for by an array, among the last that were used."""
+        """Fetch the entries of these names into the cache; `arrays_of` has the array that requests them of a host."""
         fields: dict[str, dict[str, int]] = {host: {} for host in wanted}
         ask = partial(self._hosts.ask, task, depth, fields, lambda host: [arrays_of[host]], self._waits)
         for host, (lengths, data) in self._hosts.pool.insist("reading", ask).items():
@@ -310,7 +305,7 @@ class HostedBlocks:
 
 
 class HostedCheck(NamedTuple):
-    """The result of a check: the faults of the layers that hosts keep, and what is to be compared with the rules."""
+    """The result of a check by hosts: faults of their layers, and samples to be compared with the rules."""
 
     faults: list[str]
     audited: dict[Depth, Audited]
@@ -348,10 +343,12 @@ def check_hosted(
     faults += [duplicate_fault(store, each.duplicate) for each in answers if len(each.duplicate)]
     own: Array = np.add.reduce([each.figures for each in answers])
     copies: Array = np.add.reduce([each.copies for each in answers])
+    range_map = run_hosts.range_map
+    has_copies = range_map.copies and NOBODY not in range_map.copies and not range_map.due
     for number, record in enumerate(records):
         # The sums of a damaged layer prove nothing.
         if not any(record.depth in each.broken for each in answers):
-            faults += _compared(record, own[number].tolist(), copies[number].tolist() if _has_copies(run_hosts) else [])
+            faults += _compared(record, own[number].tolist(), copies[number].tolist() if has_copies else [])
     candidates = map(np.concatenate, zip(*(each.candidates for each in answers), strict=True))
     audited = map(Audited, own[:, 3].tolist(), map(sample.of, candidates))
     return HostedCheck(faults, dict(zip([record.depth for record in records], audited, strict=True)))
@@ -362,11 +359,6 @@ def _compared(record: LayerRecord, own: list[int], copies: list[int]) -> Iterato
     yield from LayerSums(record.depth, size, (one, two)).faults(record)
     if copies and copies != own[:3]:
         yield f"layer {record.depth}: its copies differ from the originals"
-
-
-def _has_copies(run_hosts: RunHosts) -> bool:
-    range_map = run_hosts.range_map
-    return bool(range_map.copies) and NOBODY not in range_map.copies and not range_map.due
 
 
 def _checked(

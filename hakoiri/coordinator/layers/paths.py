@@ -134,14 +134,11 @@ class AllPaths:
         owners = np.repeat(np.arange(len(keys)), counts)
         known = base.canonical(successors) if isinstance(self.puzzle, Quotient) else successors
         inside = members(level, known)
-        return _distinct(successors[inside], owners[inside])
-
-
-def _distinct(successors: Keys, owners: Array) -> tuple[Keys, Array]:
-    """Return the moves without duplicates, because a path is identified by its configurations."""
-    keys = merge([successors], [])
-    _, first = np.unique(owners * len(keys) + lower_bounds(keys, successors), return_index=True)
-    return successors[first], owners[first]
+        successors, owners = successors[inside], owners[inside]
+        # A path is identified by its configurations, not by its moves.
+        keys = merge([successors], [])
+        _, first = np.unique(owners * len(keys) + lower_bounds(keys, successors), return_index=True)
+        return successors[first], owners[first]
 
 
 #: Keys of a layer compared at a time.
@@ -294,16 +291,13 @@ def _graph(puzzle: Scored, keys: Keys, reserves: Scores, much: int) -> tuple[Gra
         places = lower_bounds(keys, found.successors)
         taken = reserves[sources] - reserves[places]
         if (wrong := np.flatnonzero(taken < np.maximum(found.scores, 0))).size:
-            _refuse(puzzle, *(key_at(keys, int(ends[wrong[0]])) for ends in (sources, places)))
+            before, after = (key_at(keys, int(ends[wrong[0]])) for ends in (sources, places))
+            raise PuzzleError(
+                f"{puzzle.name}: from {puzzle.render(before)} to {puzzle.render(after)} the reserve falls by "
+                f"{puzzle.reserve(before) - puzzle.reserve(after)}, and the move scores {puzzle.score(before, after)}; "
+                "a move lowers the reserve by at least its score, and never raises it"
+            )
         counts.append(found.counts.astype(np.int64))
         targets.append(places.astype(np.int32))
         costs.append(much * (taken - found.scores) + 1)
     return Graph(np.cumsum(np.concatenate(counts)), np.concatenate(targets)), np.concatenate(costs)
-
-
-def _refuse(puzzle: Scored, before: Key, after: Key) -> None:
-    raise PuzzleError(
-        f"{puzzle.name}: from {puzzle.render(before)} to {puzzle.render(after)} the reserve falls by "
-        f"{puzzle.reserve(before) - puzzle.reserve(after)}, and the move scores {puzzle.score(before, after)}; a move "
-        "lowers the reserve by at least its score, and never raises it"
-    )

@@ -137,7 +137,11 @@ class LayeredSearch:
         #: The maker of the layer in progress.
         self._maker: Maker = "small"
         #: Hosts that make the layers from some depth on (`coordinator.hosts.layers.HostedStep`).
-        self._hosting: Any = self._hosting_begun()
+        self._hosting: Any = None
+        if self.store.read(META, HOSTS_KEY) is not None:
+            from hakoiri.coordinator.hosts.layers import HostedStep
+
+            self._hosting = HostedStep.begun(session, self._within)
         self.current, self._older = self._window()
 
     def step(self) -> None:
@@ -187,18 +191,15 @@ class LayeredSearch:
         depth = max(depth, 0)
         if self._hosting is not None:
             return current, Previous(None)
-        if not self.puzzle.undirected:
-            return current, self._closed_set(depth)
-        return current, Previous(self._stored(depth - 1) if depth else None)
-
-    def _closed_set(self, depth: Depth) -> ClosedSet:
-        context = self._session.context
+        if self.puzzle.undirected:
+            return current, Previous(self._stored(depth - 1) if depth else None)
 
         def commit() -> None:
             self.commit()
             self._session.control.check()
 
-        return ClosedSet(self.store, depth, context.shares, context.tuning.merged_at_once, commit)
+        context = self._session.context
+        return current, ClosedSet(self.store, depth, context.shares, context.tuning.merged_at_once, commit)
 
     def _first(self) -> Layer:
         start = self.puzzle.keys([self._start])
@@ -233,14 +234,6 @@ class LayeredSearch:
                 self._add_small(keys, self.last_flow)
             return HeldLayer([keys])
         return self._made_by(LayerStep(self._session, depth, current, known, self._pace, self._commit_staged))
-
-    def _hosting_begun(self) -> Any:
-        """Return the hosts that already keep this run, or ``None``."""
-        if self.store.read(META, HOSTS_KEY) is None:
-            return None
-        from hakoiri.coordinator.hosts.layers import HostedStep
-
-        return HostedStep.begun(self._session, self._within)
 
     def _hosted(self, current: Layer) -> Layer | None:
         """Return the layer after `current`, made by hosts; ``None`` if none take part, or not yet."""

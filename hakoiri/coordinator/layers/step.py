@@ -325,14 +325,6 @@ class LayerStep:
         """Stage the blocks of a merged piece, and add it to the progress."""
         self._partial = self._partial.plus(summary, *self._store.stage_blocks(self._depth, coded, self._partial.index))
 
-    def _finish_range(self, number: int) -> None:
-        self._partial = replace(self._partial, merged=number + 1)
-        late = time.monotonic() - self._durable_at > self._context.tuning.range_commit
-        if late or self._store.staged_bytes > self._shares.staged_bytes:
-            self._save()
-        left = self._pace.merging_left(number + 1, self._partition.ranges)
-        self._tell("merged ranges", number + 1, self._partition.ranges, left)
-
     def _merge_all(self) -> None:
         first = self._partial.merged
         merged = self._ranges.merge(first, lambda: self._held.pieces is not None, self._within)
@@ -340,7 +332,12 @@ class LayerStep:
             for piece in pieces:
                 self._take_in(piece.summary, piece.coded)
                 self._held.add(piece)
-            self._finish_range(number)
+            self._partial = replace(self._partial, merged=number + 1)
+            late = time.monotonic() - self._durable_at > self._context.tuning.range_commit
+            if late or self._store.staged_bytes > self._shares.staged_bytes:
+                self._save()
+            left = self._pace.merging_left(number + 1, self._partition.ranges)
+            self._tell("merged ranges", number + 1, self._partition.ranges, left)
             self._session.control.check()
 
     def _tell(self, what: str, done: int, total: int, left: float | None) -> None:

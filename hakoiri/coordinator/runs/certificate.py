@@ -228,12 +228,9 @@ def _describe(figures: DealFigures) -> str:
 
 @contextmanager
 def _explored(
-    spec: PuzzleSpec,
-    resources: Resources,
-    control: Control,
-    observer: Observer,
+    spec: PuzzleSpec, resources: Resources, control: Control, observer: Observer,
     unlike: Callable[[LayerRecord], list[str]],
-) -> Iterator[RunStore]:
+) -> Iterator[RunStore]:  # fmt: skip
     """Yield a finished run by layers in a temporary directory; `StopRun` by `control`, or if a layer is `unlike`."""
     with tempfile.TemporaryDirectory(prefix="hakoiri-certificate-") as data:
         directory = make_run(Path(data), spec, "explore", {}, resources)

@@ -50,8 +50,7 @@ def collect_run(directory: Path, redis: str, control: Control, observer: Observe
             observer.progress(Progress(number, len(away), "layers collected"))
             _copy_layer(store, record, control)
         for host in _forget(store, run_hosts):
-            left = f"host {host} is away: remove run-{directory.name}-* from its directory, if it is there"
-            observer.note(left)
+            observer.note(f"host {host} is away: remove run-{directory.name}-* from its directory, if it is there")
         return len(away)
 
 

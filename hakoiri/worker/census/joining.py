@@ -110,7 +110,10 @@ class TreeUnion:
         """Return the number of configurations of each root, in the order of their least ones. Nothing is added then."""
         find_roots(self._parents)
         add_to_roots(self._parents, self._sizes)
-        self._heads = np.concatenate([self._heads_from(at) for at in range(0, len(self._parents), _AT_ONCE)])
+        starts = range(0, len(self._parents), _AT_ONCE)
+        parts = ((begin, self._parents[begin : begin + _AT_ONCE]) for begin in starts)
+        roots = [begin + np.flatnonzero(some == np.arange(begin, begin + len(some))) for begin, some in parts]
+        self._heads = np.concatenate(roots)
         sizes: Sizes = self._sizes[self._heads].astype(np.int64)
         return sizes
 
@@ -118,11 +121,6 @@ class TreeUnion:
         """Yield for each tree that one of `numbers` that its root has, range by range."""
         for begin, end in pairwise([*self._numbers.offsets.tolist(), len(self._parents)]):
             yield numbers[np.searchsorted(self._heads, self._parents[begin:end])]
-
-    def _heads_from(self, begin: int) -> NDArray[np.int64]:
-        """Return the roots among some trees."""
-        parents = self._parents[begin : begin + _AT_ONCE]
-        return begin + np.flatnonzero(parents == np.arange(begin, begin + len(parents)))
 
 
 #: The layer number in the spill files of pairs.
@@ -203,7 +201,15 @@ class Joining:
         missing = [self._ranges.numbers[place] for place, count in enumerate(self.done.trees) if count == _UNKNOWN]
         done = self.size - sum(map(self._ranges.size_of, missing))
         for number, grown in grown_ranges(missing):
-            self._take_in(number, grown)
+            labels, count, pairs = grown.trees
+            stage_labels(self._store, labels, self._ranges.first_slab(number))
+            for batch in pairs:
+                self.exchange.add(*scatter(batch, self.exchange.partition.table))
+            if self.exchange.held_bytes > self._most_pairs:
+                self.exchange.code_held(self._threads, bits=False)
+            trees, balance = [*self.done.trees], (self.done.balance + grown.balance) % (1 << 64)
+            trees[number - self._ranges.numbers.start] = count
+            self.done = replace(self.done, trees=trees, moves=self.done.moves + grown.moves, balance=balance)
             done += self._ranges.size_of(number)
             if time.monotonic() - self._durable_at > self._checkpoint:
                 self.save()
@@ -223,17 +229,6 @@ class Joining:
         self._stage_progress()
         self._commit()
         self._durable_at = time.monotonic()
-
-    def _take_in(self, number: int, grown: Grown) -> None:
-        labels, count, pairs = grown.trees
-        stage_labels(self._store, labels, self._ranges.first_slab(number))
-        for batch in pairs:
-            self.exchange.add(*scatter(batch, self.exchange.partition.table))
-        if self.exchange.held_bytes > self._most_pairs:
-            self.exchange.code_held(self._threads, bits=False)
-        trees, balance = [*self.done.trees], (self.done.balance + grown.balance) % (1 << 64)
-        trees[number - self._ranges.numbers.start] = count
-        self.done = replace(self.done, trees=trees, moves=self.done.moves + grown.moves, balance=balance)
 
     @property
     def _most_pairs(self) -> int:

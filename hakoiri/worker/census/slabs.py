@@ -186,7 +186,16 @@ class Listing:
     def run(self, batches: Iterable[Keys]) -> Iterator[bool]:
         """Stage configurations from `following` on; yield whether a commit is due."""
         for keys in batches:
-            self._stage(keys)
+            old = self._listed
+            stored, index = self._store.stage_blocks(0, code_keys(0, keys), old.index)
+            lane_0, lane_1 = add_lanes((old.lane_0, old.lane_1), lanes_of(keys))
+            goals = int(np.count_nonzero(self._puzzle.is_goal(keys)))
+            self._listed = replace(
+                old, last=hex(key_at(keys, -1)), size=old.size + len(keys), goals=old.goals + goals,
+                lane_0=lane_0, lane_1=lane_1, stored=old.stored + stored, index=index,
+            )  # fmt: skip
+            # IMPORTANT: with each batch, because an interruption commits what is staged.
+            self._store.stage_record(META, PARTIAL_KEY, vars(self._listed))
             yield self._store.staged_bytes > self._most_staged
 
     @property
@@ -195,18 +204,6 @@ class Listing:
         done, session = self._listed, self._store.state.session
         digest = digest_text((done.lane_0, done.lane_1))
         return LayerRecord(0, done.size, digest, done.goals, done.stored, done.index, session)
-
-    def _stage(self, keys: Keys) -> None:
-        old = self._listed
-        stored, index = self._store.stage_blocks(0, code_keys(0, keys), old.index)
-        lane_0, lane_1 = add_lanes((old.lane_0, old.lane_1), lanes_of(keys))
-        goals = int(np.count_nonzero(self._puzzle.is_goal(keys)))
-        self._listed = replace(
-            old, last=hex(key_at(keys, -1)), size=old.size + len(keys), goals=old.goals + goals,
-            lane_0=lane_0, lane_1=lane_1, stored=old.stored + stored, index=index,
-        )  # fmt: skip
-        # IMPORTANT: with each batch, because an interruption commits what is staged.
-        self._store.stage_record(META, PARTIAL_KEY, vars(self._listed))
 
 
 #: The memory of a move, in successors of a layer step: both its ends, their places, a pair.

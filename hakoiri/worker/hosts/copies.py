@@ -1,8 +1,8 @@
-"""Copies of other hosts' ranges, and ranges that change hands: blocks that are sent, kept and adopted as they are.
+"""Copies of other hosts' ranges, and ranges that move between hosts: coded blocks, sent and stored as they are.
 
-send:    own blocks of some ranges and layers -> messages -> the receiver's copies, a store beside that of its part
-adopt:   copies of ranges that are own now -> the part's store
-cut:     blocks that reach into a range that was cut off -> one block on either side, in both stores
+send    own blocks of some ranges and layers -> messages -> the receiver's copies, a store beside that of its part
+settle  copies of ranges that are own now -> the part's store
+split   blocks that reach across a new cut -> one block on either side, in both stores
 """
 
 import shutil
@@ -274,7 +274,9 @@ class Transfer:
                 first, end = (bisect_left(firsts, key) for key in request.cuts.bounds(number))
                 for begin in range(first, end, _AT_ONCE):
                     blocks = own.coded(depth, firsts[begin : min(begin + _AT_ONCE, end)])
-                    self._outbox.put(self._number(depth, number), join_blocks(blocks, own.layout))
+                    # A message may have blocks of several layers.
+                    place = (depth - request.first) * len(request.targets) + number
+                    self._outbox.put(place, join_blocks(blocks, own.layout))
         self._outbox.flush()
         return HostSent(self._outbox.sent)
 
@@ -288,10 +290,6 @@ class Transfer:
         """Take and send no messages any more."""
         self._inbox.close()
         self._outbox.give_up()
-
-    def _number(self, depth: Depth, number: int) -> int:
-        """Return the number of a range and a layer: a message may have blocks of several layers."""
-        return (depth - self._request.first) * len(self._request.targets) + number
 
     def _take_in(self, number: int, coded: Coded) -> None:
         request = self._request

@@ -58,8 +58,8 @@ class _NoGuard:
 class Host:
     """The host whose directory is `directory`: one process at a time, with so many `threads`.
 
-    Attributes: `name`, the same for as long as the directory lives; `place`, another text for each copy of it; `tasks`,
-    what it answers. Raises `TaskError` where another process has it, and storage errors.
+    Attributes: `name`, which stays with the directory; `place`, which differs for each copy of the directory; `tasks`,
+    the requests that it answers. Raises `TaskError` if another process has the directory, and storage errors.
     """
 
     tasks = HOST_TASKS
@@ -142,9 +142,9 @@ class Host:
     def _part(
         self, directory: Path, request: HostRequest, puzzle: Puzzle, data_pool: DataRedisPool, task: str
     ) -> RunPart:
-        """Return the open part of a run; open it again if a step may take another amount of memory.
+        """Return the open part of a run.
 
-        The same holds for another metric of the puzzle, by which goal distances may be counted.
+        Open it again if a step may take another amount of memory, or a check has another metric of the puzzle.
         """
         part = self._parts.get(directory)
         if part is not None:

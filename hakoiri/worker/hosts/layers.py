@@ -54,8 +54,16 @@ class BaseConfigurations:
         blocks = [(store, depth, store.first_keys(depth)) for store in stores for depth in depths]
         self._firsts = sorted(first for *_, firsts in blocks for first in firsts)
         self._stored = LayerUnion([StoredLayer(store, depth, 0) for store, depth, firsts in blocks if firsts])
-        self.size, self.digest = 0, digest_text(NOTHING)
-        self._held = self._read([request.cuts.bounds(number) for number in sorted(self.mine)], most_bytes)
+        self.size, lanes, pieces = 0, NOTHING, list[Keys]()
+        for keys in self._pieces([request.cuts.bounds(number) for number in sorted(self.mine)]):
+            self.size, lanes = self.size + len(keys), add_lanes(lanes, lanes_of(keys))
+            most_bytes -= keys.nbytes
+            if most_bytes < 0:
+                pieces.clear()
+            else:
+                pieces.append(keys)
+        self.digest = digest_text(lanes)
+        self._held = HeldLayer(pieces) if most_bytes >= 0 else None
 
     def between(self, low: Key, high: Key) -> Iterable[Keys]:
         """Return the keys with low <= key < high, increasing within each batch."""
@@ -64,19 +72,6 @@ class BaseConfigurations:
     def sample(self) -> Keys:
         """Return some keys; each batch of them is sorted."""
         return self._stored.sample() if self._held is None else self._held.sample()
-
-    def _read(self, bounds: list[tuple[Key, Key]], most_bytes: int) -> HeldLayer | None:
-        """Count and digest all keys; return them if they fit."""
-        pieces, lanes = list[Keys](), NOTHING
-        for keys in self._pieces(bounds):
-            self.size, lanes = self.size + len(keys), add_lanes(lanes, lanes_of(keys))
-            most_bytes -= keys.nbytes
-            if most_bytes < 0:
-                pieces.clear()
-            else:
-                pieces.append(keys)
-        self.digest = digest_text(lanes)
-        return HeldLayer(pieces) if most_bytes >= 0 else None
 
     def _pieces(self, bounds: list[tuple[Key, Key]]) -> Iterator[Keys]:
         """Yield all keys in these bounds, increasing; a range that was moved may be an own one and a copy at once."""

@@ -135,7 +135,9 @@ class RunPart:
             raise
         self._layers.finish(step.mark, keys)
         step.close(clear=True)
+        # IMPORTANT: nothing refers to the step from here on, because it holds older layers.
         self._step = None
+        del step
         merged = packed(figures)
         if not request.ahead:
             return merged

@@ -9,7 +9,6 @@ The coordinator records a round when all hosts have kept it. After a loss all go
 may be the one before a host's own last: so two marks are kept, and going back cuts the spill files off.
 """
 
-from collections.abc import Iterable
 from dataclasses import asdict, replace
 from functools import partial
 from threading import Lock
@@ -29,7 +28,7 @@ from hakoiri.worker.hosts.requests import HostExpanded, HostMerged, HostRequest
 from hakoiri.worker.hosts.wire import PATIENCE_SECONDS, Inbox, Mail, Outbox
 from hakoiri.worker.layers.exchange import Exchange
 from hakoiri.worker.layers.kernels import total_flow
-from hakoiri.worker.layers.ranges import MergedRange, Put
+from hakoiri.worker.layers.ranges import Put
 from hakoiri.worker.layers.step import PARTS, HeldKeys, RoundMark
 from hakoiri.worker.transport.data_redis import DataRedisPool
 
@@ -176,7 +175,12 @@ class HostStep:
         sizes = list[int]()
         with CommitThread(self._store) as commits:
             for number, pieces in zip(mine, merged, strict=True):
-                sizes.append(self._take_in(number, pieces, held))
+                before, mark = self.mark.size, self.mark
+                for piece in pieces:
+                    held.add(piece)
+                    mark = mark.plus(piece.summary, *self._store.stage_blocks(mark.depth, piece.coded, mark.index))
+                self.mark = replace(mark, merged=number + 1)
+                sizes.append(mark.size - before)
                 late = monotonic() - committed > seconds
                 much = self._store.staged_bytes > self._part.shares.staged_bytes // 2
                 if late or much or commits.is_worthwhile:
@@ -207,15 +211,6 @@ class HostStep:
     def _received(self) -> int:
         """The bytes of all messages of others, those of earlier attempts that count included."""
         return self._before + self._inbox.received_bytes
-
-    def _take_in(self, number: int, pieces: Iterable[MergedRange], held: HeldKeys) -> int:
-        """Stage a range that is merged; return its size."""
-        mark = self.mark
-        for piece in pieces:
-            held.add(piece)
-            mark = mark.plus(piece.summary, *self._store.stage_blocks(mark.depth, piece.coded, mark.index))
-        size, self.mark = mark.size - self.mark.size, replace(mark, merged=number + 1)
-        return size
 
     def _stage_merged(self) -> None:
         """Stage how much is merged, if another attempt can go on from there."""

@@ -6,8 +6,8 @@ hosts, and 1 if the bytes are compressed, else 0. The coordinator tells each hos
 """
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from queue import Full, Queue
 from time import monotonic, sleep
@@ -188,18 +188,12 @@ class Outbox:
 
     def _send_one(self, owner: int, number: int, parts: list[tuple[int, Coded]]) -> None:
         message = pack_message(self._me, number, parts, self._compresses)
-        with self._counted(len(message)):
-            self._send(owner, message)
-
-    @contextmanager
-    def _counted(self, size: int) -> Iterator[None]:
-        """Count a message of so many bytes, and the time while any is under way."""
         with self._counting:
             self._busy_since = self._busy_since if self._under_way else monotonic()
             self._under_way += 1
-            self.sent_bytes += size
+            self.sent_bytes += len(message)
         try:
-            yield
+            self._send(owner, message)
         finally:
             with self._counting:
                 self._under_way -= 1
