@@ -101,7 +101,7 @@ def _beat(host: Host, worker: TaskWorker, data_redis: OwnDataRedis) -> str:
 
 
 def _repeat(work: Callable[[], None], seconds: float) -> None:
-    """Do something now, and every so many seconds.
+    """Call a function now, and every `seconds`.
 
     IMPORTANT: not in the heartbeat, which a full pipe or a slow disk would hold up.
     """

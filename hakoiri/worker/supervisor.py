@@ -23,7 +23,7 @@ from hakoiri.worker.transport.data_redis import DATA_REDIS, DataRedis
 _POLL_SECONDS = 0.1
 #: The pause before a worker that died is replaced.
 _RESTART_SECONDS = 0.5
-#: A worker that ends by itself so soon could not work at all. After so many in succession in its place, pauses grow.
+#: A worker that ends by itself within this time could not work at all. Pauses grow after this many in succession.
 _EARLY_SECONDS, _MOST_EARLY = 5.0, 5
 _LONGEST_PAUSE_SECONDS = 60.0
 #: Seconds that a worker asked to stop may continue its chunk; if it is killed, another worker does the chunk.

@@ -48,17 +48,17 @@ class Shared:
 
     @property
     def pieces(self) -> list[int]:
-        """In how many pieces each array is."""
+        """The number of pieces of each array."""
         return [len(range(0, max(1, array.nbytes), _PIECE)) for array in self.arrays]
 
     def send(self) -> None:
-        """Put all pieces into Redis that are not there."""
+        """Put missing pieces into Redis, and renew the others."""
         for name, part in self._named():
             if not self._redis.expire(name, self._keep):
                 self._redis.set(name, pack_arrays([part]), ex=self._keep)
 
     def renew(self) -> None:
-        """Have what is in Redis live on for as long as at first."""
+        """Renew the lifetime of all pieces in Redis."""
         with self._redis.pipeline(transaction=False) as pipeline:
             for name, _ in self._named():
                 pipeline.expire(name, self._keep)
@@ -77,7 +77,7 @@ class Shared:
 
 #: Events taken at a time.
 _MOST_EVENTS = 10_000
-#: Inputs sent in one round trip have so many bytes, but for the last.
+#: Inputs are sent in one round trip until they have this many bytes.
 _MOST_BYTES = 1 << 24
 
 
@@ -110,7 +110,7 @@ class Chunk:
 
 
 class InFlight:
-    """The chunks of one stage; `request` says all of their jobs but the chunk.
+    """The chunks of one stage; their jobs are `request` with the chunk filled in.
 
     `shared` are the arrays that they have in common, which stay in Redis for the stages that follow.
     """
@@ -130,7 +130,7 @@ class InFlight:
 
     @property
     def waiting_since(self) -> float | None:
-        """When the oldest chunk was sent, where no worker has begun any."""
+        """The time at which the oldest chunk was sent, if no worker has begun any chunk."""
         if any(chunk.worker for chunk in self.chunks.values()):
             return None
         return min((chunk.sent_at for chunk in self.chunks.values() if chunk.attempt), default=None)
@@ -145,7 +145,7 @@ class InFlight:
         return chunk
 
     def send(self, chunk: Chunk, wanted: str = "") -> None:
-        """Make another attempt at a chunk, in one round trip: for the host `wanted`, or whoever comes first."""
+        """Make another attempt at a chunk, in one round trip: by the host `wanted`, or by any worker."""
         self.send_all([(chunk, wanted)])
 
     def send_all(self, chunks: Iterable[tuple[Chunk, str]]) -> None:
@@ -175,19 +175,19 @@ class InFlight:
             failure_ttl=keep, pipeline=pipeline,
         )  # fmt: skip
         if wanted:
-            # All at once, so that no other worker takes it in between. RQ would keep the names of all queues for ever.
+            # In one transaction, so that no other worker takes the job. RQ would keep the names of all queues for ever.
             own = _key(own_queue(wanted))
             pipeline.lmove(_key(QUEUE), own, "RIGHT", "RIGHT")
             pipeline.expire(own, keep)
         pipeline.set(self._input_key(chunk), chunk.payload, ex=keep)
 
     def resend(self, chunk: Chunk) -> None:
-        """Make another attempt with all that belongs to it, for Redis may have lost it."""
+        """Make another attempt, and send the shared arrays again, because Redis may have lost them."""
         self._shared_sent = False
         self.send(chunk)
 
     def renew(self) -> dict[str, bool]:
-        """By token, whether Redis still has a chunk's input; what it has lives on for as long as at first."""
+        """Renew the lifetime of all jobs and inputs; return by token whether Redis still has the input."""
         self.shared.renew()
         pipeline, keep = self._redis.pipeline(transaction=False), self._request.keep
         for chunk in self.chunks.values():
@@ -196,7 +196,7 @@ class InFlight:
         return dict(zip(self.chunks, map(bool, pipeline.execute()[1::2]), strict=True))
 
     def fetch(self, chunk: Chunk, attempt: int) -> list[Array] | None:
-        """The result of an attempt, or ``None`` if it is gone; `PayloadError` if it is broken."""
+        """Return the result of an attempt, or ``None`` if it is gone; `PayloadError` if it is damaged."""
         raw: Any = self._redis.getdel(result_key(self._request.session, chunk.token, attempt))
         chunk.received = 0 if raw is None else len(raw)
         return None if raw is None else unpack_arrays(raw)
@@ -218,7 +218,7 @@ class InFlight:
 
 
 def read_events(connection: redis.Redis, key: str, seconds: float, observer: Observer) -> Iterator[Event]:
-    """Take the events that came, after waiting up to so many seconds for one; none where `seconds` is 0."""
+    """Yield the events that have come; wait up to `seconds` for the first one."""
     pipeline = connection.pipeline(transaction=False)
     if seconds:
         pipeline.brpop([key], timeout=seconds)

@@ -42,7 +42,7 @@ _SUBTREE_SECONDS, _EXPAND_SECONDS = 4, 2
 
 
 class Auditor:
-    """Makes a `share` of all chunks again; what it finds is noted in `work_log`."""
+    """Computes a `share` of all chunks again to compare; counts go into `work_log`."""
 
     def __init__(self, share: float, work_log: WorkLog) -> None:
         self._share, self._work_log = share, work_log
@@ -57,12 +57,12 @@ class Auditor:
         return same_answer(task, theirs, ours)
 
     def note_answer(self, worker: str) -> None:
-        """A worker's answer counts."""
+        """Note that an answer of a worker is used."""
         if self._share:
             self._work_log.answered.add(worker)
 
     def leave_out(self, worker: str) -> None:
-        """Note that a worker was wrong; `UntrustedError` where answers of it count already."""
+        """Note that a worker was wrong; `UntrustedError` if earlier answers of it were used."""
         self._work_log.untrusted.append(worker)
         if worker in self._work_log.answered:
             self._work_log.answered.remove(worker)
@@ -128,7 +128,7 @@ class RemoteExecutor:
         self.work_log = WorkLog()
         self._workers = WorkerPool(observer, self.work_log)
         self._audit = Auditor(audit, self.work_log)
-        #: When it was last looked for what is lost, and when jobs were last seen to wait in the queue.
+        #: The times of the last look for lost chunks, of the last job seen waiting in the queue, and of the last count.
         self._last_look = self._queued_at = self._counted_at = 0.0
 
     def expect(self, coming: Callable[[], set[str]]) -> None:
@@ -183,7 +183,7 @@ class RemoteExecutor:
                 yield from results
 
     def close(self) -> None:
-        """Take back what is in flight, as far as Redis still answers."""
+        """Remove chunks in flight from Redis, if it answers."""
         try:
             self._in_flight.take_back()
             self._shared.take_back()
@@ -193,7 +193,7 @@ class RemoteExecutor:
         self._redis.close()
 
     def _sizes_of(self, part: Part, arrays: Arrays, known: Sizes) -> Sizes:
-        """The `known` sizes and those of some arrays; `TaskError` for arrays that no worker would take."""
+        """Return the `known` sizes and those of some arrays; `TaskError` for arrays that workers would refuse."""
         sizes = dict(known)
         if wrong := wrong_array(self._in_flight.task, part, self._puzzle, arrays, sizes, own=True):
             raise TaskError(wrong)
@@ -223,7 +223,7 @@ class RemoteExecutor:
             self._lose(chunk, f"worker {event.worker} could not do it ({event.detail})")
 
     def _take_in(self, chunk: Chunk, event: Event) -> Iterator[_Landed]:
-        """The result that a worker left; where it is gone or broken, the chunk is sent again."""
+        """Yield the result that a worker has left in Redis; send the chunk again if that is missing or damaged."""
         try:
             result = self._in_flight.fetch(chunk, event.attempt)
         except PayloadError as error:
@@ -239,7 +239,7 @@ class RemoteExecutor:
             yield self._land(chunk, self._counted(chunk, event.worker, result))
 
     def _counted(self, chunk: Chunk, worker: str, result: list[Array]) -> list[Array]:
-        """The result of a worker, which counts from now on."""
+        """Return the result of a worker, and note that it is used."""
         self._log(chunk, result, worker)
         self._audit.note_answer(worker)
         return result
@@ -253,9 +253,9 @@ class RemoteExecutor:
             self.work_log.add_expanded(worker, size, micros / 1e6, *moved)
 
     def _audited(self, chunk: Chunk, worker: str, result: list[Array]) -> list[Array]:
-        """The result of a worker, or the one made here if that is another; then the worker is left out.
+        """Return the result of a worker, or the one made here if they differ; then exclude the worker.
 
-        `UntrustedError` where other results of that worker count already.
+        `UntrustedError` if other results of that worker were used.
         """
         made_again, task = self._do(chunk), self._in_flight.task
         if self._audit.agrees(task, result, made_again):
@@ -273,7 +273,7 @@ class RemoteExecutor:
         return chunk.number, result
 
     def _reap(self) -> None:
-        """Renew what is waited for, and send again what is lost or overdue."""
+        """Renew chunks in flight, and send lost and overdue ones again."""
         now = time.monotonic()
         if now < self._last_look + _WAIT_SECONDS:
             return
@@ -297,7 +297,7 @@ class RemoteExecutor:
                 self._lose(chunk, "it is overdue", counts=False)
 
     def _why_lost(self, chunk: Chunk, kept: bool, now: float) -> str:
-        """Why a chunk must be sent again, or nothing."""
+        """Return the reason to send a chunk again, or an empty text."""
         if chunk.worker and chunk.worker not in self._workers.living:
             return f"worker {chunk.worker} died"
         if not kept:
@@ -336,11 +336,11 @@ class RemoteExecutor:
         yield self._land(chunk, result)
 
     def _do(self, chunk: Chunk) -> list[Array]:
-        """The result of a chunk, computed here."""
+        """Return the result of a chunk, computed here."""
         return do_task(self._in_flight.task, self._puzzle, unpack_arrays(chunk.payload), self._shared.arrays)
 
     def _send_again(self) -> int:
-        """All that is in flight, for Redis may have come back empty; how many chunks that is."""
+        """Send all chunks in flight again, because Redis may have come back empty; return their number."""
         for chunk in self._in_flight.chunks.values():
             self._in_flight.resend(chunk)
         # Workers have lost it too.

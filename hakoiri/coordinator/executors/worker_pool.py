@@ -94,7 +94,7 @@ class RedisRetry:
         self._observer.note(f"Redis is back; {count} chunks are sent again")
 
 
-#: Without any worker for so long, the coordinator works itself. Longer than a worker needs to be declared dead.
+#: The coordinator works itself after this time without workers. A worker is declared dead sooner.
 _ALONE_SECONDS = 2.0
 #: If no worker begins a waiting chunk, or sends any event, for this long, their heartbeats no longer count. By then a
 #: chunk that one has taken, and not begun, was sent again to the others.
@@ -123,7 +123,7 @@ class WorkerPool:
         self._coming = coming()
 
     def look(self, connection: redis.Redis, waiting_since: float | None) -> None:
-        """See who lives. Chunks may have waited for anybody to begin one since a time."""
+        """Update `living`. `waiting_since` is the time since which chunks have waited without any being begun."""
         found, now = {*living_workers(connection)}, time.monotonic()
         self.has_newcomer |= not found <= self._came
         self._came |= found
@@ -141,7 +141,7 @@ class WorkerPool:
         self._last_heard, self._is_silent = time.monotonic(), False
 
     def expect_all(self) -> None:
-        """Redis was away: workers need a moment to say that they live."""
+        """Give workers a moment for a new heartbeat, because Redis was away."""
         self._last_seen = time.monotonic()
         self.hear()
 
@@ -164,7 +164,7 @@ class WorkerPool:
         return alone and not self._coming
 
     def say_alone(self, url: str) -> None:
-        """Tell the user, once, that there are no workers."""
+        """Note once that there are no workers."""
         if not self._said_alone:
             self._said_alone = True
             which = "no other worker" if self._refusing else "no worker"

@@ -37,7 +37,7 @@ from hakoiri.worker.layers.kernels import merge
 from hakoiri.worker.transport.payload import Array
 
 KIND = "hardest"
-#: The option of a puzzle that says what is one move.
+#: The option of a puzzle that defines one move.
 METRIC = "metric"
 #: In place of a distance: no goal can be reached, or the run has not found the configuration.
 NOWHERE = -1
@@ -64,7 +64,7 @@ class GoalDistances:
 
     @classmethod
     def open(cls, run: RunStore, puzzle: Puzzle, metric: str, redis: str | None) -> "GoalDistances | None":
-        """Return those of a run, if they are there and complete; `redis` is as for `open_store`."""
+        """Return the goal distances of a run if they are complete, else ``None``; `redis` is as for `open_store`."""
         directory = distances_run(run, puzzle, metric).directory
         if not (directory / DATA_FILE).exists():
             return None

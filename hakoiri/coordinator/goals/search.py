@@ -51,9 +51,9 @@ _FILTERED = 1 << 16
 
 
 class Filter(NamedTuple):
-    """A task that gives those of some keys that pass, put together by range, and what it compares them with, if any.
+    """A task that returns the keys that pass, grouped by range, and the `targets` to compare them with, if any.
 
-    Where that is more than memory may hold, all keys are looked at again for each part of it.
+    If the targets do not fit in memory, all keys are compared with one part of them after the other.
     """
 
     task: str
@@ -66,7 +66,7 @@ class StoredRun(LayerUnion):
     _bloom: Words | None = None
 
     def bloom_filter(self, most_bytes: int) -> Words:
-        """A Bloom filter of its keys, made once: later calls give the same."""
+        """Return a Bloom filter of the keys; it is made once."""
         if self._bloom is None:
             self._bloom = empty_filter(self.size, most_bytes)
             for layer in self.layers:
@@ -75,7 +75,7 @@ class StoredRun(LayerUnion):
         return self._bloom
 
     def among(self, keys: Keys) -> Keys:
-        """Those of some increasing keys that it has."""
+        """Return the keys that are in the run; `keys` increase."""
         others = keys
         for layer in self.layers:
             others = layer.exclude_from(others)
@@ -89,7 +89,7 @@ def stored_run(store: RunStore, with_goals: bool = False) -> StoredRun:
 
 
 class FilterStep(LayerStep):
-    """The making of layer `depth`: those keys of `source` that pass the `keys_filter`, less `known`."""
+    """The step that makes layer `depth`: the keys of `source` that pass the `keys_filter`, less `known`."""
 
     _uses_bitmaps = False
 
@@ -101,7 +101,7 @@ class FilterStep(LayerStep):
 
     def _take_up(self) -> None:
         super()._take_up()
-        # IMPORTANT: what an earlier session has done counts in its parts, whatever the memory is now.
+        # IMPORTANT: the work of an earlier session is counted by its parts, whatever the memory is now.
         self._part = self._partial.part or self._part
         self._partial = replace(self._partial, part=self._part)
 
@@ -181,9 +181,9 @@ class FilterStep(LayerStep):
 
 @dataclass
 class _Piece:
-    """Keys of the source, in batches that are each increasing, and those of them that need not be looked at.
+    """Keys of the source, in batches that each increase, and the `unwanted` keys among them.
 
-    `size` says how many they were, once `keys` has given them.
+    `size` is the number of keys, unwanted ones included, once `keys` has returned.
     """
 
     layout: Layout
@@ -192,14 +192,14 @@ class _Piece:
     size: int = 0
 
     def keys(self) -> Keys:
-        """Return the keys to look at, in increasing order."""
+        """Return the wanted keys, in increasing order."""
         found = np.concatenate([self.layout.empty(0), *self.batches])
         self.size = len(found)
         return reduce(difference, self.unwanted, merge([found], [])) if len(found) else found
 
 
 class UnmoveStep(FilterStep):
-    """The making of layer `depth`: those of `run` that lead to layer `depth` - 1, which is stored, less `known`."""
+    """The step that makes layer `depth`: the keys of `run` that lead to layer `depth` - 1, less `known`."""
 
     def __init__(self, session: Session, depth: Depth, run: StoredRun, known: list[Layer], pace: Pace) -> None:
         size = session.store.layer_record(depth - 1).size
@@ -276,16 +276,16 @@ class GoalSearch(LayeredSearch):
         return None
 
     def outcome(self) -> GoalFigures:
-        """The figures of the run when the search has ended."""
+        """Return the figures of the run after the search has ended."""
         found = super().outcome()
         self._require_same_set(found)
         return GoalFigures(**found.as_dict() | {"dead": self._run.size - found.configurations})
 
     def _require_same_set(self, found: SearchFigures) -> None:
-        """`ContradictionError` where the moves counted reach other configurations than those of the run.
+        """Raise `ContradictionError` if the goals reach other configurations than those of the run.
 
-        All of an undirected search hang together, so the goals of one reach all of it. Where the whole space is known
-        nothing can be outside, and of a directed puzzle only what is inside was looked at.
+        An undirected search from a start is connected, so its goals reach all of it. A whole space has nothing outside,
+        and the search of a directed puzzle stays within the run.
         """
         if not (self.puzzle.undirected and found.exhausted and kind_of(self._base.manifest.kind).from_start):
             return
@@ -347,13 +347,13 @@ class GoalSearch(LayeredSearch):
         return HeldLayer([keys])
 
     def _known_backwards(self) -> Iterator[Keys] | None:
-        """The layers to come, by moves backwards; ``None`` where these do not fit, or for the rest of a layer begun."""
+        """Return the layers to come by moves backwards; ``None`` if these do not fit, or a layer is under way."""
         if self._fits and self._backwards is None and not self.store.has_partial:
             self._session.tell(Progress(self.found.configurations, headline="expanding moves backwards"))
             try:
                 found = layers_backwards(self._session, self._base, self.store.layer(0))
                 self._backwards = islice(found, self.state.depth, None)
-                # Nothing is taken off them.
+                # No older keys are subtracted from them.
                 self._older = Previous(None)
             except (OverBudgetError, UnanswerableError) as error:
                 self._fits = False

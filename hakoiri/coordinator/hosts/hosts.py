@@ -32,20 +32,20 @@ from hakoiri.worker.transport.payload import Array, Arrays, Event, TaskRequest
 _WAIT_SECONDS, _LOOK_SECONDS = 0.25, 1.0
 #: Before another attempt; twice as long before each further one.
 _PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.5, 8.0
-#: Hosts cost 1.0 to 1.6 times the processor time of threads (docs/reports/scaling.md). So hosts pay where they have so
-#: many times the threads, and a layer takes threads so long: by hosts each layer takes some hundredths of a second.
+#: Hosts cost 1.0 to 1.6 times the processor time of threads (docs/reports/scaling.md), and some hundredths of a second
+#: for each layer. So they pay if they have this many times the threads, and threads take this long for a layer.
 _TIMES_THREADS, _LEAST_SECONDS = 2, 0.25
-#: A host that has nothing to do takes a request within this time, else it counts as away for a while.
+#: An idle host that does not take a request within the first time counts as away for the second.
 _TAKEN_SECONDS, _MUTE_SECONDS = 10.0, 120.0
 _Value = TypeVar("_Value")
 
 
 class HostLostError(WorkerError):
-    """A host, or a data Redis, has lost what was under way: the layer goes on from the last round kept."""
+    """A host, or a data Redis, has lost work in progress: the layer goes on after the last round kept."""
 
 
 class HostGoneError(WorkerError):
-    """A host has been away for long, and others have copies of what it keeps."""
+    """A host has been away for long, and others have copies of its ranges."""
 
     def __init__(self, host: str) -> None:
         super().__init__(f"host {host} is away", Hint("drain", host))

@@ -37,7 +37,7 @@ from hakoiri.worker.transport.payload import Array, unpacked
 
 
 class MovedError(Exception):
-    """Ranges of the base run have moved: to where they are as `range_map`."""
+    """Ranges of the base run have moved; `range_map` says to which hosts."""
 
     def __init__(self, range_map: RangeMap) -> None:
         super().__init__("ranges of the base run have moved")
@@ -45,9 +45,9 @@ class MovedError(Exception):
 
 
 def require_base(run_hosts: RunHosts, base: RunStore, parts: Iterable[str]) -> None:
-    """Return if what hosts have of the run `base` in their ranges, by these digests, is all of it.
+    """Return if the parts of the run `base` at hosts, with these digests, are all of it.
 
-    `MovedError` if it is at other hosts, `HostLostError` if it is on its way there, or lost.
+    `MovedError` if ranges are at other hosts, `HostLostError` if ranges are moving, or lost.
     """
     whole = sum_lanes(lanes_in(record.digest) for record in base.layer_records())
     if sum_lanes(map(lanes_in, parts)) == whole:
@@ -127,11 +127,11 @@ class HostRounds:
         return merged
 
     def forget(self) -> None:
-        """Expand the next layer anew: hosts have abandoned what they began ahead."""
+        """Expand the next layer anew, because hosts have abandoned the round that they expanded ahead."""
         self._ahead = None
 
     def end(self) -> None:
-        """Have hosts discard what they have begun; they may have kept rounds of it."""
+        """Have hosts discard the layer that they have begun; rounds that they have kept stay."""
         self._ahead = None
         self._hosts.tell("host-back", self._store.state.depth + 1)
 
@@ -208,9 +208,9 @@ def _figures_of(answers: dict[str, list[Array]]) -> dict[str, HostExpanded]:
     return {host: unpacked(arrays[-1:], HostExpanded) for host, arrays in answers.items()}
 
 
-#: Ranges of each host: with 16 the fullest of 8 hosts has 1.08 times the mean of the 3x4 tiles, with 4 1.2 times.
+#: Ranges for each host: with 16 the fullest of 8 hosts has 1.08 times the mean of the 3x4 tiles, with 4 1.2 times.
 _RANGES = 16
-#: A host joins a run whose layers take so long: it is sent its share of all of them.
+#: A host joins a run only if layers take this long, because it is sent its share of all layers.
 _LEAST_SECONDS = 5.0
 #: Short layers do not ask Redis each time who has come or is to leave.
 _LOOK_SECONDS = 1.0
@@ -239,9 +239,9 @@ class HostedStep:
 
     @classmethod
     def begin(cls, session: Session, depth: Depth, known: list[Layer]) -> "HostedStep":
-        """Deal out what layer `depth` is made of and compared with, the layer before it first; staged.
+        """Deal out the layers that make layer `depth`, the layer before it first; the record of hosts is staged.
 
-        A host that is lost meanwhile has nothing yet: those that live then are chosen anew.
+        If a host is lost meanwhile, hosts are chosen again.
         """
         pool = cast(HostPool, session.context.hosts)
         asked = list[str]()
@@ -274,7 +274,7 @@ class HostedStep:
     def _given_out(
         cls, session: Session, pool: HostPool, depth: Depth, known: list[Layer], asked: list[str]
     ) -> "HostedStep":  # fmt: skip
-        """Deal out to hosts that live; `asked` are those of earlier attempts, and then of this one, too."""
+        """Deal out to living hosts; `asked` has the hosts of earlier attempts, and gets those of this one."""
         layout, hosts = session.puzzle.layout, pool.choose(bool(asked))
         left = sorted({*asked} - {*hosts})
         asked += hosts
@@ -306,7 +306,7 @@ class HostedStep:
                 self._moving.follow(moved.range_map)
 
     def end(self) -> None:
-        """Have hosts discard what they have begun."""
+        """Have hosts discard the layer that they have begun."""
         self._rounds.end()
 
     def _made_and_copied(self, depth: Depth, expanded: int, is_last: bool) -> LayerRecord:
@@ -368,7 +368,7 @@ class HostedStep:
 
 
 def _spread_as_the_space(session: Session, depth: Depth, sample: Keys) -> Keys:
-    """Sorted keys that lie about where all configurations do: the space of numbers, or what is known of it so far."""
+    """Return sorted keys distributed about like all configurations: over all numbers, or like the known ones."""
     puzzle = session.puzzle
     expansion, _ = session.compute(lambda: inspected_expansion(puzzle, sample, depth))
     keys = sort_keys(np.concatenate([sample, expansion.successors]))

@@ -22,7 +22,7 @@ from hakoiri.worker.hosts.requests import HostExpanded, HostMerged, HostSent
 from hakoiri.worker.layers.partition import Partition
 from hakoiri.worker.transport.payload import Array, unpacked
 
-#: The layers of one request have so many bytes in all, but for the last, and there are so many of them at most.
+#: The most bytes of the layers in one request, the last one excepted, and the most layers.
 _MOST_BYTES, _MOST_LAYERS = 1 << 28, 1 << 12
 
 
@@ -81,7 +81,7 @@ class RangeMover:
             self._record(self._hosts.range_map.copied())
 
     def copy_layer(self, depth: Depth) -> None:
-        """Have all hosts send their part of a layer to those that have the copies."""
+        """Have all hosts send their parts of a layer to the hosts with the copies."""
         if any(copy != NOBODY for copy in self._hosts.range_map.copies):
             self._send_batch(self._hosts.range_map.copies, depth, depth)
 
@@ -106,7 +106,7 @@ class RangeMover:
                 return
 
     def let_leave(self) -> list[str]:
-        """Move ranges away from living hosts that are to leave; return those that may join the run."""
+        """Move ranges away from living hosts that are to leave; return hosts that may join the run."""
         pool, range_map = self._hosts.pool, self._hosts.range_map
         if range_map.left and (back := sorted({*range_map.left} & pool.living().keys())):
             self.let_go(back)
@@ -186,7 +186,7 @@ class RangeMover:
     def _move(self, range_map: RangeMap, targets: list[int], after: RangeMap) -> None:
         """Send ranges between the hosts of `range_map`, which may be more than those of the run; make `after` so.
 
-        A host keeps what it has a copy of. Raises `WorkerError`, and records nothing, unless all has arrived.
+        A range is not sent to a host with its copy. Raises `WorkerError`, and records nothing, unless all has arrived.
         """
         before, self._hosts.range_map = self._hosts.range_map, range_map
         try:
@@ -300,14 +300,14 @@ def _ranges(numbers: Sequence[int]) -> str:
     return counted(len(numbers), "ranges")
 
 
-#: Bytes of layers that a host sends or receives in a second: 121 MB took 1.7 s on one machine, and links and disks may
-#: be slower.
+#: Bytes of layers that a host sends or receives in a second: 121 MB took 1.7 s on one machine; links and disks may be
+#: slower.
 _MOVED_BYTES = 20_000_000
-#: A move takes so long however little it is, and so much longer for each layer.
+#: The seconds of a move of nothing, and those that each layer adds.
 _MOVE_SECONDS, _LAYER_SECONDS = 0.03, 0.0001
 #: A move that did not pay is considered again once the time lost is so many times as long.
 _PATIENCE = 1.1
-#: Where fewer ranges than this are left for each host, they are cut into twice as many for each.
+#: If each host has fewer ranges than this, ranges are cut so that each has twice as many.
 _LEAST_RANGES = 8
 
 
@@ -360,7 +360,7 @@ class HostBalancer:
         self._sizes, self._lost, self._worth = [], 0.0, _MOVE_SECONDS
 
     def cut_for(self, hosts: int) -> None:
-        """Cut ranges, if there are too few for so many hosts."""
+        """Cut ranges if there are too few for this number of hosts."""
         range_map = self._hosts.range_map
         if len(range_map.owners) < _LEAST_RANGES * hosts:
             parts = 2 * _LEAST_RANGES * hosts // len(range_map.hosts)
@@ -383,7 +383,7 @@ class HostBalancer:
         return self._stored
 
     def _seconds(self, range_map: RangeMap, targets: Sequence[int], stored: Sequence[float]) -> float:
-        """Return how long ranges with so many keys take to move: hosts send and receive at the same time."""
+        """Return the seconds that a move takes; hosts send and receive at the same time."""
         load = [0.0] * (2 * len(range_map.hosts))
         for number, target in enumerate(targets):
             if target != NOBODY:
@@ -395,7 +395,7 @@ class HostBalancer:
 
 
 def _shares(sizes: Sequence[float], pieces: Sequence[int]) -> list[float]:
-    """Return the sizes of ranges that are cut in so many pieces of equal size."""
+    """Return the sizes of ranges after each is cut into pieces of equal size."""
     return spread([size / count for size, count in zip(sizes, pieces, strict=True)], pieces)
 
 

@@ -8,11 +8,11 @@ from typing import TypeVar
 from hakoiri.errors import Hint, WorkerError
 
 NOBODY = -1
-#: Ranges move where the fullest host has more than so many times the mean, until it has no more than so many times.
+#: Ranges move if the fullest host has more than the first times the mean, until it has at most the second times.
 _UNEVEN, _EVEN = 1.1, 1.05
-#: A range is too large from two such parts of what a host has on the average; then it is cut into such parts.
+#: A mean host has this many parts. A range of two or more such parts is cut into parts.
 _PARTS = 8
-#: Ranges of each host at most, and of all: each takes a host some time in every layer.
+#: The most ranges of each host, and of all hosts: each takes some time in every layer.
 _MOST_EACH, _MOST = 64, 1 << 12
 _Value = TypeVar("_Value", int, float)
 
@@ -47,7 +47,7 @@ class RangeMap:
         return [number for number, owner in enumerate(self.owners) if owner == place]
 
     def dispensable(self) -> set[str]:
-        """Return the hosts of whose ranges there are copies at others."""
+        """Return the hosts whose ranges all have copies at other hosts."""
         needed = {owner for number, owner in enumerate(self.owners) if self.copy_of(number) == NOBODY}
         return {host for place, host in enumerate(self.hosts) if place not in needed}
 
@@ -94,9 +94,9 @@ class RangeMap:
         return targets
 
     def pieces(self, sizes: Sequence[float], parts: int = 0) -> list[int]:
-        """Return in how many pieces to cut each range of these sizes, so that the mean host has about so many `parts`.
+        """Return the number of pieces for each range of these sizes, so that the mean host has about `parts` ranges.
 
-        Without `parts` as many as do to even hosts out. Each is 1 where there would be too many ranges.
+        Without `parts`, as many as balance the hosts. All are 1 if there would be too many ranges.
         """
         part = max(1.0, sum(sizes) / ((parts or _PARTS) * len(self.hosts)))
         pieces = [round(size / part) if size >= 2 * part else 1 for size in sizes]
@@ -118,10 +118,9 @@ class RangeMap:
     def balanced(self, sizes: Sequence[float], stored: Sequence[float]) -> list[int]:
         """Return for each range the number of the host that takes it over, or -1, so that hosts have as many keys.
 
-        `sizes` are those of the ranges in the last layer, `stored` those in all layers, which move with it. If the
-        fullest host has too much it gives to the emptiest what evens them most for what moves, until it has not, or no
-        range is small enough to be of use there. The square is there so that few ranges move: of the towers of Hanoi
-        those that have least by now get most later.
+        `sizes` are those of the ranges in the last layer, `stored` those in all layers, which move with it. While the
+        fullest host has too much, it gives to the emptiest the range that evens them most for the keys moved, if one is
+        small enough. The square prefers few moves: in the towers of Hanoi ranges that are empty now grow later.
         """
         targets, load = [NOBODY] * len(self.owners), self._loads(sizes)
         if not self.is_uneven(sizes):

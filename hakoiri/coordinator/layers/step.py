@@ -40,16 +40,16 @@ from hakoiri.worker.layers.step import KNOWN_WEIGHT, HeldKeys, Partial, RangeSte
 from hakoiri.worker.pool import guarded
 from hakoiri.worker.transport.payload import Array
 
-#: A half of a layer says nothing of its pace before.
+#: A half of a layer shows no pace before this time.
 _LEAST_SECONDS = 1.0
-#: Layers whose pace counts; the slowest of them does.
+#: The pace is that of the slowest of the last layers, this many.
 _LAYERS = 3
 
 
 class Pace:
-    """The pace of one session. `most` is how many configurations there are at most, if that is known.
+    """The pace of one session. `most` is the greatest possible number of configurations, if known.
 
-    `clock` gives seconds.
+    `clock` returns seconds.
     """
 
     def __init__(self, most: int | None, clock: Callable[[], float] = time.monotonic) -> None:
@@ -62,25 +62,25 @@ class Pace:
         self._each = deque[float](maxlen=_LAYERS)
 
     def expand(self, done: int) -> None:
-        """A layer is begun of which `done` configurations were expanded before."""
+        """Begin a layer of which `done` configurations were expanded before."""
         self._began, self._done_before, self._expanding = self._clock(), done, None
         self._is_resumed = bool(done)
 
     def merge(self, done: int) -> None:
-        """The layer is expanded, and `done` of its ranges were merged before."""
+        """Begin the merge of a layer of which `done` ranges were merged before."""
         now = self._clock()
         self._expanding = now - self._began if not (self._is_resumed or done) else None
         self._began, self._done_before = now, done
 
     def finish(self, size: int) -> None:
-        """The layer is done; `size` configurations were expanded for it. One that was resumed shows no pace."""
+        """End a layer for which `size` configurations were expanded. A resumed layer shows no pace."""
         if self._expanding is not None and size:
             merging = self._clock() - self._began
             self._merging = merging / max(self._expanding, 1e-6)
             self._each.append((self._expanding + merging) / size)
 
     def expanding_left(self, done: int, total: int) -> float | None:
-        """Seconds that the layer takes yet, merging included, when `done` of `total` configurations are expanded."""
+        """Return the seconds left for the layer, merging included, after `done` of `total` configurations."""
         left = self.merging_left(done, total)
         if left is None or self._merging is None:
             return None
@@ -88,25 +88,25 @@ class Pace:
         return left + whole * self._merging
 
     def merging_left(self, done: int, total: int) -> float | None:
-        """Seconds that the layer takes yet when `done` of `total` ranges are merged."""
+        """Return the seconds left for the layer when `done` of `total` ranges are merged."""
         elapsed = self._clock() - self._began
         if elapsed < _LEAST_SECONDS or done <= self._done_before:
             return None
         return elapsed * (total - done) / (done - self._done_before)
 
     def run_left(self, layer_left: float | None, expanded: int) -> float | None:
-        """Seconds that the run takes yet at most when `expanded` configurations will be when the layer is done."""
+        """Return the most seconds left for the run; after this layer `expanded` configurations are expanded."""
         if self._most is None or layer_left is None or not self._each:
             return None
         return layer_left + max(self._each) * max(0, self._most - expanded)
 
 
-#: A sample takes at most so long to expand, unless it has fewer keys than this.
+#: The most seconds to expand a sample, and the number of keys below which they do not matter.
 _SAMPLE_SECONDS, _LEAST_SAMPLED = 0.005, 256
 
 
 class LayerStep:
-    """The making of layer `depth`: what `source` leads to, less `known`, which holds `source` too.
+    """The step that makes layer `depth`: the successors of `source`, less `known`, which includes `source`.
 
     When it begins, nothing may be staged in the store but what `commit_before` commits: it is called once, before
     anything of this layer is staged, and while threads are busy if they can be.
@@ -128,15 +128,15 @@ class LayerStep:
         self._spill = Spill(self._store.directory, self._layout, depth)
         self._held = HeldKeys(self._shares.layer_bytes)
         self._durable_at = time.monotonic()
-        #: What is below this key is expanded; ``None`` where that is not known.
+        #: Keys below this one are expanded; ``None`` if unknown.
         self._at: Key | None = None
         #: Successors per key range, duplicates counted.
         self._range_keys = self._shares.range_keys
 
     def run(self) -> tuple[LayerRecord, Layer]:
-        """The record, staged but not committed, and the keys of the new layer. Raises as `explore` does.
+        """Return the record, staged but not committed, and the new layer. Raises as `explore` does.
 
-        What was finished before an error is kept for the next session.
+        The next session continues with the work that was durable before an error.
         """
         self._take_up()
         self._flow = self._partial.flow
@@ -171,17 +171,17 @@ class LayerStep:
         return bool(self._spill.stored_bytes)
 
     def finish(self) -> None:
-        """Remove what is not needed once the layer is done."""
+        """Remove the spill files, which are not needed once the layer is committed."""
         self._spill.clear()
 
     def _commit_before(self) -> None:
-        """Commit what was staged when the step began, unless that has been done."""
+        """Commit the entries that were staged when the step began, once."""
         commit, self._commit_later = self._commit_later, None
         if commit is not None:
             commit()
 
     def _take_up(self) -> None:
-        """Go on where an earlier session left this layer, or plan it."""
+        """Resume the layer from an earlier session, or plan it."""
         found = self._store.read_partial(Partial)
         self._look()
         if found is not None and found.depth == self._depth:
@@ -204,7 +204,7 @@ class LayerStep:
         return self._context.sums_flow(self._source.size, self.cost)
 
     def _look(self) -> None:
-        """Time and inspect a sample, and sort what it leads to. The sample of slow rules is smaller."""
+        """Time and inspect a sample, and sort its successors. The sample of slow rules is smaller."""
         keys = self._sample()
         self.cost = self._session.compute(partial(Cost.of, self._successors, keys))
         most = max(_LEAST_SAMPLED, int(_SAMPLE_SECONDS / self.cost.seconds))
@@ -216,11 +216,11 @@ class LayerStep:
         return self._source.sample()
 
     def _successors(self, keys: Keys) -> Keys:
-        """Return what some keys of the source lead to."""
+        """Return the successors of some keys of the source."""
         return guarded("expand", lambda: self._puzzle.expand(keys).successors)
 
     def _inspected(self, keys: Keys) -> Keys:
-        """Return what some keys of the source lead to, after an inspection of the rules."""
+        """Return the successors of some keys of the source, after an inspection of the rules."""
         return inspected_expansion(self._puzzle, keys, self._depth)[0].successors
 
     @property
@@ -234,7 +234,7 @@ class LayerStep:
         return self._expected + sum(layer.size for layer in self._known) // KNOWN_WEIGHT
 
     def _cut(self) -> Partition:
-        """Ranges of about as many keys and successors together, for whoever merges a range expands it, too."""
+        """Return ranges with about as many keys and successors together: the thread that merges a range expands it."""
         keys, successors, _ = self._sampled
         if not len(successors):
             return partition_by(self._layout.pack([0]), 1)
@@ -242,7 +242,7 @@ class LayerStep:
 
     @property
     def _wanted_ranges(self) -> int:
-        """So many that threads share evenly, and what each has in hand fits its share of the memory."""
+        """The number of ranges that threads share evenly, and that fit each thread's share of the memory."""
         chunks, successors = -(-self._source.size // self._range_size), self._sampled.successors
         span = int(successors[-1]) - int(successors[0]) if self._layout.words == 1 else None
         if span is None or not is_dense(span, self._expected):
@@ -250,7 +250,7 @@ class LayerStep:
         room = self._shares.bucket_bytes
         if span // 8 <= room:
             return chunks
-        # Else what is spilled of a range is in hand with it, a byte or so a successor, of two ranges for each thread.
+        # The spilled keys of two ranges for each thread are in memory, too, about a byte for each successor.
         needed = 2 * self._context.local.workers * max(span // 8, self._expected)
         return max(chunks, -(-needed // room))
 
@@ -309,7 +309,7 @@ class LayerStep:
             yield size
 
     def _save(self) -> None:
-        """Commit what is staged together with how far the layer is; then the files of its ranges may go."""
+        """Commit staged entries together with the progress of the layer; then remove the files of merged ranges."""
         kept = self._partial.spilled.beyond(self._partial.merged)
         self._partial = replace(self._partial, spilled=kept)
         self._store.stage_record(META, PARTIAL_KEY, asdict(self._partial))

@@ -86,14 +86,14 @@ def _copy_layer(store: RunStore, record: LayerRecord, control: Control) -> None:
 
 
 def _forget(store: RunStore, run_hosts: RunHosts) -> list[str]:
-    """Have all hosts delete what they have of the run; return those that have left it and are away."""
+    """Have all hosts delete their parts of the run; return hosts that have left the run and are away."""
     pool, range_map = run_hosts.pool, run_hosts.range_map
 
     def leave() -> None:
         # One that stood still while the run was dealt out has been left out, and may have taken its part since.
         run_hosts.let_go([*range_map.hosts, *sorted(set(pool.living()) - set(range_map.hosts))])
 
-    # IMPORTANT: before it is forgotten who they are, or what they keep would stay there for ever.
+    # IMPORTANT: before the record of hosts is erased, or their parts would stay there for ever.
     pool.insist("taking leave", leave)
     away = sorted({*range_map.left} - pool.living().keys())
     store.erase(META, HOSTS_KEY)
@@ -106,7 +106,7 @@ _PAUSE_SECONDS = 0.5
 
 
 def runs_kept_by(data: Path, host: str) -> list[Path]:
-    """Return the runs of which a host has layers; those that belong to others last, for their ranges follow."""
+    """Return the runs of which a host has layers, derived runs last, because their ranges follow."""
     return sorted((run for run in run_directories(data) if _is_needed(run, host)), key=lambda run: bool(base_of(run)))
 
 

@@ -82,7 +82,7 @@ def verify_run(
 
 
 def _living_hosts(store: RunStore, context: ComputeContext) -> "RunHosts | None":
-    """Return the hosts of a run if all of them live, to check what they keep; ``None`` while ranges move."""
+    """Return the hosts of a run if all of them live; ``None`` otherwise, and while ranges move."""
     url = redis_of_hosts(store, context.redis)
     run_hosts = open_run_hosts(store, url, context.control, context.observer) if url else None
     if run_hosts is None or not run_hosts.range_map.settled:
@@ -114,7 +114,7 @@ def _report_duplicate(audit: LayersAudit, store: RunStore, report: Report) -> No
 def _check_at_hosts(
     store: RunStore, run_hosts: "RunHosts", home: list[Depth], full: bool, context: ComputeContext, report: Report
 ) -> dict[Depth, Audited]:  # fmt: skip
-    """Have hosts check the layers that they keep, beside those at `home`; return what they say of their layers."""
+    """Have hosts check the layers that they keep, against those at `home` too; return the results by layer."""
     # Here, because rq takes a tenth of a second to import.
     from hakoiri.coordinator.hosts.run_hosts import check_hosted
 

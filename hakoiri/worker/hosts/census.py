@@ -50,7 +50,7 @@ class HostCensus:
         self._attempt, self._done = 0, 0
 
     def close(self) -> None:
-        """Break off what is under way; take and send no messages any more."""
+        """End passes in progress; take and send no messages any more."""
         self._passes.clear()
         if self._inbox is not None and self._outbox is not None:
             self._inbox.close()
@@ -72,10 +72,10 @@ class HostCensus:
             return self._answer(True, stray=True)
 
     def hand_over(self, request: HostRequest, mail: Mail) -> list[Array]:
-        """Send what leads to ranges of other hosts; accept what they send from now on."""
+        """Send moves that lead to ranges of other hosts; accept their moves from now on."""
         self.close()
         self._store.discard_staged()
-        # IMPORTANT: what came in an earlier attempt comes again.
+        # IMPORTANT: moves that came in an earlier attempt come again.
         self._made, self._attempt = None, request.attempt
         if self._joining.done.numbered:
             # IMPORTANT: labels are components by now, not trees: the coordinator was restored to an earlier moment.

@@ -51,7 +51,7 @@ _AT_ONCE = 8
 
 
 def begin_part(directory: Path, manifest: Manifest) -> None:
-    """Make the store of a part of a run, which is there as a whole or not at all."""
+    """Make the store of a part of a run, whole or not at all."""
     half = directory.parent / _HALF
     shutil.rmtree(half, ignore_errors=True)
     with translated(directory):
@@ -110,7 +110,7 @@ class Copies(RunStore):
         checksums of the names of its blocks, and of its copies, of each range, as uint64. Raises `DamagedError`.
         """
         self.split(own, request)
-        # Copies were checked by the host that made them, as far as this one knows.
+        # Only the host that made the copies has checked them.
         own.checked_to = max(own.checked_to, request.depth)
         # Until the end: a coordinator whose data was restored may take ranges for settled that still move.
         OwnRanges("", request.partition).stage(own)
@@ -281,7 +281,7 @@ class Transfer:
         return HostSent(self._outbox.sent)
 
     def finish(self, expected: list[int]) -> None:
-        """Return when so many messages of each host are durable."""
+        """Wait until the expected number of messages of each host is durable."""
         self._inbox.await_all(expected, PATIENCE_SECONDS)
         self._inbox.close()
         self._copies.finish()

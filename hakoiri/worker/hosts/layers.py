@@ -37,7 +37,7 @@ from hakoiri.worker.layers.step import PARTS, RangeStep, RoundMark, SourceSample
 from hakoiri.worker.pool import CallingThread, ThreadPool
 from hakoiri.worker.transport.payload import Array, packed
 
-#: Blocks of all layers that are looked at together: some millions of keys at most.
+#: Blocks of all layers read together: some millions of keys at most.
 _TOGETHER = 64
 
 
@@ -100,9 +100,9 @@ def moves_within(puzzle: Puzzle, depth: Depth) -> Puzzle:
     return Backwards(puzzle) if depth else _Goals(puzzle)
 
 
-#: Keys of a layer that are expanded to plan the step, and keys of a range for each piece in which it is cut.
+#: Keys of a layer expanded to plan the step, and keys sampled from a range for each piece into which it is cut.
 SAMPLED = 2_048
-#: Planning the step of a short layer expands fewer keys: one in so many, and at least so many.
+#: Planning the step of a short layer expands fewer keys: one in the first number, and at least the second.
 _SAMPLED_OF, _LEAST_SAMPLED = 64, 256
 #: Threads are used only where they save more than this: handing out 16 ranges takes two milliseconds. Without that a
 #: host of one thread takes 0.9 times the processor time (sliding blocks of 200 layers).

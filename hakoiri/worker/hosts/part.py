@@ -62,7 +62,7 @@ class RunPart:
         self._census: HostCensus | None = None
 
     def close(self) -> None:
-        """Close the store; what is committed stays."""
+        """Close the store; committed layers stay."""
         self._abandon()
         self._resources.close()
 
@@ -250,7 +250,7 @@ class RunPart:
             if self._copies is not None:
                 self._copies.erase(BLOCKS, number_key(each))
         if self.store.state.depth >= depth:
-            # IMPORTANT: at once, for reads see commits: what is found again must not be taken for known.
+            # IMPORTANT: at once, because reads see commits: keys that are found again must not count as known.
             if self._copies is not None:
                 self._copies.finish()
             self.store.commit(replace(self.store.state, depth=depth - 1))

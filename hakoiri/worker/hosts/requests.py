@@ -28,7 +28,7 @@ HOST_TASKS = (
 )  # fmt: skip
 #: The number of a host, or -1.
 _Place = Annotated[int, Meta(ge=-1)]
-#: The towers of Hanoi have 2^20 layers; whoever drops layers goes through as many.
+#: The towers of Hanoi have 2^20 layers; a request to drop layers loops over all of them.
 _DepthThere = Annotated[int, Meta(ge=0, le=1 << 21)]
 _DigestIfAny = Annotated[str, Meta(pattern=rf"\A({DIGEST})?\Z")]
 
@@ -121,7 +121,7 @@ class HostRequest:
         return frozenset(number for number, host in enumerate(self.copies) if host == self.me)
 
     def missing(self, text: str) -> TaskError:
-        """Return the error of a receiver that lacks what it is asked for; it says how the run goes on without."""
+        """Return the error of a receiver that lacks the requested layers, with the next step for the user."""
         if self.copies:
             return TaskError(f"{text}; other hosts have copies", Hint("drain", self.hosts[self.me]))
         return TaskError(f"{text}; restore the newest copy of its directory, or of the run, or start a new run")

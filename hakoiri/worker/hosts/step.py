@@ -104,9 +104,9 @@ class HostStep:
         return mine == (session, request.depth, request.attempt, request.round)
 
     def expand(self, seconds: float) -> None:
-        """Make another round: expand for so long, or until all is, and send what is for others.
+        """Make another round: expand for so long, or to the end, and send keys in ranges of other hosts.
 
-        Where the last layer took long to send, some parts are sent while the rest is expanded.
+        If the last layer took long to send, parts are sent while the rest is expanded.
         """
         began, sent, busy = monotonic(), self._outbox.sent_bytes, self._outbox.busy
         while not self._is_finished:
@@ -125,7 +125,7 @@ class HostStep:
         )  # fmt: skip
 
     def _expand_part(self, until: float, seconds: float) -> None:
-        """Expand until all is, or that time, or enough is found to be sent; then send that."""
+        """Expand to the end, or until that time, or until enough keys for others are found; then send these."""
         first, since = self.mark.expanded, monotonic()
 
         def is_due() -> bool:
@@ -147,7 +147,7 @@ class HostStep:
         )  # fmt: skip
 
     def keep(self, expected: list[int]) -> None:
-        """Make the round durable, with the messages of others, of which so many came from each host."""
+        """Make the round durable, with the messages of others; `expected` is their number by host."""
         self._await(expected)
         self._ranges.spill()
         self._spill.sync()

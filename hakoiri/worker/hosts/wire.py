@@ -63,19 +63,19 @@ class Mail:
             return bytes(found[1]) if found else None
 
 
-#: A message has about so many bytes, and so many of them wait for the network at most.
+#: The bytes of a message, about, and the most messages that wait for the network.
 _MESSAGE_BYTES, _WAITING = 1 << 20, 16
-#: So many messages are under way at once: if each host sent to one at a time, some would receive from several, some
-#: from none. Smaller messages are over before another thread has begun.
+#: The messages sent at once: if each host sent to one at a time, some would receive from several, some from none.
+#: Messages up to the second number of bytes are sent before another thread has started.
 _SENDERS, _SMALL_BYTES = 8, 1 << 16
-#: A link is slow if a round waits for it for this part of its time, and for so many seconds.
+#: A link is slow if a round waits for it for this part of its time, and for this many seconds.
 _SLOW, _SLOW_SECONDS = 0.2, 0.1
-#: Nothing is sent in parts where sending takes more than so many times as long as expanding: what both parts have is
-#: sent twice, and that takes longer than what is saved. Pancakes of 11 send 1.2 times as much in parts by 2 hosts.
+#: A layer is not sent in parts if sending takes this many times as long as expanding: keys in both parts are sent
+#: twice, which takes longer than the parts save. Pancakes of 11 send 1.2 times as much in parts by 2 hosts.
 MOST_SENDING = 3
-#: Messages are compressed where a byte takes the link so many seconds, over the threads of the host. With zstd at its
-#: fastest usual level, foreign keys of the 3x4 tiles take 0.55 of their bytes and those of pancakes of 11 0.92 to 0.76,
-#: for 1 to 4 ns a byte: this pays from 2 to 13 ns on.
+#: Messages are compressed if a byte takes the link this many seconds, divided by the threads of the host. With zstd at
+#: its fastest usual level, foreign keys of the 3x4 tiles take 0.55 of their bytes and those of pancakes of 11 0.92 to
+#: 0.76, for 1 to 4 ns a byte: this pays from 2 to 13 ns on.
 COMPRESSED_SECONDS, _LEVEL = 14e-9, 1
 
 
@@ -94,7 +94,7 @@ class Link(NamedTuple):
 
         It was in use for `sent` bytes for `busy` seconds, for `waited` of which nothing else was left to do.
         """
-        # Once it counts as slow the waiting is less, by what is done about it.
+        # Once a link counts as slow, parts and compression shorten the waiting.
         spent, part = (busy, _SLOW / 2) if self.is_slow else (waited, _SLOW)
         is_slow = spent > max(_SLOW_SECONDS, part * seconds)
         in_parts = is_slow and busy <= MOST_SENDING * (seconds - waited)
@@ -178,7 +178,7 @@ class Outbox:
         while (following := self._queue.get()) is not None:
             if self._given_up:
                 return
-            # After an error the rest is passed over, so that the sender does not wait for ever.
+            # After an error other messages are dropped, so that the sender does not wait for ever.
             if self._error is None:
                 try:
                     self._send_one(*following)
@@ -221,7 +221,7 @@ class Inbox:
         self._thread.start()
 
     def await_all(self, expected: Sequence[int], seconds: float) -> None:
-        """Return when so many messages of each host are taken in; `PayloadError` if none comes for so many seconds."""
+        """Wait for the expected messages of each host; `PayloadError` if none comes for so many seconds."""
 
         def missing() -> int:
             counts = dict(enumerate(expected))

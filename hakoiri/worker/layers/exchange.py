@@ -29,7 +29,7 @@ _SHARED_BY = 2
 #: If the bitmaps of the whole key range have more words than this per successor, combining them takes longer than
 #: handing successors from range to range (measured: docs/reports/measurements.md).
 _WHOLE_WORDS = 2.0
-#: The ranges are coded in so many turns by each thread: handing out one takes longer than coding one of a short layer.
+#: Each thread codes the ranges in this many turns: handing out one range takes longer than coding a short one.
 _TURNS = 4
 #: Bitmaps extend beyond a sample by this part of its span at either end, for keys that it misses.
 _MARGIN = 32

@@ -70,9 +70,9 @@ class Partial:
         return LayerRecord(self.depth, self.size, digest, self.goals, self.stored, self.index, session, flow)
 
 
-#: What is found is sent in so many parts at most, for what is found in two of them is sent twice: with 4, pancakes of
-#: 11 send 1.10 times as many bytes by 8 hosts, the 3x4 tiles 1.02 times. On fast links there is one part: more cost
-#: pancakes of 11 by 8 hosts a fifth of the processor time, and bring nothing.
+#: The most parts in which a layer is sent. Keys found in two parts are sent twice: with 4 parts, pancakes of 11 send
+#: 1.10 times as many bytes by 8 hosts, the 3x4 tiles 1.02 times. On fast links there is one part: more cost pancakes
+#: of 11 by 8 hosts a fifth of the processor time, and bring nothing.
 PARTS = 4
 
 
@@ -158,7 +158,7 @@ class RangeStep:
 
     @property
     def is_finished(self) -> bool:
-        """Return whether all keys in the ranges at hand are expanded."""
+        """Return whether all keys in own ranges are expanded."""
         bounds, away = enumerate(self._exchange.bounds), self._exchange.away
         return all(number in away or self.at.get(number, low) >= high for number, (low, high) in bounds)
 

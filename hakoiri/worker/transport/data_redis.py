@@ -37,7 +37,7 @@ MAIN = 0
 _CONNECT_SECONDS, _ANSWER_SECONDS = 3.0, 6.0
 #: Heartbeats must not wait for long.
 _BEAT_ANSWER_SECONDS = 1.0
-#: A data Redis that did not answer is not tried again for so long.
+#: A data Redis that did not answer is not tried again for this time.
 _AWAY_SECONDS = 5.0
 
 
