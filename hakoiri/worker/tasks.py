@@ -191,27 +191,15 @@ _MOVERS = {"keys": moving, "planes": tilting}
 _WALKERS = {"deals": deals, "cards": hunting_cards}
 
 TASKS: dict[str, Task] = {
-    "before": filter_before,
-    "derive": derive,
-    "diameters": diameters,
-    "eccentricities": eccentricities,
-    "expand": expand,
-    "forest": forest,
-    "goals": filter_goals,
-    "hunt": hunt,
-    "leading": filter_leading,
-    "look": look,
-    "design": design,
-    "member": member,
-    "move": move,
-    "neighbours": neighbours,
-    "pairs": pairs,
-    "play": play,
-    "searches": searches,
-    "solve": solve_deal,
-    "start": start,
-    "subtrees": subtrees,
-}
+    # Searches by layers, and filters of them.
+    "expand": expand, "derive": derive, "goals": filter_goals, "leading": filter_leading, "before": filter_before,
+    # Graphs.
+    "neighbours": neighbours, "forest": forest, "eccentricities": eccentricities, "diameters": diameters,
+    "searches": searches, "look": look, "pairs": pairs,
+    # Studies, trees and plays.
+    "solve": solve_deal, "hunt": hunt, "member": member, "design": design, "start": start, "subtrees": subtrees,
+    "move": move, "play": play,
+}  # fmt: skip
 
 
 def checked(name: str, puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:

@@ -41,34 +41,6 @@ _chance = secrets.SystemRandom()
 _SUBTREE_SECONDS, _EXPAND_SECONDS = 4, 2
 
 
-class Auditor:
-    """Computes a `share` of all chunks again to compare; counts go into `work_log`."""
-
-    def __init__(self, share: float, work_log: WorkLog) -> None:
-        self._share, self._work_log = share, work_log
-
-    def picks(self) -> bool:
-        """Return whether to compute the next chunk again, at random."""
-        return _chance.random() < self._share
-
-    def agrees(self, task: str, theirs: Sequence[Array], ours: Sequence[Array]) -> bool:
-        """Return whether two attempts at one chunk have the same answer; count the audit."""
-        self._work_log.audited += 1
-        return same_answer(task, theirs, ours)
-
-    def note_answer(self, worker: str) -> None:
-        """Note that an answer of a worker is used."""
-        if self._share:
-            self._work_log.answered.add(worker)
-
-    def leave_out(self, worker: str) -> None:
-        """Note that a worker was wrong; `UntrustedError` if earlier answers of it were used."""
-        self._work_log.untrusted.append(worker)
-        if worker in self._work_log.answered:
-            self._work_log.answered.remove(worker)
-            raise UntrustedError(f"worker {worker} gave wrong answers, and the run has used some of its answers")
-
-
 def same_answer(task: str, theirs: Arrays, ours: Arrays) -> bool:
     """Return whether two answers to a request of a task are equal, but for the time that they took."""
     try:
@@ -127,7 +99,8 @@ class RemoteExecutor:
         self._in_flight = InFlight(connection, "", self._stage, self._request, self._shared)
         self.work_log = WorkLog()
         self._workers = WorkerPool(observer, self.work_log)
-        self._audit = Auditor(audit, self.work_log)
+        #: The share of chunks that are computed again, at random, to compare.
+        self._audit = audit
         #: The times of the last look for lost chunks, of the last job seen waiting in the queue, and of the last count.
         self._last_look = self._queued_at = self._counted_at = 0.0
 
@@ -231,7 +204,7 @@ class RemoteExecutor:
             result = None
         if result is None or event.worker in self.work_log.untrusted:
             self._in_flight.send(chunk)
-        elif self._audit.picks() or wrong_array(
+        elif _chance.random() < self._audit or wrong_array(
             self._in_flight.task, "result", self._puzzle, result, dict(chunk.sizes)
         ):
             yield self._land(chunk, self._audited(chunk, event.worker, result))
@@ -241,7 +214,8 @@ class RemoteExecutor:
     def _counted(self, chunk: Chunk, worker: str, result: list[Array]) -> list[Array]:
         """Return the result of a worker, and note that it is used."""
         self._log(chunk, result, worker)
-        self._audit.note_answer(worker)
+        if self._audit:
+            self.work_log.answered.add(worker)
         return result
 
     def _log(self, chunk: Chunk, result: list[Array], worker: str = "") -> None:
@@ -258,14 +232,15 @@ class RemoteExecutor:
         `UntrustedError` if other results of that worker were used.
         """
         made_again, task = self._do(chunk), self._in_flight.task
-        if self._audit.agrees(task, result, made_again):
+        self.work_log.audited += 1
+        if same_answer(task, result, made_again):
             return self._counted(chunk, worker, result)
         self._workers.exclude(worker, f"its result of chunk {chunk.number} of task {task} is not the one made here")
-        try:
-            self._audit.leave_out(worker)
-        except UntrustedError:
+        self.work_log.untrusted.append(worker)
+        if worker in self.work_log.answered:
+            self.work_log.answered.remove(worker)
             self._in_flight.take_back()
-            raise
+            raise UntrustedError(f"worker {worker} gave wrong answers, and the run has used some of its answers")
         return made_again
 
     def _land(self, chunk: Chunk, result: list[Array]) -> _Landed:

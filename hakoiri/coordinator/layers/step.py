@@ -157,7 +157,7 @@ class LayerStep:
             # IMPORTANT: without their partial record the next session might cut these blocks differently.
             self._store.discard_staged()
             raise
-        record = self._partial.finished(self._store.state.session, self._flow)
+        record = self._partial.record(self._depth, self._store.state.session, self._flow)
         record = replace(record, work=self._session.work_log.take_layer())
         self._store.erase(META, PARTIAL_KEY)
         if record.size:

@@ -38,13 +38,9 @@ from hakoiri.worker.warm import compiling
 
 
 def drive(
-    directory: Path,
-    resources: Resources,
-    control: Control,
-    observer: Observer,
-    repair: bool = False,
+    directory: Path, resources: Resources, control: Control, observer: Observer, repair: bool = False,
     awaited: bool = False,
-) -> State:
+) -> State:  # fmt: skip
     """Drive a run until it ends or `control` stops it; resume whatever is there. Return its last state.
 
     With `awaited` the run is driven only if it is still queued: it may have been cancelled since. Raises `RunHeldError`

@@ -44,16 +44,9 @@ def open_context(
         tuning = replace(resources.tuning, deadline=resources.deadline or resources.tuning.deadline)
         connection = connect(resources.redis)
         remote = RemoteExecutor(
-            resources.redis,
-            connection,
-            puzzle,
-            spec,
-            control,
-            observer,
-            shares.in_flight_bytes,
-            tuning,
+            resources.redis, connection, puzzle, spec, control, observer, shares.in_flight_bytes, tuning,
             resources.audit or 0.0,
-        )
+        )  # fmt: skip
         # The only puzzle file that the run's own workers load.
         files = [known(spec.name, spec.digest).path] if spec.digest else []
         with closing(remote), supervised(resources.redis, resources.workers or 0, observer.note, files) as names:

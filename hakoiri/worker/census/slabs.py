@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 from hakoiri.keys.layout import Key, Keys, key_at
 from hakoiri.keys.order import equal_rows, lower_bounds, order_of, slice_between
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.storage.layers.blocks import NOTHING, add_lanes, code_keys, digest_text, lanes_of
+from hakoiri.storage.layers.blocks import code_keys, lanes_of
 from hakoiri.storage.layers.store import RunStore, StoredLayer
 from hakoiri.storage.ledger.manifest import LayerRecord
 from hakoiri.storage.names import META, PARTIAL_KEY
 from hakoiri.storage.results import SLAB, Labels, read_slab
 from hakoiri.worker.census.forests import Grown, grow
 from hakoiri.worker.layers.partition import Partition, Shares
+from hakoiri.worker.layers.step import Totals
 from hakoiri.worker.pool import Threads, WorkGuard
 
 #: The place of a key that is not a configuration.
@@ -154,16 +155,10 @@ def listed(puzzle: Puzzle, low: Key, high: Key) -> Iterator[Keys]:
 
 
 @dataclass(frozen=True)
-class _ListProgress:
+class _ListProgress(Totals):
     """The progress of the list on disk, stored in the partial record; `last` is the greatest key, in hexadecimal."""
 
     last: str
-    size: int = 0
-    goals: int = 0
-    lane_0: int = NOTHING[0]
-    lane_1: int = NOTHING[1]
-    stored: int = 0
-    index: int = 0
 
 
 class Listing:
@@ -186,14 +181,9 @@ class Listing:
     def run(self, batches: Iterable[Keys]) -> Iterator[bool]:
         """Stage configurations from `following` on; yield whether a commit is due."""
         for keys in batches:
-            old = self._listed
-            stored, index = self._store.stage_blocks(0, code_keys(0, keys), old.index)
-            lane_0, lane_1 = add_lanes((old.lane_0, old.lane_1), lanes_of(keys))
-            goals = int(np.count_nonzero(self._puzzle.is_goal(keys)))
-            self._listed = replace(
-                old, last=hex(key_at(keys, -1)), size=old.size + len(keys), goals=old.goals + goals,
-                lane_0=lane_0, lane_1=lane_1, stored=old.stored + stored, index=index,
-            )  # fmt: skip
+            summary = len(keys), int(np.count_nonzero(self._puzzle.is_goal(keys))), *lanes_of(keys)
+            staged = self._store.stage_blocks(0, code_keys(0, keys), self._listed.index)
+            self._listed = replace(self._listed.plus(summary, *staged), last=hex(key_at(keys, -1)))
             # IMPORTANT: with each batch, because an interruption commits what is staged.
             self._store.stage_record(META, PARTIAL_KEY, vars(self._listed))
             yield self._store.staged_bytes > self._most_staged
@@ -201,9 +191,7 @@ class Listing:
     @property
     def record(self) -> LayerRecord:
         """The record of the layer as far as it is listed."""
-        done, session = self._listed, self._store.state.session
-        digest = digest_text((done.lane_0, done.lane_1))
-        return LayerRecord(0, done.size, digest, done.goals, done.stored, done.index, session)
+        return self._listed.record(0, self._store.state.session)
 
 
 #: The memory of a move, in successors of a layer step: both its ends, their places, a pair.

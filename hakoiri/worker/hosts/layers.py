@@ -154,7 +154,7 @@ class PartLayers:
         if not made.size and self._older is not None:
             # IMPORTANT: an empty layer may end the run.
             self._older.require_layers()
-        self.store.stage_layer(made.finished(0, None))
+        self.store.stage_layer(made.record(made.depth, 0))
         self._held = {each: layer for each, layer in self._held.items() if each >= made.depth - 1}
         if keys is not None:
             self._held[made.depth] = HeldLayer(keys)

@@ -188,7 +188,7 @@ class HostStep:
                     commits.begin(partial(self._spill.forget_below, number + 1))
                     committed = monotonic()
         self._stage_merged()
-        record = self.mark.finished(0, None)
+        record = self.mark.record(self.mark.depth, 0)
         made = record.size, record.goals, record.digest, record.stored_bytes
         took = monotonic() - began
         figures = HostMerged(

@@ -30,8 +30,34 @@ from hakoiri.worker.pool import Threads
 from hakoiri.worker.transport.payload import Array
 
 
+@dataclass(frozen=True, kw_only=True)
+class Totals:
+    """The size, goals, digest lanes and stored bytes of the finished part of a layer, and the index of its blocks."""
+
+    size: int = 0
+    goals: int = 0
+    lane_0: int = NOTHING[0]
+    lane_1: int = NOTHING[1]
+    stored: int = 0
+    index: int = 0
+
+    def plus(self, summary: Iterable[int], stored: int, index: int) -> Self:
+        """Return this with a piece added: its size, goals and digest lanes, its bytes, and the new index."""
+        size, goals, *lanes = map(int, summary)
+        lane_0, lane_1 = add_lanes((self.lane_0, self.lane_1), (lanes[0], lanes[1]))
+        return replace(
+            self, size=self.size + size, goals=self.goals + goals, lane_0=lane_0, lane_1=lane_1,
+            stored=self.stored + stored, index=index,
+        )  # fmt: skip
+
+    def record(self, depth: Depth, session: int, flow: int | None = None) -> LayerRecord:
+        """Return the record of layer `depth` with these totals."""
+        digest = digest_text((self.lane_0, self.lane_1))
+        return LayerRecord(depth, self.size, digest, self.goals, self.stored, self.index, session, flow)
+
+
 @dataclass(frozen=True)
-class Partial:
+class Partial(Totals):
     """The finished part of a layer whose ranges are those of `partition` (`Partition.packed`).
 
     `expanded` counts the keys of U(N), in order, whose successors are durable in the spill files. `at` is the next of
@@ -46,28 +72,9 @@ class Partial:
     expanded: int = 0
     at: str = ""
     merged: int = 0
-    size: int = 0
-    goals: int = 0
-    lane_0: int = NOTHING[0]
-    lane_1: int = NOTHING[1]
-    stored: int = 0
-    index: int = 0
     spilled: SpillFiles = NO_FILES
     part: int = 0
     flow: int | None = None
-
-    def plus(self, summary: Array, stored: int, index: int) -> Self:
-        """Return this with a merged piece added: its size, goals and digest lanes, its bytes, and the new index."""
-        size, goals, *lanes = (int(value) for value in summary)
-        lane_0, lane_1 = add_lanes((self.lane_0, self.lane_1), (lanes[0], lanes[1]))
-        return replace(
-            self, size=self.size + size, goals=self.goals + goals, lane_0=lane_0, lane_1=lane_1,
-            stored=self.stored + stored, index=index,
-        )  # fmt: skip
-
-    def finished(self, session: int, flow: int | None) -> LayerRecord:
-        digest = digest_text((self.lane_0, self.lane_1))
-        return LayerRecord(self.depth, self.size, digest, self.goals, self.stored, self.index, session, flow)
 
 
 #: The most parts in which a layer is sent. Keys found in two parts are sent twice: with 4 parts, pancakes of 11 send

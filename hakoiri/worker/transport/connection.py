@@ -41,13 +41,8 @@ HOSTS = "hakoiri:hosts"
 DRAINING = "hakoiri:draining"
 #: The type, as Redis calls it, of the values under the names that all sessions share, including those of RQ's queue.
 SHARED_TYPES = {
-    WAKE: "list",
-    WORKERS: "set",
-    HOSTS: "set",
-    DRAINING: "set",
-    "rq:queues": "set",
-    f"rq:queue:{QUEUE}": "list",
-}
+    WAKE: "list", WORKERS: "set", HOSTS: "set", DRAINING: "set", "rq:queues": "set", f"rq:queue:{QUEUE}": "list",
+}  # fmt: skip
 
 
 _HOST = re.compile(r"[\w.-]{1,200}")
