@@ -2,13 +2,12 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import chain, islice
 from threading import Lock
 
 import numpy as np
 
-from hakoiri.keys.layout import Key, Keys, Layout, ints
+from hakoiri.keys.layout import Key, Keys, ints
 from hakoiri.keys.order import mask_between, slice_between, sort_keys
 from hakoiri.storage.layers.blocks import Block, Coded, decode, join_coded
 from hakoiri.storage.layers.codec import WORD_BITS, Words
@@ -214,11 +213,10 @@ class Exchange:
         together = max(1, len(self.bounds) // (_TURNS * threads.workers))
         held = self.take_held(bits, away)
         batches = iter(lambda: list(islice(held, together)), [])
-        for _, coded in threads.each("merge", partial(_code_all, self._layout, self.depth), batches):
+
+        def code(some: list[tuple[int, RangeInput]]) -> list[tuple[int, Coded]]:
+            return [(number, code_found(self._layout, self.depth, found)) for number, found in some]
+
+        for _, coded in threads.each("merge", code, batches):
             for number, blocks in coded:
                 self.put(number, blocks)
-
-
-def _code_all(layout: Layout, depth: Depth, held: list[tuple[int, RangeInput]]) -> list[tuple[int, Coded]]:
-    """Return the keys found for each of some ranges as blocks of layer `depth`; empties their bitmaps."""
-    return [(number, code_found(layout, depth, found)) for number, found in held]

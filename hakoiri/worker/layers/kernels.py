@@ -275,16 +275,11 @@ def derive(puzzle: Puzzle, chunk: Sequence[Array], shared: Sequence[Array]) -> l
     plain = [sorted(set(puzzle.successors(key))) for key in ints(keys)]
     counts = np.array([len(successors) for successors in plain], dtype=np.int64)
     successors = puzzle.layout.pack([key for found in plain for key in found])
-    unlike = _unlike(puzzle, keys, plain) if puzzle.has_kernel else []
+    unlike, end = list[int](), 0
+    if puzzle.has_kernel:
+        made, numbers = puzzle.expand(keys)
+        for place, (key, number) in enumerate(zip(ints(keys), numbers.tolist(), strict=True)):
+            begin, end = end, end + number
+            if disagreement(puzzle, key, made[begin:end], plain[place]):
+                unlike.append(place)
     return [successors, counts, np.array(unlike, dtype=np.int64)]
-
-
-def _unlike(puzzle: Puzzle, keys: Keys, plain: list[list[int]]) -> list[int]:
-    successors, counts = puzzle.expand(keys)
-    ends = np.cumsum(counts, dtype=np.int64)
-    parts = zip(ints(keys), plain, (ends - counts).tolist(), ends.tolist(), strict=True)
-    return [
-        place
-        for place, (key, found, begin, end) in enumerate(parts)
-        if disagreement(puzzle, key, successors[begin:end], found)
-    ]

@@ -72,7 +72,12 @@ class Bitmap:
 
     def between(self, low: Key, high: Key) -> "Bitmap":
         """Return its part with low <= key < high: a view, or a copy if the bounds divide a word."""
-        base, words = _part_of((self.base, self.fill()), low, high)
+        low, high = (min(max(bound, self.base), self.end) for bound in (low, high))
+        begin = (low - self.base) // WORD_BITS
+        base, words = self.base + begin * WORD_BITS, self.fill()[begin : -((self.base - high) // WORD_BITS)]
+        if low % WORD_BITS or high % WORD_BITS:
+            words = words.copy()
+            clip((base, words), low, high)
         return Bitmap(base, len(words), words)
 
 
@@ -99,18 +104,6 @@ def as_bits(number: Depth, window: Window, layout: Layout) -> Coded | None:
     base, words = window
     filled, count = fill_of(words)
     return code_bits(number, words, base, filled, layout) if count and count >= _CROWDED * filled else None
-
-
-def _part_of(window: Window, low: Key, high: Key) -> Window:
-    """Return the keys low <= key < high of a window, as a window: a view, or a copy if the bounds divide a word."""
-    base, words = window
-    low, high = (min(max(bound, base), base + len(words) * WORD_BITS) for bound in (low, high))
-    begin = (low - base) // WORD_BITS
-    part = base + begin * WORD_BITS, words[begin : -((base - high) // WORD_BITS)]
-    if low % WORD_BITS or high % WORD_BITS:
-        part = part[0], part[1].copy()
-        clip(part, low, high)
-    return part
 
 
 #: Most successors set at a time, so that they stay in the second-level cache.
