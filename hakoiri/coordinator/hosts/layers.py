@@ -219,7 +219,7 @@ _EVENLY = 1 << 14
 
 
 class HostedStep:
-    """The part of a search that `run_hosts` do, on the open store of `session`."""
+    """The steps of a search that hosts make, on the open store of `session`."""
 
     def __init__(self, session: Session, run_hosts: RunHosts) -> None:
         self._session, self._store, self._hosts = session, session.store, run_hosts
@@ -253,13 +253,13 @@ class HostedStep:
 
     @classmethod
     def begin_within(cls, session: Session, base: RunStore) -> "HostedStep":
-        """Have the hosts of the finished run `base` begin one whose layers lie within it, with the same ranges; staged.
+        """Begin a run within the finished run `base`, at its hosts and with its ranges; the record of hosts is staged.
 
-        Layer 0 is still to be made, of all that the base run has.
+        Layer 0 is still to be made, from all configurations of the base run.
         """
         pool = cast(HostPool, session.context.hosts)
         range_map = RunHosts.of(base, pool).range_map
-        # A copy of a range is of use only to a host that has one of the same range of the base run.
+        # A host needs a copy of a range only if it has a copy of the same range of the base run.
         copies = range_map.copies if pool.copies > 1 and not range_map.due else []
         hosting = cls(session, RunHosts(session.store, pool, replace(range_map, copies=copies, due=[], left=[]), base))
         try:

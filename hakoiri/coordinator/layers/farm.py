@@ -103,7 +103,7 @@ class Farm:
     def _sent(
         self, ranges: RangeStep, pieces: SharedPieces, meanwhile: Callable[[], None]
     ) -> Iterator[tuple[int, int | None]]:
-        """Have workers expand pieces, and put what they find into the exchange."""
+        """Have workers expand pieces, and put the blocks that they find into the exchange."""
 
         sizes = list[int]()
 
@@ -129,6 +129,6 @@ class Farm:
 
 
 def _queued(found: SimpleQueue[tuple[int, int | None]]) -> Iterator[tuple[int, int | None]]:
-    """Yield what is in a queue."""
+    """Yield the items that are in a queue now."""
     while not found.empty():
         yield found.get()

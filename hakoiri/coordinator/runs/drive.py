@@ -76,7 +76,7 @@ def drive_to_end(
 
 
 def _session(job: Job, resources: Resources, control: Control, observer: Observer, repair: bool) -> None:
-    """Run one session; however it ends, the state on disk says so, as far as the disk allows."""
+    """Run one session, and commit how it has ended if the disk allows."""
     store, spec = job.store, PuzzleSpec.from_dict(job.store.manifest.puzzle)
     if repair:
         store.require_home()
@@ -125,7 +125,7 @@ def _require_hosts(job: Job, resources: Resources) -> None:
 
 
 def _work(job: Job, session: Session) -> None:
-    """Work until nothing is left; if a worker proves faulty, compute what it made again without it."""
+    """Work until nothing is left; if a worker proves faulty, recompute its results without it."""
     while True:
         try:
             return job.work(session)

@@ -138,7 +138,7 @@ class Budget:
 
     @property
     def is_given(self) -> bool:
-        """Return whether the user has set what is cut up."""
+        """Return whether the user has set which layers are cut into chunks."""
         return self.farm_from is not None or self.chunk is not None
 
     def distributes(self, configurations: int) -> bool:

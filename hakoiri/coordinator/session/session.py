@@ -72,7 +72,7 @@ _Item = TypeVar("_Item")
 
 #: Finished work waits at most this long for the next commit, except while the next piece is computed.
 _COMMIT_SECONDS = 0.1
-#: If sending takes so many times as long as the work, it will also do so in other layers.
+#: If sending takes this many times as long as the work, sending does not pay in other layers either.
 _NEVER_SENT = 1.5
 #: Most chunks of a layer for each thread and worker.
 _ROUNDS = 8
@@ -383,5 +383,5 @@ class Session:
         return self.store.state
 
     def commit_staged(self, state: State) -> State:
-        """Before leaving, make durable what is finished, unless the store is poisoned."""
+        """Make finished work durable at the end of a session, unless the store is poisoned."""
         return self.commit(state) if self.store.staged and not self.store.poisoned else state

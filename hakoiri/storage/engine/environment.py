@@ -191,7 +191,7 @@ class Environment:
         return self._read(lambda snapshot: list(islice(snapshot.entries(snapshot.tree(database), begin), most)))
 
     def name_around(self, database: bytes, wanted: bytes, prefix: bytes) -> bytes | None:
-        """Return the greatest name not above `wanted` of those that begin with `prefix`, else the least of them."""
+        """Return the greatest name with `prefix` that is not above `wanted`, else the least name with `prefix`."""
 
         def find(snapshot: Snapshot) -> bytes | None:
             tree = snapshot.tree(database)
@@ -224,7 +224,7 @@ class Environment:
     def begin_write(
         self, puts: Sequence[Entry], deleted: Sequence[tuple[bytes, bytes]] = (), known: Entry | None = None
     ) -> Callable[[], None]:
-        """Check what `write` checks before it writes; return a function that writes, in any thread.
+        """Make the checks of `write`; return a function that writes, in any thread.
 
         Until that has returned, this process may read, but begin no other write. Raises as `write` does.
         """

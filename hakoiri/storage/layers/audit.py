@@ -24,7 +24,7 @@ from hakoiri.storage.ledger.manifest import Depth, LayerRecord
 _MOST_TOGETHER = 1 << 23
 #: Most faults reported for a layer.
 _MOST_FAULTS = 10
-#: The hash bound admits so many times the wanted keys on average, so that a sample is short once in 1e40 times.
+#: The hash bound admits this many times the wanted keys on average: a sample is short once in 1e40 times.
 _MARGIN = 4
 
 
@@ -55,7 +55,7 @@ class Sample(NamedTuple):
     wanted: int
 
     def candidates(self, keys: Keys, size: int) -> Keys:
-        """Return those of some keys of a layer of `size` keys that may belong to its sample."""
+        """Return the keys that may belong to the sample of their layer, which has `size` keys."""
         if size <= _MARGIN * self.wanted:
             return keys
         return keys[mixed(keys, self.seed) < np.uint64((_MARGIN * self.wanted << 64) // size)]
@@ -127,7 +127,7 @@ class LayersAudit:
                 with self._faults_of(layer):
                     found.append((layer, layer.record, self._store.slice(layer.depth, *bounds, raw=True)))
         together = sort_keys(np.concatenate([slice_between(self._others, *bounds), *(keys for *_, keys in found)]))
-        # Neighbours share what it takes to check them.
+        # Checking neighbouring keys together takes less time.
         right = self._store.are_keys is None or self._store.are_keys(together).all()
         for layer, record, keys in found:
             with self._faults_of(layer):

@@ -45,7 +45,7 @@ class SpillFiles:
     keys: dict[str, int] = field(default_factory=dict)
 
     def beyond(self, first: int, end: int = sys.maxsize) -> "SpillFiles":
-        """Return those of the ranges first <= number < end."""
+        """Return the files of the ranges first <= number < end."""
         lengths, keys = (
             {name: count for name, count in part.items() if first <= int(name) < end}
             for part in (self.lengths, self.keys)
@@ -53,7 +53,7 @@ class SpillFiles:
         return replace(self, lengths=lengths, keys=keys)
 
     def outside(self, ranges: range) -> "SpillFiles":
-        """Return those of all but some neighbouring ranges."""
+        """Return the files of all ranges but some neighbouring ones."""
         below, above = self.beyond(0, ranges.start), self.beyond(ranges.stop)
         return replace(self, lengths=below.lengths | above.lengths, keys=below.keys | above.keys)
 

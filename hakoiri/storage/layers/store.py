@@ -98,8 +98,8 @@ class RunStore(Ledger):
     ) -> Iterator[Keys]:
         """Yield the keys of a layer block by block, from the block that may hold `begin` on.
 
-        With `after`, from the first block that begins with `begin` or later. Those that are `raw` are not checked: the
-        caller does so for several layers together, which is faster, or only compares them.
+        With `after`, from the first block that begins with `begin` or later. The keys of `raw` blocks are not checked
+        by `are_keys`: the caller checks several layers together, which is faster, or only compares them.
         """
         if begin > self.layout.greatest:
             return
@@ -307,7 +307,7 @@ class Layer(Source, Protocol):
         """Return an estimate of the number of keys that `between` returns: never much too low."""
 
     def exclude_from(self, keys: Keys) -> Keys:
-        """Return those of some strictly increasing keys that are not in the layer."""
+        """Return the keys that are not in the layer; `keys` strictly increase."""
 
 
 class HeldLayer:

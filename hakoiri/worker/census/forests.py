@@ -180,7 +180,7 @@ class PlaceIndex:
         self._index = KeyIndex.of(keys[:1] if self.dense else keys)
 
     def places(self, keys: Keys) -> Vertices:
-        """Return the places of keys; -1 for those that are not there."""
+        """Return the places of keys; -1 for a missing key."""
         if self.dense:
             offsets = keys - self.keys[0]
             return np.where(offsets < len(self.keys), offsets.astype(np.int64), -1).astype(np.int32)

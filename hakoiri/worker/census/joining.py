@@ -56,10 +56,10 @@ LOW = (1 << 32) - 1
 
 
 class TreeNumbers:
-    """The trees of ranges, of which `trees` has how many there are in each: numbered from the place in `firsts` on.
+    """The trees of some ranges: `trees` has their number in each range, `firsts` the number of the first one of each.
 
-    Attributes: `count`, of all trees; `offsets`, how many there are in the ranges before each. Both methods raise
-    `DamagedError` for labels of a run, or of others, that are no tree's.
+    Attributes: `count`, the number of all trees; `offsets`, the number of trees in the ranges before each. Both methods
+    raise `DamagedError` for labels that name no tree.
     """
 
     def __init__(self, run: str, trees: Sequence[int], firsts: Sequence[int]) -> None:
@@ -107,7 +107,7 @@ class TreeUnion:
             unite(self._parents, *(each.astype(self._parents.dtype) for each in ends))
 
     def sum_up(self) -> Sizes:
-        """Return the number of configurations of each root, in the order of their least ones. Nothing is added then."""
+        """Return the sizes of the roots, ordered by their least configurations. Call it after the last `add`."""
         find_roots(self._parents)
         add_to_roots(self._parents, self._sizes)
         starts = range(0, len(self._parents), _AT_ONCE)
@@ -118,7 +118,7 @@ class TreeUnion:
         return sizes
 
     def numbered(self, numbers: Labels) -> Iterator[Labels]:
-        """Yield for each tree that one of `numbers` that its root has, range by range."""
+        """Yield, range by range, the number of each tree's root, from `numbers`."""
         for begin, end in pairwise([*self._numbers.offsets.tolist(), len(self._parents)]):
             yield numbers[np.searchsorted(self._heads, self._parents[begin:end])]
 
@@ -137,9 +137,9 @@ class StrayMoveError(WorkerError):
 class JoinProgress:
     """The progress of the passes, stored in the partial record.
 
-    A range has `range_slabs` slabs, the last one of the space perhaps fewer; `trees` has the number of trees of each
-    own range, `numbered` the own ranges that are, both counted from 0 on. `roots` is 0 until these trees are joined,
-    then how many are left of them. `moves` and `balance` are sums over the ranges with trees
+    A range has `range_slabs` slabs, the last one of the space perhaps fewer. `trees` has the number of trees of each
+    own range, `numbered` the own ranges with final labels; own ranges are counted from 0 on. `roots` is the number of
+    trees left once they are joined, 0 before. `moves` and `balance` are sums over the ranges with trees
     (`worker.census.forests.balance`). `beginning` is a random text, another one for each joining.
     """
 
@@ -163,7 +163,7 @@ class _Joinable(NamedTuple):
 
 
 class Joining:
-    """Makes the labels of the own ranges of a space, staged and committed: those of layer 0 of `store`.
+    """Makes the labels of the own ranges of a space, which are layer 0 of `store`; staged and committed.
 
     The ranges are those of `partition`, from number `first` on, with `range_slabs` slabs in each unless an earlier
     session has begun with other ones. Nothing may be staged in the store when it begins. It calls `commit` now and
@@ -217,11 +217,11 @@ class Joining:
                 # Labels of ranges without trees in the record are made again.
                 self._commit()
             yield done
-        # What is staged cannot be read.
+        # Staged labels cannot be read.
         self._commit()
 
     def save(self) -> None:
-        """Commit what is staged together with the progress of the passes; pairs in memory are spilled first."""
+        """Spill pairs in memory, then commit staged entries together with the progress of the passes."""
         self.exchange.code_held(self._threads, bits=False)
         self.exchange.spill()
         self.spill.sync()
@@ -245,7 +245,7 @@ class Joining:
     # Joining
 
     def join(self, union: TreeUnion) -> Iterator[int]:
-        """Unite the trees of all ranges. Raises `StrayMoveError`. What is lost meanwhile is begun anew."""
+        """Unite the trees of all ranges in memory; nothing is durable before `keep_roots`. Raises `StrayMoveError`."""
         done = 0
         for place, edges in self._edges([*range(len(self.done.trees))], lambda place, trees: trees):
             union.add(place, edges)
@@ -301,7 +301,7 @@ class Joining:
             stage_numbers(self._store, place, each)
             if self._much_is_staged:
                 self._commit()
-        # The pairs that led to own ranges are done with.
+        # Pairs that lead to own ranges are not needed any more.
         kept = self.spill.files.outside(self._ranges.numbers)
         self.done = replace(self.done, roots=len(sizes), spilled=kept)
         self._stage_progress()
@@ -313,7 +313,7 @@ class Joining:
         """The number of own configurations of each root."""
         return read_numbers(self._store, len(self.done.trees))
 
-    # What leads to ranges of others
+    # Moves to ranges of others
 
     def pairs_to(self, number: int, most: int) -> Iterator[Coded]:
         """Yield the pairs of keys in a range elsewhere and the roots that lead there, increasing, about `most` at once.
@@ -360,7 +360,7 @@ class Joining:
         self._commit()
 
     def forget(self) -> None:
-        """Commit that nothing but the labels is needed any more."""
+        """Drop everything but the labels; durable on return."""
         self._store.erase(META, NUMBERS_KEY)
         self.done = replace(self.done, spilled=NO_FILES)
         self._stage_progress()

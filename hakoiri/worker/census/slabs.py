@@ -75,7 +75,7 @@ class Slabs:
         return keys, labels
 
     def parts(self, components: Sequence[int], control: WorkGuard) -> Iterator[tuple[Keys, Labels]]:
-        """Yield the same slab by slab."""
+        """Yield the result of `members` slab by slab."""
         numbers = np.full(max(components) + 2, len(components), dtype=np.uint32)
         numbers[np.asarray(components)] = np.arange(len(components), dtype=np.uint32)
         for slab in range(len(self)):
@@ -190,7 +190,7 @@ class Listing:
 
     @property
     def record(self) -> LayerRecord:
-        """The record of the layer as far as it is listed."""
+        """The record of the listed part of the layer."""
         return self._listed.record(0, self._store.state.session)
 
 
@@ -219,7 +219,7 @@ def slabs_of_range(puzzle: Puzzle, size: int, shares: Shares, threads: int, most
 
 
 def even_slabs(size: int, ranges: int) -> int:
-    """Return the slabs of each range but the last if a space of `size` configurations has so many ranges, or fewer."""
+    """Return the slabs of each range but the last, to divide `size` configurations into at most so many ranges."""
     return -(-slabs_in(size) // ranges)
 
 
