@@ -71,10 +71,8 @@ def _work() -> None:
     until = float(os.environ.get(UNTIL, "inf"))
     worker = TaskWorker(host.name if host else worker_name(os.getpid()), connection, host, until)
     if host is None:
-        end_heartbeat, (now_and_then, seconds) = (
-            start_heartbeat(worker.name, connect(url), parent),
-            (worker.print_done, 1),
-        )
+        end_heartbeat = start_heartbeat(worker.name, connect(url), parent)
+        now_and_then, seconds = worker.print_done, 1
     else:
         data_redis, beats = OwnDataRedis(own), connect(url)
         require_own_name(beats, host.name, host.place)

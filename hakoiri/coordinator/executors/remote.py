@@ -132,21 +132,11 @@ class RemoteExecutor:
             while True:
                 results: list[_Landed] = []
                 try:
-                    while self._has_room() and (following := next(numbered, None)) is not None:
-                        chunk = self._in_flight.add(*following, self._tuning.deadline)
-                        chunk.sizes = self._sizes_of("chunk", following[1], self._shared_sizes)
-                        if not self._workers.is_away or self._workers.has_newcomer:
-                            self._workers.has_newcomer = False
-                            self._in_flight.send(chunk)
+                    self._refill(numbered)
                     if not self._in_flight.chunks:
                         self._in_flight.take_back()
                         return
-                    seconds = 0.0 if self._workers.is_away else _WAIT_SECONDS
-                    for event in read_events(self._redis, self._events, seconds, self._observer):
-                        self._workers.hear()
-                        # Late and doubled events have an unknown token: the first answer counted.
-                        if (sent := self._in_flight.chunks.get(event.token)) is not None:
-                            results.extend(self._hear(sent, event))
+                    self._collect(results)
                     self._reap()
                     if not results:
                         results.extend(self._work_alone())
@@ -165,6 +155,15 @@ class RemoteExecutor:
             pass  # Every key has a time to live.
         self._redis.close()
 
+    def _refill(self, numbered: Iterator[tuple[int, Arrays]]) -> None:
+        """Send more chunks. IMPORTANT: a function, because `map` would hold the last arrays while it is suspended."""
+        while self._has_room() and (following := next(numbered, None)) is not None:
+            chunk = self._in_flight.add(*following, self._tuning.deadline)
+            chunk.sizes = self._sizes_of("chunk", following[1], self._shared_sizes)
+            if not self._workers.is_away or self._workers.has_newcomer:
+                self._workers.has_newcomer = False
+                self._in_flight.send(chunk)
+
     def _sizes_of(self, part: Part, arrays: Arrays, known: Sizes) -> Sizes:
         """Return the `known` sizes and those of some arrays; `TaskError` for arrays that workers would refuse."""
         sizes = dict(known)
@@ -176,6 +175,15 @@ class RemoteExecutor:
         living = len(self._workers.living)
         most_chunks = max(1, living) + (1 + living // 2 if self._scarce else max(3, 2 * living))
         return len(self._in_flight.chunks) < most_chunks and self._in_flight.bytes <= self._most_bytes
+
+    def _collect(self, results: list[_Landed]) -> None:
+        """Add the results that came within a moment; they are in flight no more."""
+        seconds = 0.0 if self._workers.is_away else _WAIT_SECONDS
+        for event in read_events(self._redis, self._events, seconds, self._observer):
+            self._workers.hear()
+            # Late and doubled events have an unknown token: the first answer counted.
+            if (chunk := self._in_flight.chunks.get(event.token)) is not None:
+                results.extend(self._hear(chunk, event))
 
     def _hear(self, chunk: Chunk, event: Event) -> Iterator[_Landed]:
         """Update the chunk of an event; yield its result if the event brings one."""

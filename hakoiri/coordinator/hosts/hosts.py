@@ -80,9 +80,9 @@ class HostPool:
 
     def living(self) -> dict[str, HostBeat]:
         """Return the hosts that live and take requests, by name."""
-        return self._taking(self._redis_retry.call(lambda: living_hosts(self._redis)))
+        return self._responsive(self._redis_retry.call(lambda: living_hosts(self._redis)))
 
-    def _taking(self, living: Mapping[str, HostBeat]) -> dict[str, HostBeat]:
+    def _responsive(self, living: Mapping[str, HostBeat]) -> dict[str, HostBeat]:
         """Return the living hosts without those that have just left a request waiting."""
         now = time.monotonic()
         return {name: beat for name, beat in living.items() if self._mute.get(beat.process, 0.0) < now}
@@ -99,7 +99,7 @@ class HostPool:
         if seconds < _LEAST_SECONDS:
             return False
         try:
-            living = self._taking(living_hosts(self._redis))
+            living = self._responsive(living_hosts(self._redis))
         except redis.RedisError:
             # Threads need no Redis.
             return False

@@ -103,7 +103,7 @@ class HostRounds:
             self._end_round(depth, figures, expanded)
         else:
             first, self._attempt = not self._attempt, self._hosts.next_attempt()
-            figures = self._gone_back(depth, first)
+            figures = self._go_back(depth, first)
         while not figures or not all(answer.finished for answer in figures.values()):
             figures = _figures_of(self._ask("host-expand", depth, {}))
             self._end_round(depth, figures, expanded)
@@ -148,7 +148,7 @@ class HostRounds:
             self._session.tell(Progress(state.figures["configurations"], headline=headline, disk=state.stored_bytes))
             self._session.commit(state)
 
-    def _gone_back(self, depth: Depth, first: bool) -> dict[str, HostExpanded]:
+    def _go_back(self, depth: Depth, first: bool) -> dict[str, HostExpanded]:
         """Have hosts go back to the last round that all have kept; return their answers, none if the layer is begun.
 
         The `first` attempt of a session says that it goes on.
@@ -245,7 +245,7 @@ class HostedStep:
         """
         pool = cast(HostPool, session.context.hosts)
         asked = list[str]()
-        hosting = pool.insist("dealing out", lambda: cls._given_out(session, pool, depth, known, asked))
+        hosting = pool.insist("dealing out", lambda: cls._deal_out(session, pool, depth, known, asked))
         range_map = hosting._hosts.range_map
         session.store.stage_record(META, HOSTS_KEY, asdict(range_map))
         session.observer.note(f"layers from {depth} on are kept by {', '.join(range_map.hosts)}")
@@ -271,14 +271,14 @@ class HostedStep:
         return hosting
 
     @classmethod
-    def _given_out(
+    def _deal_out(
         cls, session: Session, pool: HostPool, depth: Depth, known: list[Layer], asked: list[str]
     ) -> "HostedStep":  # fmt: skip
         """Deal out to living hosts; `asked` has the hosts of earlier attempts, and gets those of this one."""
         layout, hosts = session.puzzle.layout, pool.choose(bool(asked))
         left = sorted({*asked} - {*hosts})
         asked += hosts
-        partition = partition_by(_spread_as_the_space(session, depth, known[0].sample()), _RANGES * len(hosts))
+        partition = partition_by(_spread_sample(session, depth, known[0].sample()), _RANGES * len(hosts))
         owners = [number % len(hosts) for number in range(partition.ranges)]
         copies = copies_of(owners, len(hosts)) if pool.copies > 1 else []
         run_hosts = RunHosts(
@@ -367,7 +367,7 @@ class HostedStep:
             )  # fmt: skip
 
 
-def _spread_as_the_space(session: Session, depth: Depth, sample: Keys) -> Keys:
+def _spread_sample(session: Session, depth: Depth, sample: Keys) -> Keys:
     """Return sorted keys distributed about like all configurations: over all numbers, or like the known ones."""
     puzzle = session.puzzle
     expansion, _ = session.compute(lambda: inspected_expansion(puzzle, sample, depth))
