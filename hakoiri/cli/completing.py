@@ -11,6 +11,10 @@ from pathlib import Path
 
 import typer
 
+from hakoiri.coordinator.runs.catalogue import LAST, STATUSES, data_directory
+from hakoiri.puzzles.registry import PUZZLES
+from hakoiri.storage.names import by_age, run_directories
+
 #: Environment variable of typer by which a shell requests completion.
 _ASKED = "_HAKOIRI_COMPLETE"
 _WORDS, _PLACE = "COMP_WORDS", "COMP_CWORD"
@@ -27,7 +31,6 @@ _BEFORE = "HAKOIRI_COMPLETED_BEFORE"
 
 def puzzles_beginning(incomplete: str) -> list[str]:
     """Return names of puzzles, and the classes in files of users."""
-    from hakoiri.puzzles.registry import PUZZLES
     from hakoiri.puzzles.user.sources import classes_in
 
     word = _whole(incomplete).partition(":")[0]
@@ -52,7 +55,6 @@ def options_beginning(incomplete: str) -> list[str]:
 
 def options_of_puzzle(line: str) -> dict[str, list[str]]:
     """Return the options of the puzzle on the line; typer does not parse a line that ends with ``-o``."""
-    from hakoiri.puzzles.registry import PUZZLES
     from hakoiri.puzzles.user.sources import options_in, source_of
 
     for word in line.split():
@@ -67,17 +69,12 @@ def options_of_puzzle(line: str) -> dict[str, list[str]]:
 
 def runs_beginning(ctx: typer.Context, incomplete: str) -> list[str]:
     """Return names of runs, the one created last first, and ``last``."""
-    from hakoiri.coordinator.runs.catalogue import LAST, data_directory
-    from hakoiri.storage.names import by_age, run_directories
-
     runs = sorted(run_directories(data_directory(ctx.params.get("data"))), key=by_age, reverse=True)
     return _offered([LAST, *(run.name for run in runs)], incomplete)
 
 
 def statuses_beginning(incomplete: str) -> list[str]:
     """Return the statuses of runs."""
-    from hakoiri.coordinator.runs.catalogue import STATUSES
-
     return _offered(STATUSES, incomplete)
 
 

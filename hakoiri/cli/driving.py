@@ -22,12 +22,27 @@ from rich.text import Text
 
 from hakoiri.cli import options as shared
 from hakoiri.cli.options import TEAM, option, redis_flag, redis_url
-from hakoiri.errors import HakoiriError, Hint, PuzzleError
+from hakoiri.coordinator.errors import ContradictionError, StopRun
+from hakoiri.coordinator.runs.catalogue import LAST, data_directory, find_run, last_twin, runs_like
+from hakoiri.coordinator.runs.kinds import kind_of
+from hakoiri.coordinator.runs.summary import summarise
+from hakoiri.errors import (
+    AddressSpaceError,
+    DamagedError,
+    GoneError,
+    HakoiriError,
+    Hint,
+    PuzzleError,
+    TakenOverError,
+    TaskError,
+    WorkerError,
+)
 from hakoiri.hints import command, worded
 from hakoiri.render.progress import ProgressLine, expanded_text, progress_text, shown_progress
 from hakoiri.render.streams import unread
 from hakoiri.render.tables import facts, print_json, rows_table, stderr, stdout
 from hakoiri.rows.runs import work_log_row
+from hakoiri.storage.ledger.lock import is_served
 from hakoiri.worker.machine import SUPERVISOR
 
 if TYPE_CHECKING:
@@ -199,7 +214,6 @@ def answering(otherwise: str) -> Iterator[tuple["Control", ProgressLine]]:
 
     If the question stops, print the reason and then `otherwise`, and exit the command.
     """
-    from hakoiri.coordinator.errors import StopRun
     from hakoiri.coordinator.session.session import Control
 
     control = Control()
@@ -220,9 +234,7 @@ def start_run(
 
     If a complete run has done the same, print a note, or with `reuse` take that run.
     """
-    from hakoiri.coordinator.runs.catalogue import data_directory, last_twin
     from hakoiri.coordinator.runs.create import make_planned, plan_run
-    from hakoiri.coordinator.runs.kinds import kind_of
 
     if reuse and name is not None:
         raise PuzzleError("--name and --reuse cannot be combined")
@@ -258,11 +270,8 @@ def refuse_with_queue(queue: bool, files: Mapping[str, Path | None]) -> None:
 
 def report_queued(directory: Path, redis: str | None, json: bool) -> None:
     """Wake an idle coordinator if Redis is named; print the name of the run, and a warning if none serves."""
-    from hakoiri.storage.ledger.lock import is_served
-
     if redis is not None:
         from hakoiri.coordinator.runs.service import wake
-        from hakoiri.errors import WorkerError
         from hakoiri.worker.transport.connection import connect
 
         try:
@@ -281,8 +290,6 @@ def report_queued(directory: Path, redis: str | None, json: bool) -> None:
 
 def named(directory: Path, name: str = "") -> str:
     """Return a run as an argument of commands, by `name` or its own; with --data if it is not in the default place."""
-    from hakoiri.coordinator.runs.catalogue import data_directory
-
     where = directory.parent
     return (name or directory.name) + ("" if data_directory() == where else f" --data {shlex.quote(str(where))}")
 
@@ -299,10 +306,8 @@ def drive_and_report(
 ) -> None:  # fmt: skip
     """Drive a run to its end and print its results; exit the command if it is not complete."""
     with _driven(directory, resources, data, repair) as (state, control), unread(state.status != "complete"):
-        from hakoiri.coordinator.runs.catalogue import runs_like
         from hakoiri.coordinator.runs.create import open_job
         from hakoiri.coordinator.runs.opening import open_store
-        from hakoiri.coordinator.runs.summary import summarise
 
         with open_store(directory, resources.redis) as store:
             job = open_job(store)
@@ -348,9 +353,7 @@ def _driven(
 
 
 def _drive(directory: Path, resources: "Resources", control: Any, again: Hint, repair: bool = False) -> "State":
-    from hakoiri.coordinator.errors import ContradictionError
     from hakoiri.coordinator.runs.drive import drive
-    from hakoiri.errors import AddressSpaceError, DamagedError, GoneError, TakenOverError, TaskError
 
     with shown_progress(stderr()) as progress:
         try:
@@ -366,8 +369,6 @@ def _drive(directory: Path, resources: "Resources", control: Any, again: Hint, r
 
 def _print_summary(job: "Job", summary: dict[str, Any], wide: bool) -> None:
     """Print a run for people, with the full digest if `wide`."""
-    from hakoiri.coordinator.runs.catalogue import LAST, find_run
-
     console, complete = stdout(), summary["status"] == "complete"
     # A resumed or reused run need not be the one created last.
     last = find_run(job.store.directory.parent, LAST).name

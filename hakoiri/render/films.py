@@ -12,7 +12,7 @@ from typing import NamedTuple
 from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.errors import counted
 from hakoiri.puzzles.pictures import INK, Picture, Shape
-from hakoiri.render.images import LINE, WORDS, captioned, document, number, shapes_svg, svg, text, text_width
+from hakoiri.render.images import LINE, WORDS, captioned, document, image, number, shapes_svg, svg, text, text_width
 from hakoiri.storage.engine.files import replaced, require_place, write_file
 
 _HEAD = """\
@@ -275,8 +275,6 @@ def write_picture(picture: Picture, title: str, target: Path) -> None:
     if target.suffix == ".svg":
         write_file(target, svg(picture, title))
         return
-    from hakoiri.render.images import image
-
     with replaced(target) as part:
         image(picture).save(part, "PNG", optimize=True)
 
@@ -305,8 +303,6 @@ def film_of(title: str, pictures: Callable[[], Iterable[Picture]], moves: Sequen
 
 def _write_gif(film: Film, target: Path) -> None:
     from PIL import Image
-
-    from hakoiri.render.images import image
 
     width, height = film.width, film.height
     frames = [

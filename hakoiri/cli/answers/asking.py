@@ -21,6 +21,7 @@ from hakoiri.cli.options import (
     flag,
     option,
 )
+from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.errors import counted
 from hakoiri.render.progress import expanders_text
 from hakoiri.render.tables import fitting_digest, print_json, stderr, stdout, table
@@ -99,8 +100,6 @@ def _print_layers(rows: list[dict[str, Any]], wide: bool) -> None:
 
 def _without_layers(run: "Run") -> Exception:
     """Return the error for a run that has no layers yet, or never will."""
-    from hakoiri.coordinator.errors import UnanswerableError
-
     kind = run.store.manifest.kind
     if not run.kind.row_noun:
         return UnanswerableError(f"run {run.name} has no layers yet; see how it stands with: hakoiri status {run.name}")

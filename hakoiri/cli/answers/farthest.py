@@ -17,9 +17,12 @@ from hakoiri.cli.driving import (
     report_queued,
 )
 from hakoiri.cli.options import ComponentOption, OwnFileOption, QueueOption, RunArgument, command_line, flag, option
+from hakoiri.coordinator.errors import UnanswerableError
+from hakoiri.coordinator.runs.catalogue import base_of, data_directory, find_run
 from hakoiri.errors import counted
 from hakoiri.hints import command
 from hakoiri.render.tables import facts, print_json, stderr, stdout
+from hakoiri.storage.ledger.ledger import Ledger
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -144,7 +147,6 @@ def _span(eccentricities: dict[int, int]) -> str:
 
 
 def _write_pairs(run: "Run", found: "Diameter", target: Path) -> None:
-    from hakoiri.coordinator.errors import UnanswerableError
     from hakoiri.export.tables import write_rows
     from hakoiri.keys.layout import ints
 
@@ -165,9 +167,6 @@ def _write_configurations(run: "Run", keys: "Keys", target: Path) -> None:
 
 def _base_and_component(name: str, data: Path | None) -> tuple[str, int | None]:
     """Return the run to query; for a run of eccentricities its base run and its component."""
-    from hakoiri.coordinator.runs.catalogue import base_of, data_directory, find_run
-    from hakoiri.storage.ledger.ledger import Ledger
-
     directory = find_run(data_directory(data), name)
     if not (base := base_of(directory)):
         return directory.name, None
@@ -253,8 +252,6 @@ def _computed(
     If `name` is a run of goal distances, it stands for its base run, and for its own metric.
     """
     from hakoiri.coordinator.goals.job import METRIC
-    from hakoiri.coordinator.runs.catalogue import base_of, data_directory, find_run
-    from hakoiri.storage.ledger.ledger import Ledger
 
     directory, resources = find_run(data_directory(search.data), name), search.resources
     base = base_of(directory) or directory.name

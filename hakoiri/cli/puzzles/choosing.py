@@ -23,9 +23,11 @@ from hakoiri.cli.options import (
     spec_of,
 )
 from hakoiri.errors import PuzzleError
+from hakoiri.puzzles.registry import puzzle_class
 from hakoiri.reading import read_board
 from hakoiri.render.streams import unread
 from hakoiri.render.tables import facts, print_json, stderr, stdout, table
+from hakoiri.storage.engine.files import write_file
 
 if TYPE_CHECKING:
     from hakoiri.puzzles.conformance.pool import Case
@@ -248,7 +250,6 @@ def show(
     """
     from hakoiri.cli.studies.generating import is_whole, show_board
     from hakoiri.puzzles.capabilities import Dealt, Placements, Scored
-    from hakoiri.puzzles.registry import puzzle_class
     from hakoiri.render.images import print_picture
     from hakoiri.rows.puzzles import configuration_row
 
@@ -290,8 +291,6 @@ def new(
     json: JsonOption = False,
 ) -> None:
     """Write a small working puzzle for you to change."""
-    from hakoiri.storage.engine.files import write_file
-
     if file.suffix != ".py" or not any(letter.isalnum() and letter.isascii() for letter in file.stem):
         raise PuzzleError(f"{file} does not end in .py; expected a name such as my_puzzle.py")
     if file.exists():
@@ -318,7 +317,6 @@ def try_puzzle(
     if one is broken.
     """
     from hakoiri.puzzles.conformance.suite import verdicts
-    from hakoiri.puzzles.registry import puzzle_class
 
     spec = own_spec(puzzle, options)
     text = None if start is None else read_board(start)

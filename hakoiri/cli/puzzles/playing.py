@@ -28,6 +28,8 @@ from hakoiri.cli.options import (
     option,
     spec_of,
 )
+from hakoiri.coordinator.errors import UnanswerableError
+from hakoiri.coordinator.runs.catalogue import data_directory, list_runs
 from hakoiri.errors import Hint, PuzzleError, counted
 from hakoiri.keys.seeds import MOST_SEED
 from hakoiri.render.tables import print_json, stderr, stdout
@@ -58,8 +60,6 @@ class Hints:
 
     def hint(self, game: "PlaySession") -> str:
         """Return the distance to the goal and the best move, or the reason why it is unknown."""
-        from hakoiri.coordinator.errors import UnanswerableError
-
         if game.solved:
             return "this is the goal"
         if game.here not in self._way:
@@ -112,7 +112,6 @@ class Hints:
     def _run_with(self, text: str) -> "Run | None":
         """Return a finished run of the same puzzle that contains a configuration, the one created last first."""
         from hakoiri.api import open_run
-        from hakoiri.coordinator.runs.catalogue import data_directory, list_runs
 
         if self._run is not None and text in self._run:
             return self._run

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.live import Live
 from rich.text import Text
 
 from hakoiri.cli.completing import puzzles_beginning, runs_beginning, statuses_beginning
@@ -24,7 +25,21 @@ from hakoiri.cli.options import (
     option,
     redis_url,
 )
-from hakoiri.errors import HakoiriError, counted, did_you_mean
+from hakoiri.coordinator.errors import RunError, nearest_goal
+from hakoiri.coordinator.runs.catalogue import (
+    ANOTHER_FORMAT,
+    STATUSES,
+    belonging_to,
+    cancel_run,
+    data_directory,
+    delete_run,
+    find_run,
+    keepers_of,
+    list_runs,
+    prunable_runs,
+    status_of,
+)
+from hakoiri.errors import HakoiriError, WorkerError, counted, did_you_mean
 from hakoiri.hints import worded
 from hakoiri.render.progress import expanded_text, live_text, progress_count, progress_text, work_log_facts
 from hakoiri.render.streams import results
@@ -49,8 +64,6 @@ _DETAILS_WIDTH = 20
 
 def parse_status(text: str) -> str:
     """Return a status that a run can have."""
-    from hakoiri.coordinator.runs.catalogue import STATUSES
-
     if text not in STATUSES:
         near = did_you_mean(text, STATUSES)
         raise typer.BadParameter(f"{text!r} is not a status{near}; expected {', '.join(STATUSES)}")
@@ -79,8 +92,6 @@ def runs(
     With --prune, lists the runs that failed or did the same as a later complete run, and deletes them when you confirm.
     The latest complete run stays, with the runs that belong to it. Queued runs and runs held by a process stay too.
     """
-    from hakoiri.coordinator.runs.catalogue import data_directory, list_runs
-
     where = data_directory(data)
 
     def wanted(found: "RunStatus") -> bool:
@@ -113,8 +124,6 @@ def runs(
 
 def _faults(found: "list[RunStatus]") -> "Iterator[str]":
     """Yield a line for each unreadable run, and one for all runs of another storage format."""
-    from hakoiri.coordinator.runs.catalogue import ANOTHER_FORMAT
-
     for status in found:
         if status.fault and status.status != ANOTHER_FORMAT:
             yield f"{status.run}: {worded(status.fault, status.fault.hints)}"
@@ -155,9 +164,6 @@ def _by_clock(created: str, now: datetime) -> str:
 
 def _prune(where: Path, wanted: Any, yes: bool, json: bool) -> None:
     """Delete duplicate runs, if the user confirms."""
-    from hakoiri.coordinator.errors import RunError
-    from hakoiri.coordinator.runs.catalogue import prunable_runs
-
     repeated = [each for each in prunable_runs(where) if wanted(each.found)]
     for each in repeated:
         belonging = "".join(f", and {name} with it" for name in each.belonging)
@@ -181,8 +187,6 @@ def _prune(where: Path, wanted: Any, yes: bool, json: bool) -> None:
 
 def _deleted(where: Path, repeated: "PrunableRun") -> list[str]:
     """Delete a duplicate run, unless it is held by now, or the run kept instead is gone; return the names deleted."""
-    from hakoiri.coordinator.runs.catalogue import delete_run
-
     if repeated.kept and not (where / repeated.kept).is_dir():
         return []
     try:
@@ -217,8 +221,6 @@ def status(
     json: JsonOption = False,
 ) -> None:
     """Show the status, progress and figures of a run."""
-    from hakoiri.coordinator.runs.catalogue import data_directory, find_run, status_of
-
     directory = find_run(data_directory(data), name)
     found = status_of(directory)
     if watch:
@@ -239,8 +241,6 @@ def cancel(name: RunArgument, data: DataOption = None, json: JsonOption = False)
 
     Its results stay. Only 'hakoiri resume RUN' continues it.
     """
-    from hakoiri.coordinator.runs.catalogue import cancel_run, data_directory, find_run
-
     directory = find_run(data_directory(data), name)
     result = cancel_run(directory)
     if json:
@@ -263,9 +263,6 @@ def delete(
 
     Also deletes the runs that belong to them (goal distances, eccentricities), and certificates of hunts.
     """
-    from hakoiri.coordinator.errors import RunError
-    from hakoiri.coordinator.runs.catalogue import belonging_to, data_directory, delete_run, find_run, keepers_of
-
     # Find all before deleting any: 'last' means one run, and a wrong name deletes none.
     directories = {directory.name: directory for directory in (find_run(data_directory(data), name) for name in names)}
     if not yes:
@@ -294,8 +291,6 @@ def delete(
 
 def _labelled(row: dict[str, Any], found: "RunStatus") -> dict[str, Any]:
     """Return a row for people: the labels of `run`, units, and no empty values."""
-    from hakoiri.coordinator.errors import nearest_goal
-
     moving, away = found.status in _MOVING, row.pop("away") or ()
     parameters = row.get("parameters", {})
     has_goal = False if parameters.get("goal") == "" else None
@@ -323,8 +318,6 @@ def _labelled(row: dict[str, Any], found: "RunStatus") -> dict[str, Any]:
 
 def _away(keepers: list[str]) -> list[str] | None:
     """Return the hosts that are not alive; ``None`` if no Redis can tell."""
-    from hakoiri.errors import WorkerError
-
     if keepers and (url := redis_url(None)) is not None:
         with suppress(WorkerError):
             return sorted({*keepers} - {row["host"] for row in living_rows(url)[1]})
@@ -336,8 +329,6 @@ def _watch(directory: Path, found: "RunStatus", json: bool) -> "RunStatus":
 
     On a terminal one line is updated, otherwise each change is a new line.
     """
-    from rich.live import Live
-
     if results().isatty() and not json:
         with Live(live_text(_watched(directory, found)), console=stderr(), transient=True) as live:
             for now in _statuses(directory, found):
@@ -355,8 +346,6 @@ def _watch(directory: Path, found: "RunStatus", json: bool) -> "RunStatus":
 
 def _statuses(directory: Path, found: "RunStatus") -> "Iterator[RunStatus]":
     """Yield the status of a run repeatedly until it rests: no process drives it, and it is not queued."""
-    from hakoiri.coordinator.runs.catalogue import status_of
-
     yield found
     while found.status in _MOVING or (found.awaited and found.status == "interrupted"):
         time.sleep(_WATCH_SECONDS)

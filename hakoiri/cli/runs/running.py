@@ -22,13 +22,17 @@ from hakoiri.cli.options import (
     option,
     required_redis,
 )
+from hakoiri.coordinator.errors import nearest_goal
+from hakoiri.coordinator.runs.catalogue import belonging_to, data_directory, find_run, keepers_of
 from hakoiri.errors import Hint, PuzzleError, counted
 from hakoiri.hints import in_command_line, worded
 from hakoiri.keys.seeds import MOST_SEED
-from hakoiri.reading import parse_options, read_board
+from hakoiri.reading import admit, parse_options, read_board
+from hakoiri.render.progress import clock
 from hakoiri.render.streams import unread
-from hakoiri.render.tables import print_json, stderr, stdout
+from hakoiri.render.tables import facts, print_json, stderr, stdout
 from hakoiri.rows.runs import report_row
+from hakoiri.storage.ledger.ledger import Ledger
 
 if TYPE_CHECKING:
     from hakoiri.coordinator.session.check import Report
@@ -113,10 +117,6 @@ def run(
 
 def _print_needs(spec: "PuzzleSpec", search: LayersHere, whole: bool) -> None:
     """Print what a short search from the start, or of the `whole` space, finds, and what a run for all takes."""
-    from hakoiri.coordinator.errors import nearest_goal
-    from hakoiri.coordinator.runs.catalogue import data_directory
-    from hakoiri.render.progress import clock
-    from hakoiri.render.tables import facts, print_json, stdout
     from hakoiri.rows.puzzles import probe_row
 
     row = probe_row(spec.build(), search.resources, data_directory(search.data), whole)
@@ -164,10 +164,7 @@ def resume(
 
     With -o, --from or --puzzle, refuses a run that has another option, start or puzzle.
     """
-    from hakoiri.coordinator.runs.catalogue import data_directory, find_run
     from hakoiri.coordinator.runs.create import require_puzzle, require_same
-    from hakoiri.reading import admit
-    from hakoiri.storage.ledger.ledger import Ledger
 
     directory = find_run(data_directory(search.data), name)
     with Ledger(directory) as ledger:
@@ -191,9 +188,7 @@ def collect(
     Copies the layers, the components and the goal distances of the run, and checks each layer by its digest. Then the
     hosts delete their parts.
     """
-    from hakoiri.coordinator.runs.catalogue import belonging_to, data_directory, find_run, keepers_of
     from hakoiri.coordinator.runs.hosted import collect_run
-    from hakoiri.reading import admit
 
     directory = find_run(data_directory(data), name)
     admit(directory, puzzle)
@@ -217,9 +212,7 @@ def drain(
     --copies 2'). A run in progress moves its ranges as soon as it can. A whole space whose ranges have moved is
     interrupted; 'hakoiri resume' finds its components again.
     """
-    from hakoiri.coordinator.runs.catalogue import data_directory
     from hakoiri.coordinator.runs.hosted import drain_run, leave_out, runs_kept_by
-    from hakoiri.reading import admit
 
     url = required_redis(redis)
     kept = runs_kept_by(data_directory(data), host)
@@ -261,10 +254,8 @@ def verify(
 
     Uses the reference rules of the puzzle. Lists all faults, and exits with code 1 if there are any.
     """
-    from hakoiri.coordinator.runs.catalogue import data_directory, find_run, keepers_of
     from hakoiri.coordinator.runs.certificate import SUFFIX, verify_file
     from hakoiri.coordinator.runs.verify import verify_directory
-    from hakoiri.reading import admit
 
     certified = name.endswith(SUFFIX)
     resources = work.resources

@@ -12,13 +12,20 @@ import typer
 from rich.text import Text
 
 from hakoiri.cli import options as shared
-from hakoiri.cli.driving import stopping_with
+from hakoiri.cli.driving import no_coordinator, stopping_with
 from hakoiri.cli.options import DataOption, MemoryOption, RedisOption, command_line, flag, option, redis_url
+from hakoiri.coordinator.errors import RunError
+from hakoiri.coordinator.runs.catalogue import data_directory
 from hakoiri.errors import HakoiriError, Hint, PuzzleError, counted
 from hakoiri.hints import worded
+from hakoiri.puzzles.user.files import configured_files, known
+from hakoiri.reading import admitted
+from hakoiri.render.progress import ProgressLine
 from hakoiri.render.streams import unread
 from hakoiri.render.tables import print_json, stderr, stdout
 from hakoiri.rows.runs import living_rows
+from hakoiri.storage.engine.environment import require_writable
+from hakoiri.storage.ledger.lock import is_served
 from hakoiri.storage.ledger.manifest import local_time
 
 
@@ -38,13 +45,9 @@ def coordinator(
     other work. Threads of this process expand the other layers, and everything with --threads. Hosts expand the runs
     that they keep.
     """
-    from hakoiri.cli.driving import stopping_with
-    from hakoiri.coordinator.runs.catalogue import data_directory
     from hakoiri.coordinator.runs.service import serve
     from hakoiri.coordinator.session.resources import Resources
     from hakoiri.coordinator.session.session import Control
-    from hakoiri.render.progress import ProgressLine
-    from hakoiri.storage.engine.environment import require_writable
     from hakoiri.worker.transport.connection import connect, without_password
 
     if threads and redis:
@@ -85,10 +88,6 @@ def health(
     HAKOIRI_DATA names it. A coordinator with --threads needs no Redis and no workers. Then the data directory is
     enough, unless you give --redis or --workers.
     """
-    from hakoiri.coordinator.errors import RunError
-    from hakoiri.coordinator.runs.catalogue import data_directory
-    from hakoiri.storage.engine.environment import require_writable
-
     # A container of workers has HAKOIRI_REDIS and no data directory.
     named = data is not None or os.environ.get("HAKOIRI_DATA")
     where = data_directory(data) if named or shared.redis_url(redis) is None else None
@@ -124,9 +123,6 @@ class _Health(NamedTuple):
 
 def _health(where: Path | None, redis: str | None, workers: int | None) -> _Health:
     """Check a data directory, and Redis unless a coordinator works without it; `redis` and `workers` as given."""
-    from hakoiri.cli.driving import no_coordinator
-    from hakoiri.storage.ledger.lock import is_served
-
     served = None if where is None else is_served(where)
     if where is not None and redis is None and workers is None:
         if is_served(where, by_threads=True):
@@ -157,9 +153,6 @@ def named_files(words: list[str] | None) -> list[Path]:
 
     Returns the files. Errors are raised here, before the service starts.
     """
-    from hakoiri.puzzles.user.files import configured_files, known
-    from hakoiri.reading import admitted
-
     specs = admitted(words or []).values()
     for spec in specs:
         log(f"puzzle {spec.name}, digest {spec.digest[:12]}")
@@ -205,9 +198,6 @@ def serve(
         from hakoiri.web.settings import Settings
     except ModuleNotFoundError as error:
         raise HakoiriError(f"{error.name} is not installed; give: pip install 'hakoiri[web]'") from error
-    from hakoiri.coordinator.runs.catalogue import data_directory
-    from hakoiri.storage.engine.environment import require_writable
-
     token, given = _token(token_file, no_token)
     if not _is_loopback(host) and (no_token or not given):
         raise PuzzleError(

@@ -16,10 +16,12 @@ from urllib.parse import urlsplit
 import typer
 
 from hakoiri.cli import options as shared
+from hakoiri.cli.driving import stopping_with
 from hakoiri.cli.options import command_line, option
 from hakoiri.cli.runs.serving import log, named_files
-from hakoiri.errors import counted
+from hakoiri.errors import RedisRefusedError, RedisUnavailableError, counted
 from hakoiri.render.tables import print_json
+from hakoiri.worker.machine import WORKER_BYTES, available_memory, cores_for_workers
 
 if TYPE_CHECKING:
     import redis
@@ -102,9 +104,7 @@ def worker(
     Workers take chunks of any run from Redis and keep nothing. With --store DIR this is a host instead, which keeps a
     part of each run on its own disk. SIGTERM and --until TIME stop them too.
     """
-    from hakoiri.cli.driving import stopping_with
     from hakoiri.worker.hosts.host import STORE, THREADS, is_host, name_in, require_store
-    from hakoiri.worker.machine import WORKER_BYTES, available_memory
     from hakoiri.worker.supervisor import UNTIL, Supervisor
     from hakoiri.worker.transport.connection import without_password
     from hakoiri.worker.transport.data_redis import DATA_REDIS
@@ -152,7 +152,6 @@ def worker(
 def _processes(text: str) -> tuple[int, list[int]]:
     """Return the number of processes for -n, and the cores to pin them to, if any."""
     from hakoiri.coordinator.session.resources import MOST_WORKERS
-    from hakoiri.worker.machine import cores_for_workers
 
     if text == AUTO:
         cores = cores_for_workers()
@@ -166,8 +165,6 @@ def _processes(text: str) -> tuple[int, list[int]]:
 
 def _connected(url: str, waits_until: float) -> "redis.Redis":
     """Return a connection. Until `waits_until` (`time.monotonic`), try again if Redis does not answer or refuses."""
-    from hakoiri.cli.driving import stopping_with
-    from hakoiri.errors import RedisRefusedError, RedisUnavailableError
     from hakoiri.worker.transport.connection import connect
 
     try:
@@ -193,7 +190,6 @@ def _data_redis(
     wanted: str, connect: "Callable[[str], redis.Redis]", main: "redis.Redis", host: str | None, memory: int | None
 ) -> "Iterator[DataRedis | None]":  # fmt: skip
     """Yield the data Redis that is started here, if any; one that the user names must answer."""
-    from hakoiri.worker.machine import available_memory
     from hakoiri.worker.transport.connection import without_password
     from hakoiri.worker.transport.data_redis import DataRedis, address_towards, is_loopback, open_data_redis
 

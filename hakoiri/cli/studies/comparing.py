@@ -21,7 +21,10 @@ from hakoiri.cli.options import (
     seed_option,
 )
 from hakoiri.cli.studies.generating import GameArgument, require_large_boards
+from hakoiri.coordinator.errors import StopRun
+from hakoiri.coordinator.runs.catalogue import data_directory
 from hakoiri.errors import PuzzleError
+from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.render.tables import print_json, stderr, stdout, table
 
 if TYPE_CHECKING:
@@ -140,7 +143,6 @@ def _play(size: int, setting: int, seed: int, named: str) -> tuple[int, int, flo
     from hakoiri.puzzles.nakuron.board import random_board
     from hakoiri.puzzles.nakuron.kernels import field_of, ground_of
     from hakoiri.puzzles.nakuron.puzzle import Nakuron
-    from hakoiri.puzzles.registry import PuzzleSpec
     from hakoiri.worker.plays.tilting import load_tilting_kernels, play_game
 
     load_tilting_kernels()
@@ -229,7 +231,6 @@ def _asked(puzzle: str, board: tuple[int, int, int], team: str, seconds: float) 
     """Return the run of a team on a board of a size, setting and seed."""
     from hakoiri.coordinator.plays.optimise import Optimise
     from hakoiri.puzzles.nakuron.board import random_board
-    from hakoiri.puzzles.registry import PuzzleSpec
 
     strategy, _, width = team.partition(":")
     if width and not width.isdigit():
@@ -240,10 +241,8 @@ def _asked(puzzle: str, board: tuple[int, int, int], team: str, seconds: float) 
 
 def _played(asked: "Request", resources: "Resources", data: Path | None, control: "Control") -> "Entered":
     """Return the best play of a run, which is created or resumed unless it is complete; raises `StopRun`."""
-    from hakoiri.coordinator.errors import StopRun
     from hakoiri.coordinator.plays.optimise import best_of
     from hakoiri.coordinator.plays.plan import Entered
-    from hakoiri.coordinator.runs.catalogue import data_directory
     from hakoiri.coordinator.runs.create import make_planned, plan_run
     from hakoiri.coordinator.runs.drive import drive
     from hakoiri.coordinator.session.session import SilentObserver

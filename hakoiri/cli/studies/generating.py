@@ -11,7 +11,7 @@ from hakoiri.cli import options as shared
 from hakoiri.cli.driving import Work, start_run
 from hakoiri.cli.options import command_line, flag, option
 from hakoiri.errors import PuzzleError
-from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
 from hakoiri.reading import parse_options
 from hakoiri.render.streams import print_line
 from hakoiri.render.tables import facts, print_json, stderr, stdout
@@ -179,9 +179,7 @@ def show_board(text: str, plot: Path | None, json: bool) -> None:
 
 def require_large_boards(puzzle: str) -> None:
     """Raise `PuzzleError` for a puzzle without boards to play."""
-    from hakoiri.errors import PuzzleError
     from hakoiri.puzzles.capabilities import Scored
-    from hakoiri.puzzles.registry import puzzle_class
 
     kind = puzzle_class(puzzle)
     if not (issubclass(kind, Scored) and kind.large_boards):

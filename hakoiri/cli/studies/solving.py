@@ -21,9 +21,11 @@ from hakoiri.cli.options import (
 )
 from hakoiri.errors import PuzzleError, counted
 from hakoiri.keys.seeds import MOST_SEED
+from hakoiri.puzzles.registry import puzzle_class
 from hakoiri.reading import read_board, read_text
 from hakoiri.render.streams import print_line
 from hakoiri.render.tables import facts, print_json, stderr, stdout, table
+from hakoiri.worker.machine import available_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -76,7 +78,6 @@ def solve(
     """
     from hakoiri.compiling import prepare
     from hakoiri.coordinator.studies.table import deals_of, dealt
-    from hakoiri.errors import PuzzleError
     from hakoiri.worker.studies.deals import SolveResult, request
     from hakoiri.worker.tasks import do_task
     from hakoiri.worker.transport.payload import unpacked
@@ -143,8 +144,6 @@ def deal(
 
 def _most_positions() -> int:
     """Return the number of positions that a search can hold in three quarters of the free memory."""
-    from hakoiri.worker.machine import available_memory
-
     return available_memory() * 3 // 4 // _BYTES
 
 
@@ -291,7 +290,6 @@ def replay(
 
         check_ending(film, FILMS)
     from hakoiri.puzzles.capabilities import Scored
-    from hakoiri.puzzles.registry import puzzle_class
     from hakoiri.puzzles.solitaires.solitaire import Solitaire
 
     kind = puzzle_class(puzzle)

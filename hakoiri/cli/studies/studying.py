@@ -32,7 +32,10 @@ from hakoiri.errors import PuzzleError
 from hakoiri.keys.seeds import MOST_SEED
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
 from hakoiri.reading import parse_options, read_text
+from hakoiri.render.progress import shown_progress
 from hakoiri.render.tables import stderr
+from hakoiri.storage.engine.files import naming, require_place, write_file
+from hakoiri.storage.names import certificate_file
 
 if TYPE_CHECKING:
     from hakoiri.coordinator.session.job import Job
@@ -155,7 +158,6 @@ def sizes(
     """
     from hakoiri.coordinator.studies.sizes import StudySizes
     from hakoiri.coordinator.studies.sizes import b_files as tables_of
-    from hakoiri.storage.engine.files import naming, write_file
 
     spec = spec_of(puzzle, options, None)
     refuse_with_queue(queue, {"--b-files": b_files})
@@ -232,7 +234,6 @@ def deals(
     from hakoiri.coordinator.studies.table import dealt_class
     from hakoiri.render.films import check_ending
     from hakoiri.render.plots import PLOTS
-    from hakoiri.storage.engine.files import require_place
 
     spec = own_spec(puzzle)
     allowed = dealt_class(spec.name, spec.digest).sizes()
@@ -311,8 +312,6 @@ def hunt(
     moves connect count as one.
     """
     from hakoiri.coordinator.studies.hunt import HuntDeals
-    from hakoiri.storage.engine.files import require_place
-    from hakoiri.storage.names import certificate_file
 
     spec = shared.spec_of(puzzle, options, start, goal)
     asked = HuntDeals.parse_request(
@@ -328,7 +327,6 @@ def hunt(
         target = None if spec.digest else certificate or certificate_file(job.store.directory)
         from hakoiri.coordinator.runs.certificate import certify, write_certificate
         from hakoiri.coordinator.session.resources import Resources
-        from hakoiri.render.progress import shown_progress
 
         best = job.best
         if best is None:
