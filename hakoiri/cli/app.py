@@ -27,55 +27,33 @@ from hakoiri.puzzles.user.files import prefer
 from hakoiri.render.streams import drop_stdout, prepare_streams, print_error, results_apart
 from hakoiri.worker.machine import SUPERVISOR, how_ended, start_child
 
-#: By panel of the help, command -> modules of this package. Imported on demand: importing all of them would take a
-#: fifth of the time of a short command.
+#: The commands by panel of the help, and by module of this package. Imported on demand: importing all modules would take
+#: a fifth of the time of a short command.
 _PANELS = {
-    "Look at puzzles": {
-        "puzzles": "puzzles.choosing",
-        "show": "puzzles.choosing",
-        "play": "puzzles.playing",
-        "new": "puzzles.choosing",
-        "try": "puzzles.choosing",
-    },
-    "Run a search": {
-        "run": "runs.running",
-        "enqueue": "runs.running",
-        "status": "runs.listing",
-        "cancel": "runs.listing",
-        "resume": "runs.running",
-        "collect": "runs.running",
-    },
-    "Ask a run": {
-        "path": "answers.paths",
-        "distance": "answers.paths",
-        "layers": "answers.asking",
-        "hardest": "answers.farthest",
-        "diameter": "answers.farthest",
-        "components": "answers.components",
-        "component-of": "answers.components",
-        "solutions": "answers.asking",
-        "map": "answers.components",
-    },
-    "Study deals, boards and sizes": {
-        "study": "studies.studying studies.comparing",
-        "hunt": "studies.studying",
-        "deal": "studies.solving",
-        "solve": "studies.solving",
-        "generate": "studies.generating",
-        "optimise": "studies.generating",
-        "contest": "studies.comparing",
-        "replay": "studies.solving",
-    },
-    "Serve": {
-        "coordinator": "runs.serving",
-        "worker": "runs.working",
-        "serve": "runs.serving",
-        "health": "runs.serving",
-        "drain": "runs.running",
-    },
-    "Keep": {"runs": "runs.listing", "verify": "runs.running", "export": "answers.asking", "delete": "runs.listing"},
+    "Look at puzzles": "puzzles show play new try",
+    "Run a search": "run enqueue status cancel resume collect",
+    "Ask a run": "path distance layers hardest diameter components component-of solutions map",
+    "Study deals, boards and sizes": "study hunt deal solve generate optimise contest replay",
+    "Serve": "coordinator worker serve health drain",
+    "Keep": "runs verify export delete",
 }
-_PLACES = {name: (panel, names) for panel, commands in _PANELS.items() for name, names in commands.items()}
+_MODULES = {
+    "puzzles.choosing": "puzzles show new try",
+    "puzzles.playing": "play",
+    "runs.running": "run enqueue resume collect drain verify",
+    "runs.listing": "status cancel runs delete",
+    "runs.working": "worker",
+    "runs.serving": "coordinator serve health",
+    "answers.paths": "path distance",
+    "answers.asking": "layers solutions export",
+    "answers.farthest": "hardest diameter",
+    "answers.components": "components component-of map",
+    "studies.studying": "study hunt",
+    "studies.solving": "deal solve replay",
+    "studies.generating": "generate optimise",
+    "studies.comparing": "study contest",
+}
+_PANEL_OF = {name: panel for panel, names in _PANELS.items() for name in names.split()}
 #: Exit codes: 0 success, 1 an error described on stderr, 2 wrong usage, 128 plus the number of the signal received.
 ERROR = 1
 
@@ -107,7 +85,7 @@ class Command(_ShortHelp, TyperCommand):
         super().__init__(*args, **options | {"help": re.sub(r"(?<!\n)\n(?!\n)", " ", options["help"] or "")})
 
     def invoke(self, ctx: Any) -> Any:
-        if _PLACES.get(ctx.info_name, ("",))[0] == "Serve":
+        if _PANEL_OF.get(ctx.info_name) == "Serve":
             # Services execute the files that are named to them, and drive each run in a process of its own.
             prefer(False)
         with results_apart():
@@ -151,22 +129,22 @@ class _LazyCommands(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._made:
-            panel, names = _PLACES[name]
-            modules = [import_module(f"hakoiri.cli.{module}") for module in names.split()]
+            names = [module for module, commands in _MODULES.items() if name in commands.split()]
+            modules = [import_module(f"hakoiri.cli.{module}") for module in names]
             part, group = typer.Typer(), getattr(modules[0], "GROUPS", {}).get(name)
             if group is not None:
                 part.add_typer(group, name=name)
             for word, function, example in declared(name):
                 (group or part).command(word, cls=Command, epilog=example)(function)
             found: Any = get_group(part).commands[name]
-            found.rich_help_panel, self._made[name] = panel, found
+            found.rich_help_panel, self._made[name] = _PANEL_OF[name], found
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_PLACES)
+        return iter(_PANEL_OF)
 
     def __len__(self) -> int:
-        return len(_PLACES)
+        return len(_PANEL_OF)
 
 
 class Commands(_ShortHelp, TyperGroup):

@@ -87,19 +87,24 @@ def ungrouped(command: Callable[..., None]) -> Callable[..., None]:
 
 
 _MOST_HOSTS = 1_024
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-_COUNTS = {"": 1, "k": 1_000, "M": 1_000_000, "G": 1_000_000_000}
+_UNITS = {"": 1} | {unit: 1 << 10 * power for power, units in enumerate(("Kk", "Mm", "Gg", "Tt"), 1) for unit in units}
+_COUNTS = {"": 1, "k": 1_000, "K": 1_000, "M": 1_000_000, "G": 1_000_000_000}
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 #: Timers of the system take ten times as many.
 _MOST_SECONDS = 10**9
 
 
+def _amount(text: str, units: dict[str, int], after: str, expected: str) -> float:
+    """Return the number of a text times its unit; `after` is a pattern of what may follow the unit."""
+    match = re.fullmatch(rf"\s*(\d{{1,20}}(?:\.\d+)?)\s*([{''.join(units)}]?){after}\s*", text)
+    if not match or not float(match[1]):
+        raise typer.BadParameter(f"{text!r} is not {expected}")
+    return float(match[1]) * units[match[2]]
+
+
 def parse_size(text: str) -> int:
     """Return the bytes of a text such as ``512MB``, ``2G`` or ``1.5GiB``; a unit is a power of 1,024."""
-    match = re.fullmatch(r"\s*(\d{1,20}(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?\s*", text, re.IGNORECASE)
-    if not match or not float(match[1]):
-        raise typer.BadParameter(f"{text!r} is not a size; expected one such as 512MB or 2GB")
-    return int(float(match[1]) * _UNITS[match[2].upper()])
+    return int(_amount(text, _UNITS, "(?:[iI]?[bB])?", "a size; expected one such as 512MB or 2GB"))
 
 
 def parse_hosts(text: str) -> int:
@@ -122,18 +127,15 @@ def parse_memory(text: str) -> int:
 
 def parse_count(text: str) -> int:
     """Return the number of a text such as ``500k`` or ``10M``, in powers of a thousand."""
-    match = re.fullmatch(r"\s*(\d{1,20}(?:\.\d+)?)\s*([kMG]?)\s*", text.replace(",", "").replace("K", "k"))
-    if not match or float(match[1]) * _COUNTS[match[2]] < 1:
-        raise typer.BadParameter(f"{text!r} is not a number of positions; expected one such as 500k or 10M")
-    return round(float(match[1]) * _COUNTS[match[2]])
+    expected = "a number of positions; expected one such as 500k or 10M"
+    if (count := _amount(text.replace(",", ""), _COUNTS, "", expected)) < 1:
+        raise typer.BadParameter(f"{text!r} is not {expected}")
+    return round(count)
 
 
 def parse_time(text: str) -> float:
     """Return the seconds of a text such as ``10m``, ``90s`` or ``1.5h``."""
-    match = re.fullmatch(r"\s*(\d{1,20}(?:\.\d+)?)\s*([smh]?)\s*", text)
-    if not match or not float(match[1]):
-        raise typer.BadParameter(f"{text!r} is not a time; expected one such as 10m, 90s or 1h")
-    if (seconds := float(match[1]) * _SECONDS[match[2]]) > _MOST_SECONDS:
+    if (seconds := _amount(text, _SECONDS, "", "a time; expected one such as 10m, 90s or 1h")) > _MOST_SECONDS:
         raise typer.BadParameter(f"{text} is above the maximum of {_MOST_SECONDS:,}s")
     return seconds
 
@@ -272,16 +274,9 @@ HostsOption = Annotated[
 ]  # fmt: skip
 CopiesOption = Annotated[
     int | None,
-    option(
-        "--copies",
-        "1|2",
-        "Hosts that keep each part; with 2, the loss of a disk loses nothing.",
-        min=1,
-        max=2,
-        rich_help_panel=TEAM,
-        usual="1",
-    ),
-]
+    option("--copies", "1|2", "Hosts that keep each part; with 2, the loss of a disk loses nothing.", min=1, max=2,
+           rich_help_panel=TEAM, usual="1"),
+]  # fmt: skip
 PuzzleOptions = Annotated[
     list[str] | None, option("-o", "KEY=VALUE", "Option of the puzzle. Repeatable.", autocompletion=options_beginning)
 ]
@@ -301,13 +296,9 @@ ComponentOption = Annotated[
 QueueOption = Annotated[bool, flag("--queue", "Queue the run for the coordinator and return at once.")]
 FromOption = Annotated[
     str | None,
-    option(
-        "--from",
-        "CONF|FILE",
-        "Start here: rows joined by '/', 0x..., a text file, - for stdin, or a classic.",
-        usual="the puzzle's",
-    ),
-]
+    option("--from", "CONF|FILE", "Start here: rows joined by '/', 0x..., a text file, - for stdin, or a classic.",
+           usual="the puzzle's"),
+]  # fmt: skip
 GoalOption = Annotated[
     str | None,
     option("--goal", "CONF|FILE",

@@ -10,17 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
+from hakoiri.cli import options as shared
 from hakoiri.cli.driving import Asking, answering, opened
-from hakoiri.cli.options import (
-    DataOption,
-    JsonOption,
-    OwnFileOption,
-    RunArgument,
-    WideOption,
-    command_line,
-    flag,
-    option,
-)
+from hakoiri.cli.options import command_line, flag, option
 from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.errors import counted
 from hakoiri.render.progress import expanders_text
@@ -38,17 +30,17 @@ _BOARDS = 12
 
 @command_line("layers last --depth 3")
 def layers(
-    name: RunArgument,
+    name: shared.RunArgument,
     plot: Annotated[Path | None, option("--plot", "FILE", "Plot the layer sizes: .png, .svg or .pdf.")] = None,
     depth: Annotated[int | None, option("--depth", "N", "Draw the configurations of layer N.", min=0)] = None,
     limit: Annotated[
         int | None, option("--limit", "K", "With --depth: draw only the first K.", min=1, usual="12; --json: all")
     ] = None,
     first: Annotated[int | None, option("--layers", "N", "Show only layers 0 to N.", min=0, usual="all")] = None,
-    wide: WideOption = False,
-    puzzle: OwnFileOption = None,
-    data: DataOption = None,
-    json: JsonOption = False,
+    wide: shared.WideOption = False,
+    puzzle: shared.OwnFileOption = None,
+    data: shared.DataOption = None,
+    json: shared.JsonOption = False,
 ) -> None:
     """Show the size and digest of each layer, or draw one layer.
 
@@ -130,12 +122,12 @@ def _show_layer(name: str, depth: int, limit: int | None, data: Path | None, puz
 
 @command_line("solutions last --first 5 --svg star.svg")
 def solutions(
-    name: RunArgument,
+    name: shared.RunArgument,
     first: Annotated[int, option("--first -n", "N", "Draw the first N in increasing order.", min=1)] = _USUALLY_SHOWN,
     svg: Annotated[Path | None, option("--svg", "FILE", "Write a picture of the first one: .svg or .png.")] = None,
-    puzzle: OwnFileOption = None,
-    data: DataOption = None,
-    json: JsonOption = False,
+    puzzle: shared.OwnFileOption = None,
+    data: shared.DataOption = None,
+    json: shared.JsonOption = False,
 ) -> None:
     """Draw the stored solutions of a tree, such as a magic star.
 
@@ -164,7 +156,7 @@ def solutions(
 
 @command_line("export last --to klotski.graphml --moves")
 def export(
-    name: RunArgument,
+    name: shared.RunArgument,
     target: Annotated[
         Path | None,
         option("--to", "FILE",

@@ -5,17 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from rich.text import Text
 
+from hakoiri.cli import options as shared
 from hakoiri.cli.driving import Asking, answering, named
-from hakoiri.cli.options import (
-    ComponentOption,
-    ConfArgument,
-    RedisOption,
-    RunArgument,
-    command_line,
-    flag,
-    option,
-    redis_url,
-)
+from hakoiri.cli.options import command_line, flag, option
 from hakoiri.errors import counted
 from hakoiri.hints import command
 from hakoiri.reading import read_board
@@ -32,13 +24,13 @@ _ROWS = 20
 
 @command_line("components last --limit 10")
 def components(
-    name: RunArgument,
+    name: shared.RunArgument,
     strong: Annotated[
         bool,
         flag("--strong", "List strong components (directed puzzles): in one, every configuration reaches every other."),
     ] = False,
     limit: Annotated[int | None, option("--limit", "N", "List only the N largest.", min=1)] = None,
-    redis: RedisOption = None,
+    redis: shared.RedisOption = None,
     *,
     asking: Asking,
 ) -> None:
@@ -51,7 +43,7 @@ def components(
 
     with asking.open(name) as run:
         if strong:
-            _list_strong(run, limit, asking.json, Resources(redis_url(redis), memory=asking.memory))
+            _list_strong(run, limit, asking.json, Resources(shared.redis_url(redis), memory=asking.memory))
         elif asking.json:
             from hakoiri.rows.answers import components_row
 
@@ -69,7 +61,7 @@ def components(
 
 
 @command_line("component-of last ABBC/ABBC/DEEF/DGHF/.IJ.")
-def component_of(name: RunArgument, conf: ConfArgument, *, asking: Asking) -> None:
+def component_of(name: shared.RunArgument, conf: shared.ConfArgument, *, asking: Asking) -> None:
     """Show the component that a configuration belongs to."""
     from hakoiri.rows.answers import component_row
 
@@ -138,11 +130,11 @@ def _print_more(count: int, what: str, how: str) -> None:
 
 @command_line("map last --to klotski.html")
 def draw_map(
-    name: RunArgument,
+    name: shared.RunArgument,
     target: Annotated[
         Path, option("--to", "FILE", "File to write: .png, .svg, .pdf, .html (a page to turn) or .hakomap.")
     ],
-    component: ComponentOption = None,
+    component: shared.ComponentOption = None,
     dim: Annotated[Literal["2", "3"], flag("--dim", "Number of dimensions.")] = "3",
     *,
     asking: Asking,

@@ -9,19 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
+from hakoiri.cli import options as shared
 from hakoiri.cli.completing import puzzles_beginning
-from hakoiri.cli.options import (
-    ConfArgument,
-    JsonOption,
-    PuzzleArgument,
-    PuzzleOptions,
-    argument,
-    command_line,
-    flag,
-    option,
-    own_spec,
-    spec_of,
-)
+from hakoiri.cli.options import argument, command_line, flag, option
 from hakoiri.errors import PuzzleError
 from hakoiri.puzzles.registry import puzzle_class
 from hakoiri.reading import read_board
@@ -152,9 +142,9 @@ def puzzles(
         str | None,
         argument("[PUZZLE]", "Puzzle to describe; FILE.py:NAME for your own.", autocompletion=puzzles_beginning),
     ] = None,
-    options: PuzzleOptions = None,
+    options: shared.PuzzleOptions = None,
     classics: Annotated[bool, flag("--classics", "List known starts with their fewest moves and sources.")] = False,
-    json: JsonOption = False,
+    json: shared.JsonOption = False,
 ) -> None:
     """List the puzzles and their options, or describe one of them.
 
@@ -197,7 +187,7 @@ def _tell(name: str, options: list[str] | None, json: bool) -> None:
     from hakoiri.render.images import print_picture
     from hakoiri.rows.puzzles import full_puzzle_row
 
-    spec = own_spec(name, options)
+    spec = shared.own_spec(name, options)
     row = full_puzzle_row(spec)
     if json:
         print_json(row)
@@ -233,15 +223,15 @@ def _lines(row: dict[str, Any]) -> Text:
 
 @command_line("show ABBC/ABBC/DEEF/DGHF/I..J")
 def show(
-    conf: ConfArgument,
+    conf: shared.ConfArgument,
     puzzle: Annotated[
         str,
         option("--puzzle", "PUZZLE", "Puzzle of the configuration; FILE.py:NAME for your own.",
                autocompletion=puzzles_beginning),
     ] = "klotski",
-    options: PuzzleOptions = None,
+    options: shared.PuzzleOptions = None,
     plot: Annotated[Path | None, option("--plot", "FILE", "Write a picture: .svg or .png.")] = None,
-    json: JsonOption = False,
+    json: shared.JsonOption = False,
 ) -> None:  # fmt: skip
     """Draw a configuration and list its key and its moves.
 
@@ -253,7 +243,7 @@ def show(
     from hakoiri.render.images import print_picture
     from hakoiri.rows.puzzles import configuration_row
 
-    spec = spec_of(puzzle, options, conf)
+    spec = shared.spec_of(puzzle, options, conf)
     text = spec.start or ""
     kind = puzzle_class(spec.name, spec.digest)
     if issubclass(kind, Scored) and kind.large_boards and is_whole(text):
@@ -288,7 +278,7 @@ def new(
     file: Annotated[Path, argument("FILE.py", "File to write.")],
     directed: Annotated[bool, flag("--directed", "For a puzzle with moves that cannot be taken back.")] = False,
     kernel: Annotated[bool, flag("--kernel", "Add a kernel compiled by numba, for speed.")] = False,
-    json: JsonOption = False,
+    json: shared.JsonOption = False,
 ) -> None:
     """Write a small working puzzle for you to change."""
     if file.suffix != ".py" or not any(letter.isalnum() and letter.isascii() for letter in file.stem):
@@ -306,10 +296,10 @@ def new(
 
 @command_line("try my_puzzle.py:MyPuzzle -o coins=10")
 def try_puzzle(
-    puzzle: PuzzleArgument,
-    options: PuzzleOptions = None,
+    puzzle: shared.PuzzleArgument,
+    options: shared.PuzzleOptions = None,
     start: Annotated[str | None, option("--from", "CONF|FILE", "Start the check here.", usual="the puzzle's")] = None,
-    json: JsonOption = False,
+    json: shared.JsonOption = False,
 ) -> None:
     """Check a puzzle of yours on some of its configurations.
 
@@ -318,7 +308,7 @@ def try_puzzle(
     """
     from hakoiri.puzzles.conformance.suite import verdicts
 
-    spec = own_spec(puzzle, options)
+    spec = shared.own_spec(puzzle, options)
     text = None if start is None else read_board(start)
     found = verdicts(_case(spec, text))
     if not any(each.wrong for each in found) and puzzle_class(spec.name, spec.digest).has_mirrors:

@@ -18,16 +18,8 @@ from typing import TYPE_CHECKING, Annotated
 from rich.console import Console
 from rich.text import Text
 
-from hakoiri.cli.options import (
-    DataOption,
-    FromOption,
-    JsonOption,
-    PuzzleArgument,
-    PuzzleOptions,
-    command_line,
-    option,
-    spec_of,
-)
+from hakoiri.cli import options as shared
+from hakoiri.cli.options import command_line, option
 from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.runs.catalogue import data_directory, list_runs
 from hakoiri.errors import Hint, PuzzleError, counted
@@ -318,9 +310,9 @@ _HELP = "Tab and Enter: the next, take it    Backspace: undo    ?: hint"
 
 @command_line("play cube2 --scramble 20")
 def play(
-    puzzle: PuzzleArgument,
-    options: PuzzleOptions = None,
-    start: FromOption = None,
+    puzzle: shared.PuzzleArgument,
+    options: shared.PuzzleOptions = None,
+    start: shared.FromOption = None,
     scramble: Annotated[int | None, option("--scramble", "N", "Make N random moves first.", min=1, max=10_000)] = None,
     distance: Annotated[
         int | None, option("--distance", "N", "Start at a random board N moves from the goal.", min=1)
@@ -328,8 +320,8 @@ def play(
     seed: Annotated[
         int | None, option("--seed", "S", "Seed of the random start.", min=0, max=MOST_SEED, usual="a random one")
     ] = None,
-    data: DataOption = None,
-    json: JsonOption = False,
+    data: shared.DataOption = None,
+    json: shared.JsonOption = False,
 ) -> None:
     """Play a puzzle on the terminal.
 
@@ -343,7 +335,7 @@ def play(
         raise PuzzleError("--scramble and --distance exclude each other; give one of them")
     if not sys.stdin.isatty():
         raise PuzzleError("play needs a terminal, because it reads single keys; to see a solution: hakoiri path last")
-    spec = spec_of(puzzle, options, start)
+    spec = shared.spec_of(puzzle, options, start)
     rules = spec.build()
     if isinstance(rules, Placements):
         text = f"{rules.name} is a tree, so it cannot be played; a run counts its solutions"

@@ -12,19 +12,10 @@ import typer
 from rich.live import Live
 from rich.text import Text
 
+from hakoiri.cli import options as shared
 from hakoiri.cli.completing import puzzles_beginning, runs_beginning, statuses_beginning
 from hakoiri.cli.driving import no_coordinator
-from hakoiri.cli.options import (
-    DataOption,
-    JsonOption,
-    RunArgument,
-    WideOption,
-    argument,
-    command_line,
-    flag,
-    option,
-    redis_url,
-)
+from hakoiri.cli.options import argument, command_line, flag, option
 from hakoiri.coordinator.errors import RunError, nearest_goal
 from hakoiri.coordinator.runs.catalogue import (
     ANOTHER_FORMAT,
@@ -84,8 +75,8 @@ def runs(
         bool, flag("--prune", "Delete repeated runs: same puzzle, options, start, goal and kind.")
     ] = False,
     yes: Annotated[bool, flag("--yes -y", "With --prune: delete without asking.")] = False,
-    data: DataOption = None,
-    json: JsonOption = False,
+    data: shared.DataOption = None,
+    json: shared.JsonOption = False,
 ) -> None:  # fmt: skip
     """List all runs, the oldest first.
 
@@ -214,11 +205,11 @@ _NO_TIME: dict[str, Any] = {"seconds_left": None, "step_left": None, "most_left"
 
 @command_line("status last --watch")
 def status(
-    name: RunArgument,
+    name: shared.RunArgument,
     watch: Annotated[bool, flag("--watch", "Follow the run until it stops.")] = False,
-    wide: WideOption = False,
-    data: DataOption = None,
-    json: JsonOption = False,
+    wide: shared.WideOption = False,
+    data: shared.DataOption = None,
+    json: shared.JsonOption = False,
 ) -> None:
     """Show the status, progress and figures of a run."""
     directory = find_run(data_directory(data), name)
@@ -236,7 +227,7 @@ def status(
 
 
 @command_line("cancel 3f9a2c")
-def cancel(name: RunArgument, data: DataOption = None, json: JsonOption = False) -> None:
+def cancel(name: shared.RunArgument, data: shared.DataOption = None, json: shared.JsonOption = False) -> None:
     """Cancel a queued or running run.
 
     Its results stay. Only 'hakoiri resume RUN' continues it.
@@ -256,8 +247,8 @@ def delete(
         argument("RUN...", "Names of runs, unique prefixes of them, or 'last'.", autocompletion=runs_beginning),
     ],
     yes: Annotated[bool, flag("--yes -y", "Delete without asking.")] = False,
-    data: DataOption = None,
-    json: JsonOption = False,
+    data: shared.DataOption = None,
+    json: shared.JsonOption = False,
 ) -> None:
     """Delete runs and all their data.
 
@@ -318,7 +309,7 @@ def _labelled(row: dict[str, Any], found: "RunStatus") -> dict[str, Any]:
 
 def _away(keepers: list[str]) -> list[str] | None:
     """Return the hosts that are not alive; ``None`` if no Redis can tell."""
-    if keepers and (url := redis_url(None)) is not None:
+    if keepers and (url := shared.redis_url(None)) is not None:
         with suppress(WorkerError):
             return sorted({*keepers} - {row["host"] for row in living_rows(url)[1]})
     return None

@@ -10,18 +10,7 @@ from rich.text import Text
 from hakoiri.cli import options as shared
 from hakoiri.cli.completing import runs_beginning
 from hakoiri.cli.driving import LayersHere, QueuedLayers, Work, answering, drive_and_report, start_run
-from hakoiri.cli.options import (
-    DataOption,
-    JsonOption,
-    OwnFileOption,
-    RedisOption,
-    RunArgument,
-    argument,
-    command_line,
-    flag,
-    option,
-    required_redis,
-)
+from hakoiri.cli.options import argument, command_line, flag, option
 from hakoiri.coordinator.errors import nearest_goal
 from hakoiri.coordinator.runs.catalogue import belonging_to, data_directory, find_run, keepers_of
 from hakoiri.errors import Hint, PuzzleError, counted
@@ -180,8 +169,8 @@ def resume(
 
 @command_line("collect last --redis redis://127.0.0.1:6379/0")
 def collect(
-    name: RunArgument, redis: RedisOption = None, puzzle: OwnFileOption = None, data: DataOption = None,
-    json: JsonOption = False,
+    name: shared.RunArgument, redis: shared.RedisOption = None, puzzle: shared.OwnFileOption = None,
+    data: shared.DataOption = None, json: shared.JsonOption = False,
 ) -> None:  # fmt: skip
     """Copy a run from the hosts that keep it to this machine.
 
@@ -194,7 +183,7 @@ def collect(
     admit(directory, puzzle)
     with answering("; layers copied so far are kept, run the same command again to continue") as (control, progress):
         kept = [each for each in (directory, *belonging_to(directory)) if keepers_of(each)] or [directory]
-        layers = {each.name: collect_run(each, required_redis(redis), control, progress) for each in kept}
+        layers = {each.name: collect_run(each, shared.required_redis(redis), control, progress) for each in kept}
     if json:
         print_json({"run": directory.name, "layers": layers.pop(directory.name, 0), "belonging": layers})
     for run, count in {} if json else layers.items():
@@ -204,7 +193,8 @@ def collect(
 @command_line("drain host-a-dd71f1 --redis redis://127.0.0.1:6379/0")
 def drain(
     host: Annotated[str, argument("HOST", "Name of the host, as 'hakoiri health' shows it.")],
-    redis: RedisOption = None, puzzle: OwnFileOption = None, data: DataOption = None, json: JsonOption = False,
+    redis: shared.RedisOption = None, puzzle: shared.OwnFileOption = None,
+    data: shared.DataOption = None, json: shared.JsonOption = False,
 ) -> None:  # fmt: skip
     """Move all that a host keeps to the other hosts.
 
@@ -214,7 +204,7 @@ def drain(
     """
     from hakoiri.coordinator.runs.hosted import drain_run, leave_out, runs_kept_by
 
-    url = required_redis(redis)
+    url = shared.required_redis(redis)
     kept = runs_kept_by(data_directory(data), host)
     leave_out(host, url, kept)
     with answering("; ranges moved so far are kept, run the same command again to continue") as (control, progress):
@@ -246,7 +236,7 @@ def verify(
     seed: Annotated[
         int | None, option("--seed", "S", "Seed of the sample.", min=0, max=MOST_SEED, usual="a random one")
     ] = None,
-    puzzle: OwnFileOption = None,
+    puzzle: shared.OwnFileOption = None,
     *,
     work: Work,
 ) -> None:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from hakoiri.cli import options as shared
 from hakoiri.cli.driving import no_coordinator, stopping_with
-from hakoiri.cli.options import DataOption, MemoryOption, RedisOption, command_line, flag, option, redis_url
+from hakoiri.cli.options import command_line, flag, option
 from hakoiri.coordinator.errors import RunError
 from hakoiri.coordinator.runs.catalogue import data_directory
 from hakoiri.errors import HakoiriError, Hint, PuzzleError, counted
@@ -52,12 +52,8 @@ def coordinator(
 
     if threads and redis:
         raise typer.BadParameter("--threads and --redis cannot be combined")
-    url, where, console, control = (
-        None if threads else shared.required_redis(redis),
-        data_directory(data),
-        stderr(),
-        Control(),
-    )
+    url = None if threads else shared.required_redis(redis)
+    where, console, control = data_directory(data), stderr(), Control()
     require_writable(where)
     named_files(puzzles)
     connection = None if url is None else connect(url)
@@ -185,9 +181,9 @@ def serve(
         list[str] | None, option("--puzzle", "FILE.py:NAME", "Puzzle of yours that clients may use. Repeatable.")
     ] = None,
     processes: Annotated[int, option("--workers", "N", "Number of processes that answer requests.", min=1, max=64)] = 1,
-    redis: RedisOption = None,
-    data: DataOption = None,
-    memory: MemoryOption = None,
+    redis: shared.RedisOption = None,
+    data: shared.DataOption = None,
+    memory: shared.MemoryOption = None,
 ) -> None:
     """Serve runs on the web, and drive queued runs.
 
@@ -209,8 +205,8 @@ def serve(
     with _bound(host, port) as listening:
         port = listening.getsockname()[1]
         settings = Settings(
-            where, port, token, ("localhost", socket.gethostname(), host, *(names or [])), redis_url(redis), memory,
-            tuple(puzzles or []), processes,
+            where, port, token, ("localhost", socket.gethostname(), host, *(names or [])),
+            shared.redis_url(redis), memory, tuple(puzzles or []), processes,
         )  # fmt: skip
         settings.own_puzzles()
         shown = f"[{host}]" if ":" in host else host

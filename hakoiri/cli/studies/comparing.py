@@ -8,18 +8,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from hakoiri.cli import options as shared
 from hakoiri.cli.driving import answering
-from hakoiri.cli.options import (
-    DataOption,
-    JsonOption,
-    MemoryOption,
-    command_line,
-    flag,
-    option,
-    parse_sizes,
-    parse_time,
-    seed_option,
-)
+from hakoiri.cli.options import command_line, flag, option
 from hakoiri.cli.studies.generating import GameArgument, require_large_boards
 from hakoiri.coordinator.errors import StopRun
 from hakoiri.coordinator.runs.catalogue import data_directory
@@ -50,7 +41,7 @@ def magic_star(
     generate: Annotated[
         bool, flag("--generate", "Also place all numbers before any check; 5 and 6 points only, takes minutes.")
     ] = False,
-    json: JsonOption = False,
+    json: shared.JsonOption = False,
 ) -> None:
     """Count magic stars with every combination of the paper's ideas.
 
@@ -61,7 +52,7 @@ def magic_star(
     from hakoiri.puzzles.stars.strategies import COMBINED
 
     rows = []
-    for points in parse_sizes(sizes, _FEWEST, _MOST):
+    for points in shared.parse_sizes(sizes, _FEWEST, _MOST):
         for strategy in [*([GENERATE] if generate and points <= _MOST_GENERATED else []), PRUNE, *COMBINED, FASTEST]:
             stderr().print(f"{points} points, {strategy}", style="dim")
             rows += _rows(points, strategy)
@@ -108,7 +99,7 @@ def nakuron(
     prices: Annotated[
         str, option("--prices", "P,P", "Prices of a lost ball, joined by commas; ^ for rising ones.")
     ] = "0,0.3,0.4,0.5,0.6,0.5^",
-    json: JsonOption = False,
+    json: shared.JsonOption = False,
 ) -> None:
     """Play boards with each strategy and with beams of each price.
 
@@ -162,7 +153,11 @@ def _play(size: int, setting: int, seed: int, named: str) -> tuple[int, int, flo
 def _show(puzzle: str, rows: list[dict[str, Any]], json: bool) -> None:
     if json:
         print_json({"puzzle": puzzle, "rows": rows})
-        return
+    else:
+        _print_rows(rows)
+
+
+def _print_rows(rows: list[dict[str, Any]]) -> None:
     listed = table(*rows[0], numbers=tuple(rows[0]))
     for row in rows:
         listed.add_row(*(f"{value:,}" if isinstance(value, int) else str(value) for value in row.values()))
@@ -177,16 +172,16 @@ def contest(
     puzzle: GameArgument,
     boards: Annotated[int, option("--boards", "K", "Number of boards of each setting.", min=1)] = 1,
     size: Annotated[int, option("--size", "N", "Number of rows and columns.", min=1, max=256)] = 250,
-    seed: Annotated[int, seed_option("the first board of each setting")] = 1,
+    seed: Annotated[int, shared.seed_option("the first board of each setting")] = 1,
     teams: Annotated[str, option("--teams", "NAMES", "Strategies, joined by commas; beam:W has width W.")] = _TEAMS,
     time: Annotated[
         float | None,
         option("--time", "TIME", "Time per play of setting 1; twice as much for setting 2, three times for setting 3.",
-               parser=parse_time, usual="5m"),
+               parser=shared.parse_time, usual="5m"),
     ] = None,
-    data: DataOption = None,
-    memory: MemoryOption = None,
-    json: JsonOption = False,
+    data: shared.DataOption = None,
+    memory: shared.MemoryOption = None,
+    json: shared.JsonOption = False,
 ) -> None:  # fmt: skip
     """Rank strategies by the rules of the Supercomputing Contest.
 
@@ -220,11 +215,8 @@ def contest(
     if json:
         print_json({"puzzle": puzzle, "size": size, "plays": rows, "teams": [asdict(t) for t in standings(contests)]})
         return
-    for listed in (rows, [asdict(team) for team in standings(contests)]):
-        shown = table(*listed[0], numbers=tuple(listed[0]))
-        for row in listed:
-            shown.add_row(*(f"{value:,}" if isinstance(value, int) else f"{value}" for value in row.values()))
-        stdout().print(shown)
+    _print_rows(rows)
+    _print_rows([asdict(team) for team in standings(contests)])
 
 
 def _asked(puzzle: str, board: tuple[int, int, int], team: str, seconds: float) -> "Request":

@@ -7,18 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from hakoiri.cli.options import (
-    JsonOption,
-    PuzzleOptions,
-    argument,
-    command_line,
-    flag,
-    option,
-    own_spec,
-    puzzle_argument,
-    seed_option,
-    spec_of,
-)
+from hakoiri.cli import options as shared
+from hakoiri.cli.options import argument, command_line, flag, option
 from hakoiri.errors import PuzzleError, counted
 from hakoiri.keys.seeds import MOST_SEED
 from hakoiri.puzzles.registry import puzzle_class
@@ -47,14 +37,14 @@ ReachOption = Annotated[
     option("--reach", "N",
            "With --shorten: look for shortcuts among the first N positions that each position leads to.", min=0),
 ]  # fmt: skip
-GameArgument = Annotated[str, puzzle_argument("gap, superpuzz, or FILE.py:NAME for your own with deals.")]
+GameArgument = Annotated[str, shared.puzzle_argument("gap, superpuzz, or FILE.py:NAME for your own with deals.")]
 
 
 @command_line("solve gap deals.txt")
 def solve(
     puzzle: GameArgument,
     deals: Annotated[str, argument("DEAL|FILE", "Rows joined by '/', or a file of deals; - reads them from stdin.")],
-    options: PuzzleOptions = None,
+    options: shared.PuzzleOptions = None,
     strategy: Annotated[
         str | None,
         option("--strategy", "bfs|dfs|longest|tree",
@@ -68,7 +58,7 @@ def solve(
     cap: Annotated[
         int | None, option("--cap", "N", "Give up a deal after N positions.", min=1, usual="what memory holds")
     ] = None,
-    json: JsonOption = False,
+    json: shared.JsonOption = False,
 ) -> None:  # fmt: skip
     """Print the fewest moves per deal, or -1 if unsolvable.
 
@@ -83,7 +73,7 @@ def solve(
     from hakoiri.worker.transport.payload import unpacked
     from hakoiri.worker.warm import compiling, load_solving_kernels
 
-    game = dealt(own_spec(puzzle, options))
+    game = dealt(shared.own_spec(puzzle, options))
     if shorten and not game.shortens:
         raise PuzzleError(f"--shorten is for superpuzz; no position of {game.name} repeats")
     if strategy not in (None, *game.orders):
@@ -119,11 +109,11 @@ def solve(
 @command_line("deal superpuzz -o columns=5 --seed 7 --count 3")
 def deal(
     puzzle: GameArgument,
-    options: PuzzleOptions = None,
-    seed: Annotated[int, seed_option("the random deals")] = 1,
+    options: shared.PuzzleOptions = None,
+    seed: Annotated[int, shared.seed_option("the random deals")] = 1,
     first: Annotated[int, option("--first", "N", "Number of the first deal.", min=0, max=MOST_SEED)] = 0,
     count: Annotated[int, option("--count", "N", "Number of deals.", min=1, max=MOST_SEED)] = 1,
-    json: JsonOption = False,
+    json: shared.JsonOption = False,
 ) -> None:
     """Print random deals, the same on every machine.
 
@@ -131,7 +121,7 @@ def deal(
     """
     from hakoiri.coordinator.studies.table import dealt
 
-    game = dealt(own_spec(puzzle, options))
+    game = dealt(shared.own_spec(puzzle, options))
     texts = (game.random_deal(seed, number) for number in range(first, first + count))
     if json:
         head = {"puzzle": game.name, "parameters": game.option_texts(), "seed": seed, "first": first}
@@ -262,7 +252,7 @@ def print_shortened(row: dict[str, Any]) -> None:
 
 @command_line("replay nakuron board.txt 0123012 --steps")
 def replay(
-    puzzle: Annotated[str, puzzle_argument("Name of the puzzle: gap, nakuron or superpuzz.")],
+    puzzle: Annotated[str, shared.puzzle_argument("Name of the puzzle: gap, nakuron or superpuzz.")],
     start: Annotated[str, argument("DEAL|FILE", "Deal, or board of nakuron.")],
     moves: Annotated[
         str,
@@ -272,14 +262,14 @@ def replay(
             "-1 ends them).",
         ),
     ],
-    options: PuzzleOptions = None,
+    options: shared.PuzzleOptions = None,
     shorten: ShortenOption = False,
     reach: ReachOption = 0,
     steps: Annotated[bool, flag("--steps", "Show each move.")] = False,
     film: Annotated[
         Path | None, option("--film", "FILE", "Write a film: .gif, .svg, or .html to step through.")
     ] = None,
-    json: JsonOption = False,
+    json: shared.JsonOption = False,
 ) -> None:
     """Check and score a given solution or play.
 
@@ -296,7 +286,7 @@ def replay(
     if issubclass(kind, Scored) and kind.large_boards and not (options or shorten):
         _replay_play(read_board(start), read_text(moves), steps, film, json)
         return
-    game = spec_of(puzzle, options, start).build()
+    game = shared.spec_of(puzzle, options, start).build()
     if not isinstance(game, Solitaire):
         raise PuzzleError(
             f"{puzzle} has no solutions to replay with these options; puzzles that have: gap and superpuzz"

@@ -12,21 +12,7 @@ from typer.core import TyperGroup
 from hakoiri.cli import options as shared
 from hakoiri.cli.completing import puzzles_beginning
 from hakoiri.cli.driving import Work, refuse_with_queue, start_run
-from hakoiri.cli.options import (
-    GoalOption,
-    PuzzleOptions,
-    QueueOption,
-    argument,
-    command_line,
-    flag,
-    option,
-    own_spec,
-    parse_count,
-    parse_sizes,
-    puzzle_argument,
-    seed_option,
-    spec_of,
-)
+from hakoiri.cli.options import argument, command_line, flag, option
 from hakoiri.cli.studies.solving import GameArgument
 from hakoiri.errors import PuzzleError
 from hakoiri.keys.seeds import MOST_SEED
@@ -61,9 +47,9 @@ def boards(
     hardest: Annotated[
         int, option("--hardest", "K", "With --goal, draw the K hardest starts of all, up to symmetry.", min=0, max=100)
     ] = 0,
-    options: PuzzleOptions = None,
+    options: shared.PuzzleOptions = None,
     csv: Annotated[Path | None, option("--csv", "FILE", "Write a row per component: .csv or .parquet.")] = None,
-    queue: QueueOption = False,
+    queue: shared.QueueOption = False,
     *,
     work: Work,
 ) -> None:
@@ -106,13 +92,13 @@ def starts(
         option("--puzzle", "PUZZLE", "Puzzle of the starts; FILE.py:NAME for your own.",
                autocompletion=puzzles_beginning),
     ] = "sliding",
-    options: PuzzleOptions = None,
-    goal: GoalOption = None,
+    options: shared.PuzzleOptions = None,
+    goal: shared.GoalOption = None,
     cap: Annotated[
-        int, option("--cap", "POSITIONS", "Give up a start after this many: 500k, 10M.", parser=parse_count)
+        int, option("--cap", "POSITIONS", "Give up a start after this many: 500k, 10M.", parser=shared.parse_count)
     ] = "1M",  # type: ignore[assignment]
     csv: Annotated[Path | None, option("--csv", "FILE", "Write a row per start: .csv or .parquet.")] = None,
-    queue: QueueOption = False,
+    queue: shared.QueueOption = False,
     *,
     work: Work,
 ) -> None:  # fmt: skip
@@ -128,7 +114,7 @@ def starts(
     refuse_with_queue(queue, {"--csv": csv})
     if csv is not None:
         check_ending(csv)
-    asked = StudyStarts.parse_request(spec_of(puzzle, options, None, goal), starts=read_text(file), cap=cap)
+    asked = StudyStarts.parse_request(shared.spec_of(puzzle, options, None, goal), starts=read_text(file), cap=cap)
 
     def finish(job: StudyStarts, _: "Control") -> dict[str, Any]:
         return _write_rows(job, csv, "starts")
@@ -140,14 +126,16 @@ def starts(
 def sizes(
     puzzle: Annotated[
         str,
-        puzzle_argument("tiles, topspin, pancakes, burnt-pancakes, hanoi, or FILE.py:NAME for your own with sizes."),
+        shared.puzzle_argument(
+            "tiles, topspin, pancakes, burnt-pancakes, hanoi, or FILE.py:NAME for your own with sizes."
+        ),
     ],
     sizes: Annotated[
         str, option("--sizes", "SIZES", "Cells of tiles, discs of hanoi, n of others: 3..10, 6 or 4,6,8.")
     ],
-    options: PuzzleOptions = None,
+    options: shared.PuzzleOptions = None,
     b_files: Annotated[Path | None, option("--b-files", "DIR", "Write tables as OEIS b-files.")] = None,
-    queue: QueueOption = False,
+    queue: shared.QueueOption = False,
     *,
     work: Work,
 ) -> None:
@@ -159,9 +147,9 @@ def sizes(
     from hakoiri.coordinator.studies.sizes import StudySizes
     from hakoiri.coordinator.studies.sizes import b_files as tables_of
 
-    spec = spec_of(puzzle, options, None)
+    spec = shared.spec_of(puzzle, options, None)
     refuse_with_queue(queue, {"--b-files": b_files})
-    asked = StudySizes.parse_request(spec, sizes=parse_sizes(sizes, 1, MOST_SIZE))
+    asked = StudySizes.parse_request(spec, sizes=shared.parse_sizes(sizes, 1, MOST_SIZE))
 
     def finish(job: StudySizes, _: "Control") -> dict[str, Any]:
         if b_files is None:
@@ -211,17 +199,18 @@ def deals(
     puzzle: GameArgument,
     sizes: Annotated[str, option("--sizes", "SIZES", "Ranks of gap, columns of superpuzz: 4..8, 6 or 4,6,8.")],
     deals: Annotated[int, option("--deals", "N", "Number of deals of each size.", min=1, max=MOST_SEED)] = 1000,
-    seed: Annotated[int, seed_option("the random deals")] = 1,
+    seed: Annotated[int, shared.seed_option("the random deals")] = 1,
     strategy: Annotated[str, option("--strategy", "bfs|dfs", "Search breadth first or depth first.")] = "bfs",
     cap: Annotated[
-        int, option("--cap", "POSITIONS", "Give up a deal after this many positions: 500k, 10M.", parser=parse_count)
+        int,
+        option("--cap", "POSITIONS", "Give up a deal after this many positions: 500k, 10M.", parser=shared.parse_count),
     ] = "10M",  # type: ignore[assignment]
     shorten: Annotated[
         bool, flag("--shorten", "Shorten each solution and compare it with a shortest one (superpuzz, dfs).")
     ] = False,
     csv: Annotated[Path | None, option("--csv", "FILE", "Write a row per deal.")] = None,
     plot: Annotated[Path | None, option("--plot", "FILE", "Draw the distributions: .png, .svg or .pdf.")] = None,
-    queue: QueueOption = False,
+    queue: shared.QueueOption = False,
     *,
     work: Work,
 ) -> None:
@@ -235,10 +224,10 @@ def deals(
     from hakoiri.render.films import check_ending
     from hakoiri.render.plots import PLOTS
 
-    spec = own_spec(puzzle)
+    spec = shared.own_spec(puzzle)
     allowed = dealt_class(spec.name, spec.digest).sizes()
     asked = StudyDeals.parse_request(
-        spec, sizes=parse_sizes(sizes, allowed.least, allowed.most),
+        spec, sizes=shared.parse_sizes(sizes, allowed.least, allowed.most),
         deals=deals, seed=seed, strategy=strategy, cap=cap, shorten=shorten,  # type: ignore[arg-type]
     )  # fmt: skip
     refuse_with_queue(queue, {"--csv": csv, "--plot": plot})
