@@ -27,7 +27,7 @@ from hakoiri.puzzles.user.files import prefer
 from hakoiri.render.streams import drop_stdout, prepare_streams, print_error, results_apart
 from hakoiri.worker.machine import SUPERVISOR, how_ended, start_child
 
-#: The commands by panel of the help, and by module of this package. Imported on demand: importing all modules would take
+#: The commands by panel of the help, and by module of this package. Imported on demand: importing all would take
 #: a fifth of the time of a short command.
 _PANELS = {
     "Look at puzzles": "puzzles show play new try",

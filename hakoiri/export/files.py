@@ -7,29 +7,22 @@ from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.runs.certificate import SUFFIX, certificate_of, write_certificate
 from hakoiri.coordinator.session.session import Control, Observer
 from hakoiri.errors import Hint
+from hakoiri.export import tables
 from hakoiri.export.graphs import to_dot, to_graphml, to_npz
-from hakoiri.export.tables import (
-    Stream,
-    check_ending,
-    edges_to_csv,
-    edges_to_parquet,
-    rows_to_csv,
-    rows_to_parquet,
-    solutions_to_csv,
-    solutions_to_npz,
-    write_rows,
-)
 from hakoiri.puzzles.capabilities import Placements
 from hakoiri.run.opened import OpenRun
 from hakoiri.storage.engine.files import replaced
 
 #: Writers by ending: configurations only, configurations and moves, moves only, solutions of a tree.
-_TABLES: dict[str, Callable[[Stream, Path], int]] = {".csv": rows_to_csv, ".parquet": rows_to_parquet}
+_TABLES: dict[str, Callable[[tables.Stream, Path], int]] = {
+    ".csv": tables.rows_to_csv,
+    ".parquet": tables.rows_to_parquet,
+}
 _GRAPHS = {".npz": to_npz, ".graphml": to_graphml, ".dot": to_dot}
-_EDGES = {".csv": edges_to_csv, ".parquet": edges_to_parquet}
+_EDGES = {".csv": tables.edges_to_csv, ".parquet": tables.edges_to_parquet}
 #: Written by `hakoiri.render.player`, which is above this.
 _PAGES = (".html", ".pdf")
-_TREES = {".csv": solutions_to_csv, ".npz": solutions_to_npz}
+_TREES = {".csv": tables.solutions_to_csv, ".npz": tables.solutions_to_npz}
 
 
 def export_run(
@@ -55,13 +48,13 @@ def export_run(
         with replaced(target) as part:
             return write(run, part, images)
     if (rows := run.kind(run.store, run.puzzle).rows()) is not None:
-        check_ending(target)
-        return write_rows(rows, target)
+        tables.check_ending(target)
+        return tables.write_rows(rows, target)
     if images:
         text = f"run {run.name} is not a tree, so its configurations have no images"
         raise UnanswerableError(text, Hint("leave out", "images"))
     ending = _ending(target, [*_TABLES, *_GRAPHS, SUFFIX, *_PAGES])
-    stream = Stream(run, control, observer, layers)
+    stream = tables.Stream(run, control, observer, layers)
     with replaced(target) as part:
         return _TABLES[ending](stream, part) if ending in _TABLES else _GRAPHS[ending](stream, part, moves)
 
@@ -75,7 +68,7 @@ def export_edges(
         text = f"run {run.name} is a tree, which has no moves to export"
         raise UnanswerableError(text, Hint("leave out", "edges"))
     ending = _ending(target, [*_EDGES])
-    stream = Stream(run, control, observer, layers)
+    stream = tables.Stream(run, control, observer, layers)
     with replaced(target) as part:
         return _EDGES[ending](stream, part, moves)
 

@@ -6,16 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from hakoiri.cli.driving import (
-    LayersHere,
-    Work,
-    answering,
-    drive_to_end,
-    named,
-    opened,
-    refuse_with_queue,
-    report_queued,
-)
+from hakoiri.cli import driving
+from hakoiri.cli.driving import LayersHere, Work, named
 from hakoiri.cli.options import ComponentOption, OwnFileOption, QueueOption, RunArgument, command_line, flag, option
 from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.runs.catalogue import base_of, data_directory, find_run
@@ -72,18 +64,21 @@ def diameter(
         from hakoiri.render.films import check_ending
 
         check_ending(plot)
-    refuse_with_queue(queue, {**tables, "--plot": plot})
+    driving.refuse_with_queue(queue, {**tables, "--plot": plot})
     base, own = _base_and_component(name, work.data)
     resources = work.resources
-    with opened(base, work.data, work.memory, puzzle) as run:
+    with driving.opened(base, work.data, work.memory, puzzle) as run:
         number = run.component_asked(own if component is None else component)
         own_run = run.eccentricity_run(number)
         if queue:
-            report_queued(own_run.make(resources, queued=True, every=every), resources.redis, work.json)
+            driving.report_queued(own_run.make(resources, queued=True, every=every), resources.redis, work.json)
             return
         if run.needs_run(number, every):
-            drive_to_end(own_run.make(resources, every=every), resources, work.data)
-        with answering(f"; ask again: {command('diameter', named(run.store.directory))}") as (control, progress):
+            driving.drive_to_end(own_run.make(resources, every=every), resources, work.data)
+        with driving.answering(f"; ask again: {command('diameter', named(run.store.directory))}") as (
+            control,
+            progress,
+        ):
             found = run.diameter(number, control, progress, every=every)
             if centre is not None or periphery is not None:
                 keys, apart = run.eccentricities(number, control, progress)
@@ -220,7 +215,7 @@ def hardest(
     The distances of all configurations are stored in a run of their own; later paths to a goal and hints use them.
     After Ctrl-C, run the same command again to continue.
     """
-    refuse_with_queue(queue, {"--plot": plot})
+    driving.refuse_with_queue(queue, {"--plot": plot})
     if plot is not None:
         from hakoiri.render.films import check_ending
         from hakoiri.render.plots import PLOTS
@@ -229,7 +224,7 @@ def hardest(
     base, metric = _computed(name, metric, queue, puzzle, search)
     if queue:
         return
-    with opened(base, search.data, search.memory, puzzle, search.redis) as run:
+    with driving.opened(base, search.data, search.memory, puzzle, search.redis) as run:
         found = run.hardest(limit or (_LISTED if search.json else _DRAWN), metric=metric)
         if plot is not None:
             from hakoiri.render.plots import plot_distances
@@ -258,16 +253,16 @@ def _computed(
     if base != directory.name and metric is None:
         with Ledger(directory) as ledger:
             metric = ledger.manifest.puzzle["options"].get(METRIC)
-    with opened(base, search.data, puzzle=puzzle, redis=search.redis) as run:
+    with driving.opened(base, search.data, puzzle=puzzle, redis=search.redis) as run:
         run.require_goals()
         other = run.other_metric(metric)
         known, derived = run.known_distances(other) is not None, run.distances_run(other)
     if queue or not known:
         distances = derived.make(resources, queue)
         if queue:
-            report_queued(distances, resources.redis, search.json)
+            driving.report_queued(distances, resources.redis, search.json)
         else:
-            drive_to_end(distances, resources, search.data)
+            driving.drive_to_end(distances, resources, search.data)
     return base, metric
 
 

@@ -11,18 +11,8 @@ from hakoiri.errors import ConfigurationError, HakoiriError, MisreadError, Puzzl
 from hakoiri.keys.layout import Key
 from hakoiri.keys.splitmix import random_words
 from hakoiri.puzzles.capabilities import Quotient
+from hakoiri.puzzles.conformance import rules
 from hakoiri.puzzles.conformance.pool import Case, Pool, RefusedError, check_line, describe_key, error_line, explored
-from hakoiri.puzzles.conformance.rules import (
-    check_expand,
-    check_goals,
-    check_keys,
-    check_listing,
-    check_mirrors,
-    check_orbits,
-    check_symmetry_maps,
-    check_undirected,
-    key_of,
-)
 from hakoiri.puzzles.contract import Puzzle
 
 #: The most moves checked for their words.
@@ -82,7 +72,7 @@ def check_refusals(pool: Pool) -> None:
     """Texts of no configuration are refused in one line by `ConfigurationError`, none taken for another key's."""
     puzzle, chance = pool.puzzle, random_words(1)
     for text in ("", "0x", "0xg", "0x-1", f"{puzzle.layout.greatest + 1:#x}"):
-        if key_of(puzzle, text) is not None:
+        if rules.key_of(puzzle, text) is not None:
             raise RefusedError(f"{text!r} is accepted as a configuration")
     for key in pool.keys:
         text = puzzle.render(key)
@@ -111,10 +101,10 @@ def _check_read(puzzle: Puzzle, text: str) -> None:
 
 
 def _check_taken(puzzle: Puzzle, text: str) -> None:
-    key = key_of(puzzle, text)
+    key = rules.key_of(puzzle, text)
     if key is not None:
         puzzle.check_key(key)
-        back = key_of(puzzle, puzzle.render(key)) if _reads_texts(puzzle) else key
+        back = rules.key_of(puzzle, puzzle.render(key)) if _reads_texts(puzzle) else key
         if back != key:
             raise RefusedError(
                 f"{text!r} is parsed as {key:#x}, which is rendered as {puzzle.render(key)!r}, the text of another key"
@@ -184,16 +174,16 @@ RULES = "rules"
 CHECKS: dict[str, Callable[[Pool], None]] = {
     "attributes": check_attributes,
     "start": check_start,
-    "expand": check_expand,
-    "undirected": check_undirected,
+    "expand": rules.check_expand,
+    "undirected": rules.check_undirected,
     "texts": check_texts,
     "refusals": check_refusals,
-    "listing": check_listing,
-    "goals": check_goals,
-    "keys": check_keys,
-    "mirrors": check_mirrors,
-    "orbits": check_orbits,
-    "symmetry maps": check_symmetry_maps,
+    "listing": rules.check_listing,
+    "goals": rules.check_goals,
+    "keys": rules.check_keys,
+    "mirrors": rules.check_mirrors,
+    "orbits": rules.check_orbits,
+    "symmetry maps": rules.check_symmetry_maps,
     "moves in words": check_moves_in_words,
     "pictures": check_pictures,
 }

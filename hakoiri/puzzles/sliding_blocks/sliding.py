@@ -23,27 +23,10 @@ from hakoiri.puzzles.capabilities import Dealt, Family
 from hakoiri.puzzles.contract import Expansion
 from hakoiri.puzzles.options import Choice, Text
 from hakoiri.puzzles.pictures import Lettered
-from hakoiri.puzzles.sliding_blocks import sliding_kernels
-from hakoiri.puzzles.sliding_blocks.boards import (
-    ANYTHING,
-    EMPTY,
-    MOST_CELLS,
-    WALL,
-    ParsedBoard,
-    is_one_line,
-    parse_board,
-)
+from hakoiri.puzzles.sliding_blocks import boards, shapes, sliding_kernels
+from hakoiri.puzzles.sliding_blocks.boards import ANYTHING, EMPTY, MOST_CELLS, WALL
 from hakoiri.puzzles.sliding_blocks.numbering import Words, make_edges, make_tables
 from hakoiri.puzzles.sliding_blocks.pieces import Blocks, PieceSet, PlacedPiece
-from hakoiri.puzzles.sliding_blocks.shapes import (
-    ROW,
-    Axes,
-    count_sequences,
-    parse_axes,
-    render_axes,
-    sequence_of,
-    shape_name,
-)
 from hakoiri.puzzles.sliding_blocks.sliding_kernels import METRICS
 from hakoiri.puzzles.sliding_blocks.symmetries import exchanges, images_by, reflections
 
@@ -56,7 +39,7 @@ Wishes = frozenset[PlacedPiece]
 _AT = re.compile(r"(.)@(\d+),(\d+)")
 
 
-def parse_goal(pieces: PieceSet, start: ParsedBoard, text: str) -> Wishes:
+def parse_goal(pieces: PieceSet, start: boards.ParsedBoard, text: str) -> Wishes:
     """Parse a goal: ``PIECE@ROW,COLUMN`` with a letter of the start, or a board with ``*`` for anything.
 
     Warns of a piece that is meant by its letter alone and is not distinct from others of its shape.
@@ -70,12 +53,12 @@ def render_goal(pieces: PieceSet, wishes: Wishes, text: str) -> str:
         (wish,) = wishes
         marks: Lettered = {text[0]: pieces.cells(wish)}
     else:
-        goal = parse_board(text, with_anything=True)
+        goal = boards.parse_board(text, with_anything=True)
         marks = {EMPTY: goal.blanks, **goal.pieces}
     return pieces.text({ANYTHING: pieces.free, **marks})
 
 
-def _goal_piece(pieces: PieceSet, start: ParsedBoard, text: str) -> Wishes:
+def _goal_piece(pieces: PieceSet, start: boards.ParsedBoard, text: str) -> Wishes:
     match = _AT.fullmatch(text)
     if not match:
         raise PuzzleError("expected PIECE@ROW,COLUMN, e.g. A@1,2, or a board with * for anything")
@@ -94,13 +77,13 @@ def _goal_piece(pieces: PieceSet, start: ParsedBoard, text: str) -> Wishes:
     return frozenset({wish})
 
 
-def exit_of(start: ParsedBoard, pieces: PieceSet) -> str:
+def exit_of(start: boards.ParsedBoard, pieces: PieceSet) -> str:
     """Return the usual goal of a board of one line: its car at the right end of its row.
 
     Raises `PuzzleError` if no car is known to be the one that leaves.
     """
     cars = {letter: pieces.place(cells, letter) for letter, cells in start.pieces.items()}
-    cars = {letter: car for letter, car in cars.items() if pieces.kinds[car.kind].axis == ROW}
+    cars = {letter: car for letter, car in cars.items() if pieces.kinds[car.kind].axis == shapes.ROW}
     exits = {
         letter: max(corner for corner in pieces.kinds[car.kind].places if corner[0] == car.corner[0])
         for letter, car in cars.items()
@@ -119,7 +102,7 @@ def remark_on_letters(pieces: PieceSet, text: str, distinguishes: bool) -> None:
     """
     if "@" in text or text.strip().lower().startswith("0x"):
         return
-    board = parse_board(text.replace("?", ANYTHING), with_anything=True)
+    board = boards.parse_board(text.replace("?", ANYTHING), with_anything=True)
     places = {letter: pieces.place(cells, letter) for letter, cells in board.pieces.items()}
     there = {} if board.anything else {piece: letter for letter, piece in pieces.lettered(places.values()).items()}
     able = {letter: pieces.able(place) for letter, place in places.items() if letter in pieces.first}
@@ -132,7 +115,7 @@ def remark_on_letters(pieces: PieceSet, text: str, distinguishes: bool) -> None:
 
 def goal_board(pieces: PieceSet, text: str) -> Wishes:
     """Return the pieces and blanks of a goal board with ``*`` for anything."""
-    goal = parse_board(text, with_anything=True)
+    goal = boards.parse_board(text, with_anything=True)
     check_walls(pieces, goal)
     wishes = [pieces.place(cells, letter) for letter, cells in goal.pieces.items()]
     wishes += [PlacedPiece(pieces.blank, divmod(cell, pieces.columns)) for cell in goal.blanks]
@@ -142,7 +125,7 @@ def goal_board(pieces: PieceSet, text: str) -> Wishes:
     return frozenset(wishes)
 
 
-def parse_distinct(start: ParsedBoard, text: str) -> frozenset[str]:
+def parse_distinct(start: boards.ParsedBoard, text: str) -> frozenset[str]:
     """The letters of the distinct pieces: of all of them by ``all``."""
     if text == ALL:
         return frozenset(start.pieces)
@@ -154,12 +137,12 @@ def parse_distinct(start: ParsedBoard, text: str) -> frozenset[str]:
     return frozenset(letters)
 
 
-def render_distinct(start: ParsedBoard, letters: frozenset[str]) -> str:
+def render_distinct(start: boards.ParsedBoard, letters: frozenset[str]) -> str:
     """The one text of what `parse_distinct` reads."""
     return ALL if letters == start.pieces.keys() else ",".join(sorted(letters))
 
 
-def check_walls(pieces: PieceSet, board: ParsedBoard) -> None:
+def check_walls(pieces: PieceSet, board: boards.ParsedBoard) -> None:
     """`ConfigurationError` for a text whose board has another size, or walls elsewhere."""
     if (board.rows, board.columns) != (pieces.rows, pieces.columns):
         ours, theirs = f"{pieces.rows} x {pieces.columns}", f"{board.rows} x {board.columns}"
@@ -214,7 +197,7 @@ class Sliding(Blocks, Dealt, Family):
             raise _needs_a_board("none is given")
         if start.strip().lower().startswith("0x"):
             raise _needs_a_board(f"the key {start.strip()} alone does not define the pieces")
-        board = parse_board(start := start.strip())
+        board = boards.parse_board(start := start.strip())
         if not board.pieces:
             raise PuzzleError(f"a board needs at least one piece: {start!r}")
         distinct, axes = self._distinct(board), self._axes(board)
@@ -223,12 +206,12 @@ class Sliding(Blocks, Dealt, Family):
             text = f"the board has {len(pieces.free)} free cells and {cells - len(pieces.free)} walls between them"
             raise PuzzleError(f"{text}, {cells - MOST_CELLS} above the limit of {MOST_CELLS} cells")
         self.names_pieces = bool(pieces.letters)
-        self.layout = narrowest((count_sequences(pieces.counts) - 1).bit_length())
+        self.layout = narrowest((shapes.count_sequences(pieces.counts) - 1).bit_length())
         places = [[pieces.bits(cells) for cells in kind.places.values()] for kind in pieces.kinds]
         self._tables = make_tables(places, pieces.counts, pieces.bits(pieces.free), pieces.stride)
         self._edges = make_edges([kind.axis for kind in pieces.kinds], pieces.numbers, pieces.columns)
         self._metric = METRICS.index(self.parameters["metric"])
-        self.wishes = self._goal(board, is_one_line(start))
+        self.wishes = self._goal(board, boards.is_one_line(start))
         self._wanted = np.full(MOST_CELLS, sliding_kernels.ANY, dtype=np.int64)
         for wish in self.wishes:
             self._wanted[min(pieces.bits(pieces.cells(wish)))] = wish.kind
@@ -244,7 +227,7 @@ class Sliding(Blocks, Dealt, Family):
         except PuzzleError as error:
             raise PuzzleError(f"{self.name} option {option}={text}: {error}", *error.hints) from None
 
-    def _distinct(self, board: ParsedBoard) -> frozenset[str]:
+    def _distinct(self, board: boards.ParsedBoard) -> frozenset[str]:
         """Return the letters of the distinct pieces; drop the option from the parameters if it names no piece."""
         if not (text := self.parameters.pop("distinct").strip()):
             return frozenset()
@@ -253,16 +236,16 @@ class Sliding(Blocks, Dealt, Family):
         self.parameters["distinct"] = render_distinct(board, letters)
         return letters
 
-    def _axes(self, board: ParsedBoard) -> Axes:
+    def _axes(self, board: boards.ParsedBoard) -> shapes.Axes:
         """Return the bound pieces; drop the option from the parameters if it names no piece."""
         if not (text := self.parameters.pop("axis").strip()):
-            return Axes()
+            return shapes.Axes()
         with self._naming("axis", text):
-            axes = parse_axes(board, text)
-        self.parameters["axis"] = render_axes(axes)
+            axes = shapes.parse_axes(board, text)
+        self.parameters["axis"] = shapes.render_axes(axes)
         return axes
 
-    def _goal(self, board: ParsedBoard, one_line: bool) -> Wishes:
+    def _goal(self, board: boards.ParsedBoard, one_line: bool) -> Wishes:
         """Return the goal, pinned as a board; by default, for a one-line board of Rush Hour, the exit of its car."""
         text, wishes = self.parameters["goal"].strip(), Wishes()
         if not text and "axis" in self.parameters and one_line:
@@ -388,14 +371,14 @@ class Sliding(Blocks, Dealt, Family):
         )
 
     def check_key(self, key: Key) -> None:
-        total = count_sequences(self.pieces.counts)
+        total = shapes.count_sequences(self.pieces.counts)
         if not 0 <= key < total:
             raise ConfigurationError(
                 f"{key:#x}: expected a key below {total:#x}, the number of sequences of these pieces"
             )
         taken: dict[int, int] = {}
         free = sorted(self.pieces.free)
-        for number, kind in enumerate(sequence_of(key, self.pieces.counts)):
+        for number, kind in enumerate(shapes.sequence_of(key, self.pieces.counts)):
             cell = next(cell for cell in free if cell not in taken)
             if (kind, cell) not in self.pieces.standing:
                 raise ConfigurationError(
@@ -409,7 +392,7 @@ class Sliding(Blocks, Dealt, Family):
                 taken[cover] = number
 
     def _nth(self, key: Key, number: int, kind: int) -> str:
-        shape = shape_name(self.pieces.kinds[kind].shape)
+        shape = shapes.shape_name(self.pieces.kinds[kind].shape)
         return f"{key:#x}: piece {number + 1} in reading order, {shape},"
 
     def _where(self, cell: int) -> str:
@@ -417,7 +400,7 @@ class Sliding(Blocks, Dealt, Family):
         return f"row {row + 1} column {column + 1}"
 
     def parse_text(self, text: str) -> Key:
-        board = parse_board(text)
+        board = boards.parse_board(text)
         check_walls(self.pieces, board)
         standing = [self.pieces.place(cells, letter) for letter, cells in board.pieces.items()]
         there = Counter(piece.kind for piece in standing)

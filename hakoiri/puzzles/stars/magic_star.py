@@ -11,21 +11,10 @@ from hakoiri.puzzles.capabilities import Placements, SubtreeCounts
 from hakoiri.puzzles.contract import Expansion
 from hakoiri.puzzles.options import Choice, Number
 from hakoiri.puzzles.pictures import Picture
+from hakoiri.puzzles.stars import strategies
 from hakoiri.puzzles.stars.figure import draw, draw_star, star
 from hakoiri.puzzles.stars.kernels import least_images, walk_ring, walk_steps
-from hakoiri.puzzles.stars.strategies import (
-    CHOOSE,
-    COMBINED,
-    FORCE,
-    NONE,
-    Check,
-    Step,
-    places,
-    ring_orders,
-    steps_of,
-    table,
-    table_of,
-)
+from hakoiri.puzzles.stars.strategies import CHOOSE, COMBINED, FORCE, NONE, Check, Step
 from hakoiri.puzzles.texts import numbers_in
 
 GENERATE, PRUNE, FASTEST = "generate", "prune", "prune+symmetry"
@@ -76,12 +65,12 @@ class MagicStar(Placements):
         self.symmetries, self.automorphisms = 2 * self.star.tips, len(self._permutations)
         self._permutation_table = np.array(self._permutations, dtype=np.int64)
         self._lines = np.array(self.star.lines, dtype=np.int64)
-        self._orders = ring_orders(self.star)
-        self._steps = steps_of(self.star, self.strategy.split("+"), self.strategy != GENERATE)
+        self._orders = strategies.ring_orders(self.star)
+        self._steps = strategies.steps_of(self.star, self.strategy.split("+"), self.strategy != GENERATE)
         if self.strategy == FASTEST:
-            self._table, self._widths = table(self._orders), [step.numbers for step in self._orders[0]]
+            self._table, self._widths = strategies.table(self._orders), [step.numbers for step in self._orders[0]]
         else:
-            self._table, self._widths = table_of(self._steps), [len(_points(step)) for step in self._steps]
+            self._table, self._widths = strategies.table_of(self._steps), [len(_points(step)) for step in self._steps]
         self.levels = len(self._widths)
 
     @property
@@ -141,7 +130,7 @@ class MagicStar(Placements):
         there = {*np.flatnonzero(numbers)}
         for level, step in enumerate(self._steps):
             if there == {point for earlier in self._steps[:level] for point in _points(earlier)}:
-                found = (places(numbers, step, number, self.star.total) for number in self._unused(numbers))
+                found = (strategies.places(numbers, step, number, self.star.total) for number in self._unused(numbers))
                 return [self._numbering.key_of(following) for following in found if following is not None]
         return []  # All points have numbers, or others than those of the first steps: no node of this tree.
 
