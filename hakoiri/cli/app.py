@@ -12,7 +12,7 @@ from copy import copy
 from functools import partial
 from importlib import import_module
 from types import FrameType
-from typing import Annotated, Any, NoReturn, TextIO
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup
@@ -191,7 +191,8 @@ def main() -> None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always", PuzzleWarning)
-            warnings.showwarning = _show_warning
+            # As for errors, one line.
+            warnings.showwarning = lambda message, *_, **__: print_error(message)
             try:
                 follow_supervisor()
                 app(prog_name="hakoiri")
@@ -221,14 +222,6 @@ def _system_error(error: MemoryError | ImportError | OSError | SystemError) -> s
     drop_stdout()
     named = f"{error.filename}: " if error.filename else "the output cannot be written: "
     return f"{named}{error.strerror or error}"
-
-
-def _show_warning(
-    message: Warning | str, category: type[Warning], filename: str, lineno: int,
-    file: TextIO | None = None, line: str | None = None,
-) -> None:  # fmt: skip
-    """Print a warning on one line, as for errors; called by `warnings`."""
-    print_error(message)
 
 
 def _fail(line: str) -> NoReturn:

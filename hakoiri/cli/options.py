@@ -116,12 +116,12 @@ def parse_hosts(text: str) -> int:
     return int(text)
 
 
-def parse_memory(text: str) -> int:
-    """Return the bytes of a memory limit, which must be at least `LEAST_MEMORY`."""
+def parse_memory(text: str, least: int | None = None) -> int:
+    """Return the bytes of a memory limit, which must be at least `least`, by default `LEAST_MEMORY`."""
     from hakoiri.coordinator.session.resources import LEAST_MEMORY
 
-    if (size := parse_size(text)) < LEAST_MEMORY:
-        raise typer.BadParameter(f"{text} is below the minimum of {LEAST_MEMORY >> 20}MB")
+    if (size := parse_size(text)) < (least := least or LEAST_MEMORY):
+        raise typer.BadParameter(f"{text} is below the minimum of {least >> 20}MB")
     return size
 
 

@@ -303,12 +303,12 @@ class Scored(Puzzle):
 
     def write_play(self, path: Sequence[Key]) -> str:
         """Return a play as a text: for each move its index in `scored`, of several moves that of the highest score."""
-        return " ".join(str(self._number_of(*move)) for move in pairwise(path))
-
-    def _number_of(self, before: Key, after: Key) -> int:
-        moves = self.scored(self.keys([before]))
-        leading = [number for number, key in enumerate(ints(moves.successors)) if key == after]
-        return max(leading, key=lambda number: (int(moves.scores[number]), -number))
+        numbers = []
+        for before, after in pairwise(path):
+            moves = self.scored(self.keys([before]))
+            scored = enumerate(zip(ints(moves.successors), moves.scores.tolist(), strict=True))
+            numbers.append(-max((score, -number) for number, (key, score) in scored if key == after)[1])
+        return " ".join(map(str, numbers))
 
     def spell(self, moves: Sequence[int]) -> str:
         """Return a play, as `write_play` does, from the indices of its moves."""

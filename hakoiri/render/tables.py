@@ -59,13 +59,23 @@ class _Table(Table):
     """A table that never cuts numbers: on a narrow terminal words wrap, headings shrink, lines overflow."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        self._shorten_headings(console, options.max_width)
-        self._narrow_folded(console, options.max_width)
+        room, headings = options.max_width, [str(column.header) for column in self.columns]
+        # Headings are shortened as little as makes the lines fit, if that is possible.
+        lengths = range(max(map(len, headings), default=0), _HEADING, -1)
+        most = next((length for length in lengths if self.least_width(console, length) <= room), _ANY_WIDTH)
+        for column, heading in zip(self.columns, headings, strict=True):
+            column.header = heading if len(heading) <= most else f"{heading[: most - 1]}…"
+        # A folded column with a least width gets the rest of the room, so that it wraps.
+        widths = [self._natural_width(console, column) for column in self.columns]
+        rest = room - sum(widths) - len(widths) + 1
+        for column, width in zip(self.columns, widths, strict=True):
+            if column.overflow == "fold" and column.min_width is not None:
+                column.width = max(column.min_width, min(width, width + rest))
         needed = self.least_width(console)
         for column, least in zip(self.columns, self._least_widths(console), strict=True):
             if column.overflow != "fold":
                 column.min_width = max(least, len(str(column.header)))
-        yield from super().__rich_console__(console, options.update(max_width=max(needed + 1, options.max_width)))
+        yield from super().__rich_console__(console, options.update(max_width=max(needed + 1, room)))
 
     def least_width(self, console: Console, heading: int = _ANY_WIDTH) -> int:
         """Return the width of its lines if no number is cut and no heading is longer than `heading`."""
@@ -82,25 +92,9 @@ class _Table(Table):
             found.append(max(least, default=column.min_width or 1))
         return found
 
-    def _narrow_folded(self, console: Console, room: int) -> None:
-        """Give a folded column with a least width the rest of `room`, so that it wraps."""
-        widths = [self._natural_width(console, column) for column in self.columns]
-        rest = room - sum(widths) - len(widths) + 1
-        for column, width in zip(self.columns, widths, strict=True):
-            if column.overflow == "fold" and column.min_width is not None:
-                column.width = max(column.min_width, min(width, width + rest))
-
     def _natural_width(self, console: Console, column: Column) -> int:
         roomy = console.options.update(max_width=_ANY_WIDTH)
         return max(Measurement.get(console, roomy, cell).maximum for cell in (str(column.header), *column.cells))
-
-    def _shorten_headings(self, console: Console, room: int) -> None:
-        """Shorten the headings as little as makes the lines fit, if that is possible."""
-        headings = [str(column.header) for column in self.columns]
-        lengths = range(max(map(len, headings), default=0), _HEADING, -1)
-        most = next((length for length in lengths if self.least_width(console, length) <= room), _ANY_WIDTH)
-        for column, heading in zip(self.columns, headings, strict=True):
-            column.header = heading if len(heading) <= most else f"{heading[: most - 1]}…"
 
 
 def first_fitting(tables: Iterable[Table]) -> Table:

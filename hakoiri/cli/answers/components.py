@@ -16,7 +16,6 @@ from hakoiri.render.tables import facts, print_json, rows_table, stdout, table
 if TYPE_CHECKING:
     from hakoiri.api import Run
     from hakoiri.coordinator.graphs.strong import StrongComponents
-    from hakoiri.coordinator.session.resources import Resources
 
 #: The most rows of a table of strong components, of which there may be millions, and of a table of their kinds.
 _ROWS = 20
@@ -43,7 +42,16 @@ def components(
 
     with asking.open(name) as run:
         if strong:
-            _list_strong(run, limit, asking.json, Resources(shared.redis_url(redis), memory=asking.memory))
+            resources = Resources(shared.redis_url(redis), memory=asking.memory)
+            again = f"; ask again: {command('strong components', named(run.store.directory))}"
+            with answering(again) as (control, progress):
+                known = run.strong_components(control, progress, resources)
+            if asking.json:
+                from hakoiri.rows.answers import strong_row
+
+                print_json({"run": run.name} | strong_row(run, known, limit))
+            else:
+                _print_strong(run, known, limit or _ROWS)
         elif asking.json:
             from hakoiri.rows.answers import components_row
 
@@ -74,17 +82,6 @@ def component_of(name: shared.RunArgument, conf: shared.ConfArgument, *, asking:
         print_json({"run": run.name} | row)
     else:
         stdout().print(facts(row))
-
-
-def _list_strong(run: "Run", limit: int | None, json: bool, resources: "Resources") -> None:
-    with answering(f"; ask again: {command('strong components', named(run.store.directory))}") as (control, progress):
-        found = run.strong_components(control, progress, resources)
-    if json:
-        from hakoiri.rows.answers import strong_row
-
-        print_json({"run": run.name} | strong_row(run, found, limit))
-    else:
-        _print_strong(run, found, limit or _ROWS)
 
 
 def _print_strong(run: "Run", found: "StrongComponents", rows: int) -> None:

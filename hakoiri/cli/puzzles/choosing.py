@@ -162,25 +162,20 @@ def puzzles(
         print_json({"puzzles": rows, "classics": known})
         return
     if classics:
-        _list_classics(known)
+        listed = table("name", "puzzle", "fewest moves", "what it is, its source")
+        for row in known:
+            told = Text.assemble(row["title"], "\n", (row["source"], "dim"))
+            moves = ", ".join(f"{moves:,} {metric}" for metric, moves in row["moves"].items())
+            listed.add_row(row["name"], row["puzzle"], moves.removesuffix(" moves"), told)
+        stdout().print(listed)
+        start = f"hakoiri run sliding --from {known[0]['name']} -o metric=finger"
+        stdout().print(f"search one: {start}; draw it: hakoiri show {known[0]['name']} --puzzle sliding", style="dim")
         return
     listed = table("puzzle", "what it is, its options, what it can")
     for row in rows:
         listed.add_row(row["name"], _lines(row))
     stdout().print(listed)
     stdout().print("describe one: hakoiri puzzles klotski; your own: hakoiri run FILE.py:NAME", style="dim")
-
-
-def _list_classics(rows: list[dict[str, Any]]) -> None:
-    listed = table("name", "puzzle", "fewest moves", "what it is, its source")
-    for row in rows:
-        told = Text.assemble(row["title"], "\n", (row["source"], "dim"))
-        moves = ", ".join(f"{moves:,} {metric}" for metric, moves in row["moves"].items())
-        listed.add_row(row["name"], row["puzzle"], moves.removesuffix(" moves"), told)
-    stdout().print(listed)
-    example = rows[0]["name"]
-    stdout().print(f"search one: hakoiri run sliding --from {example} -o metric=finger; draw it: hakoiri show "
-                   f"{example} --puzzle sliding", style="dim")  # fmt: skip
 
 
 def _tell(name: str, options: list[str] | None, json: bool) -> None:

@@ -227,7 +227,10 @@ def _token(file: Path | None, none: bool) -> tuple[str, bool]:
         if file is not None:
             raise PuzzleError("--no-token and --token-file cannot be combined")
         return "", False
-    given = os.environ.get("HAKOIRI_TOKEN", "") if file is None else _content(file)
+    try:
+        given = os.environ.get("HAKOIRI_TOKEN", "") if file is None else file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise PuzzleError(f"the token in {file} cannot be read: {getattr(error, 'strerror', 'no text')}") from error
     if file is None and not given:
         return secrets.token_urlsafe(24), False
     if len(given) < _LEAST_TOKEN or not given.isascii() or not given.isprintable():
@@ -236,13 +239,6 @@ def _token(file: Path | None, none: bool) -> tuple[str, bool]:
             "make one with: openssl rand -hex 24"
         )
     return given, True
-
-
-def _content(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise PuzzleError(f"the token in {file} cannot be read: {getattr(error, 'strerror', 'no text')}") from error
 
 
 def _is_loopback(host: str) -> bool:

@@ -36,13 +36,6 @@ AUTO = "auto"
 _RETRY_SECONDS = 0.5
 
 
-def _parse_data_memory(text: str) -> int:
-    """Return the bytes of a data Redis, which must be enough to work with."""
-    if (size := shared.parse_size(text)) < _LEAST_DATA_MEMORY:
-        raise typer.BadParameter(f"{text} is below the minimum of {_LEAST_DATA_MEMORY >> 20}MB")
-    return size
-
-
 def parse_until(text: str) -> float:
     """Return a future time in terms of `time.monotonic`: ``+90m``, ``08:00``, ISO 8601 or Unix seconds."""
     if text.startswith("+"):
@@ -88,8 +81,8 @@ def worker(
     ] = None,
     data_memory: Annotated[
         int | None,
-        option("--data-memory", "SIZE", "With auto: its memory limit, 16MB or more.", parser=_parse_data_memory,
-               usual="a quarter of what is free"),
+        option("--data-memory", "SIZE", "With auto: its memory limit, 16MB or more.",
+               parser=lambda text: shared.parse_memory(text, _LEAST_DATA_MEMORY), usual="a quarter of what is free"),
     ] = None,
     until: Annotated[
         float | None,

@@ -78,7 +78,8 @@ def solve(
         raise PuzzleError(f"--shorten is for superpuzz; no position of {game.name} repeats")
     if strategy not in (None, *game.orders):
         raise PuzzleError(f"--strategy {strategy} is not one of {'|'.join(game.orders)}")
-    most, plain = cap or _most_positions(), not (strategy or shorten or show or json)
+    # Without a cap, as many positions as three quarters of the free memory hold.
+    most, plain = cap or available_memory() * 3 // 4 // _BYTES, not (strategy or shorten or show or json)
     parsed = list(deals_of(game, read_text(deals)))
     prepare(lambda: load_solving_kernels(game), lambda count: None if count else stderr().print(compiling(game)))
     rows: list[dict[str, Any]] = []
@@ -130,11 +131,6 @@ def deal(
     print_line(str(count))
     for text in texts:
         print_line("\n" + (text.replace("/", "\n") if game.rows_of_deal > 1 else text))
-
-
-def _most_positions() -> int:
-    """Return the number of positions that a search can hold in three quarters of the free memory."""
-    return available_memory() * 3 // 4 // _BYTES
 
 
 def _wanted(game: "Dealt", found: "SolveResult") -> "Goal | None":

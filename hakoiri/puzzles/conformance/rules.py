@@ -245,7 +245,9 @@ def check_orbits(pool: Pool) -> None:
         if len(profiles) != 1:
             one, other, *_ = (describe_key(puzzle, key) for key in profiles.values())
             raise RefusedError(f"{one} and {other} are of orbit {number}, but the layers around them differ in size")
-        following = {tuple(_orbits_after(pool, key)): key for key in several}
+        # By the orbits that a key leads to, sorted.
+        after = ((key, puzzle.orbits(puzzle.keys(pool.successors[key]))) for key in several)
+        following = {() if orbits is None else tuple(sorted(orbits.tolist())): key for key, orbits in after}
         if len(following) != 1:
             one, other, *_ = (describe_key(puzzle, key) for key in following.values())
             raise RefusedError(f"{one} and {other} are of orbit {number}, but lead to different orbits")
@@ -267,12 +269,6 @@ def check_symmetry_maps(pool: Pool) -> None:
                     f"symmetry map {number} maps the moves of {describe_key(puzzle, key)} to others than "
                     "those of its image"
                 )
-
-
-def _orbits_after(pool: Pool, key: Key) -> list[int]:
-    """The orbits that a key leads to, sorted."""
-    found = pool.puzzle.orbits(pool.puzzle.keys(pool.successors[key]))
-    return [] if found is None else sorted(found.tolist())
 
 
 def _profile(puzzle: Puzzle, start: Key) -> tuple[int, ...]:

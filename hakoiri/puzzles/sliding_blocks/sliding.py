@@ -217,7 +217,9 @@ class Sliding(Blocks, Dealt, Family):
             self._wanted[min(pieces.bits(pieces.cells(wish)))] = wish.kind
         self.most_successors = self._count_most_successors()
         self._images = images_by(pieces, across=True, down=False)
-        self.has_mirrors = self._images is not None and self._goal_is_symmetric(self._images)
+        images = self._images
+        wanted = {(int(kind), cell) for cell, kind in enumerate(self._wanted) if kind != sliding_kernels.ANY}
+        self.has_mirrors = images is not None and wanted == {divmod(int(images[at]), MOST_CELLS) for at in wanted}
 
     @contextmanager
     def _naming(self, option: str, text: str) -> Iterator[None]:
@@ -271,10 +273,6 @@ class Sliding(Blocks, Dealt, Family):
         # No more pieces can move than there are unit steps.
         most = sum(sorted(per_piece, reverse=True)[: 4 * blanks])
         return max(1, most if METRICS[self._metric] == "finger" else min(4 * blanks, most))
-
-    def _goal_is_symmetric(self, images: Words) -> bool:
-        seen = [(int(kind), cell) for cell, kind in enumerate(self._wanted) if kind != sliding_kernels.ANY]
-        return {divmod(int(images[place]), MOST_CELLS) for place in seen} == set(seen)
 
     def usual_start(self) -> Key:
         raise _needs_a_board("none is given")

@@ -75,9 +75,17 @@ class Solitaire(Dealt, Reversible):
         self.most_predecessors = SUITS * SUITS * self.suit_size
         self.placing = placing(self.columns)
         self.layout, self.fields = self.placing.layout, self.placing.fields
-        self.deal = None if start is None else self._deal_of(start)
+        #: The canonical text of the deal; ``None`` if the start is a position or a key.
+        self.deal: str | None = None
         if start is None:
             self.deal = self.random_deal(USUAL_SEED, 0)
+        elif not (start.strip().lower().startswith("0x") or has_blanks(start)):
+            rows = rows_of(start)
+            if len(rows) > SUITS and len(rows[0]) == 1 and rows[0][0].isdigit():
+                # The contest's file of many deals begins with their number.
+                text = f"this text is a list of {rows[0][0]} deals, a run takes one"
+                raise ConfigurationError(text, Hint("solve", self.name))
+            self.deal = self.text_of_deal(self.parse_deal(start))
 
     def random_deal(self, seed: int, number: int) -> str:
         return self.text_of_deal(random_deal(SUITS * self.columns, seed, number))
@@ -95,19 +103,6 @@ class Solitaire(Dealt, Reversible):
             path.append(moved(path[-1], card, cell))
         return [self.placing.pack(places) for places in path]
 
-    def _deal_of(self, text: str) -> str | None:
-        """The canonical text of a deal; ``None`` where the text is a position or a key instead."""
-        if text.strip().lower().startswith("0x") or has_blanks(text):
-            return None
-        self._refuse_many(rows_of(text))
-        return self.text_of_deal(self.parse_deal(text))
-
-    def _refuse_many(self, rows: list[list[str]]) -> None:
-        """`ConfigurationError` for the contest's file of many deals, which begins with their number."""
-        if len(rows) > SUITS and len(rows[0]) == 1 and rows[0][0].isdigit():
-            text = f"this text is a list of {rows[0][0]} deals, a run takes one"
-            raise ConfigurationError(text, Hint("solve", self.name))
-
     def text_of_deal(self, deal: list[Card]) -> str:
         """A deal, all cards in reading order, as text."""
         words = [self.deck.word(card, self.columns) for card in deal]
@@ -116,17 +111,14 @@ class Solitaire(Dealt, Reversible):
 
     def parse_deal(self, text: str) -> list[Card]:
         """The cards of a deal in reading order; `ConfigurationError` names the card and the row that is wrong."""
-        rows = rows_of(text)
-        check_shape(rows, self.columns, f"a deal of {self.size_option}={self.columns}", *self._other_size(rows))
-        cards = parse_cards(rows, self.deck, self.columns, range(SUITS * self.columns), 0)
-        return [card for card in cards if card is not None]
-
-    def _other_size(self, rows: list[list[str]]) -> list[Hint]:
-        """Return the step that helps if the text is a whole deal of another size."""
+        rows, hints = rows_of(text), []
         widths = {len(row) for row in rows}
         if len(rows) == SUITS and len(widths) == 1 and (width := widths.pop()) != self.columns:
-            return [Hint("give", "option", f"{self.size_option}={width}")]
-        return []
+            # A whole deal of another size.
+            hints = [Hint("give", "option", f"{self.size_option}={width}")]
+        check_shape(rows, self.columns, f"a deal of {self.size_option}={self.columns}", *hints)
+        cards = parse_cards(rows, self.deck, self.columns, range(SUITS * self.columns), 0)
+        return [card for card in cards if card is not None]
 
     def start_of(self, deal: list[Card]) -> Key:
         """The position that a deal, all cards in reading order, becomes when its blanks are made."""

@@ -180,7 +180,8 @@ def _draw_line(canvas: list[list[str]], one: Place, other: Place) -> None:
 
 def draw_star(star: Star, numbers: list[int]) -> Picture:
     """The figure, its points as discs with their numbers; empty where none stands."""
-    places = [_pixel(place) for place in star.places]
+    middle = _SIZE / 2
+    places = [(round(middle + _RADIUS * x, 1), round(middle - _RADIUS * y, 1)) for x, y in star.places]
     ends = ((places[line[0]], places[line[-1]]) for line in star.lines)
     lines = tuple(Stroke(*one, *other, EDGE, 2) for one, other in ends)
     empty = tuple(Circle(*place, _DISC, PAPER, EDGE) for place in places)
@@ -191,8 +192,3 @@ def draw_star(star: Star, numbers: list[int]) -> Picture:
             shapes = (Circle(0, 0, _DISC, fill, EDGE), Label(0, 0, str(number), _FONT, ink(fill)))
             parts.append(Part(str(number), shapes, x, y))
     return Picture(_SIZE, _SIZE, tuple(parts))
-
-
-def _pixel(place: Place) -> Place:
-    middle = _SIZE / 2
-    return round(middle + _RADIUS * place[0], 1), round(middle - _RADIUS * place[1], 1)

@@ -234,18 +234,16 @@ class Twisty(Numbered):
         )  # fmt: skip
         return "".join(mark for _, mark in marks_in(rows, faces + anything, f"a colour; expected {known}"))
 
-    def _check_still(self, pattern: str) -> None:
-        for name, place in self.pieces.still.items():
-            if not _like(_seen(pattern, place), _seen(self._home, place), "?"):
-                raise ConfigurationError(
-                    f"{name} has the colours {_seen(pattern, place)}, expected {_seen(self._home, place)}, because it "
-                    "never moves; turn the whole puzzle until that piece is in its place"
-                )
-
     def match(self, pattern: str) -> Matching:
         """Place by place: a table says which pieces will do there, with which twists."""
         colours, exchanged = self._read(pattern, "?"), len(self.pieces.exchanged)
-        self._check_still(colours)
+        for name, place in self.pieces.still.items():
+            seen, own = _seen(colours, place), _seen(self._home, place)
+            if not _like(seen, own, "?"):
+                raise ConfigurationError(
+                    f"{name} has the colours {seen}, expected {own}, because it never moves; turn the whole puzzle "
+                    "until that piece is in its place"
+                )
         orders, twists = np.array(self._orders), self._all_twists()
         tables = []
         for here, place in enumerate(self._places):

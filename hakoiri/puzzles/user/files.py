@@ -227,7 +227,11 @@ def known(name: str, digest: str) -> OwnPuzzle:
     if (name, digest) not in _puzzles:
         file, _, class_name = name.rpartition(":")
         if (file, digest) not in _files:
-            raise PuzzleError(_unknown(name, file, digest), Hint("worker with", name))
+            others = ", ".join(_short(other) for known_file, other in _files if known_file == file)
+            said = f"this worker does not know the puzzle {name} (digest {_short(digest)})"
+            if others:
+                said = f"this worker has another {file} (digest {others}) than the run ({_short(digest)})"
+            raise PuzzleError(said, Hint("worker with", name))
         _puzzles[name, digest] = _checked(_files[file, digest], class_name)
     return _puzzles[name, digest]
 
@@ -357,13 +361,6 @@ def _classes_in(file: _File) -> str:
 
     own = (value for value in vars(file.module).values() if isinstance(value, type) and issubclass(value, Puzzle))
     return ", ".join(found.__name__ for found in own if found.__module__ == file.module.__name__) or "no puzzle"
-
-
-def _unknown(name: str, file: str, digest: str) -> str:
-    others = [_short(other) for known_file, other in _files if known_file == file]
-    if others:
-        return f"this worker has another {file} (digest {', '.join(others)}) than the run ({_short(digest)})"
-    return f"this worker does not know the puzzle {name} (digest {_short(digest)})"
 
 
 def _short(digest: str) -> str:
