@@ -129,7 +129,7 @@ class _LazyCommands(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._made:
-            names = [module for module, commands in _MODULES.items() if name in commands.split()]
+            panel, names = _PANEL_OF[name], (each for each, commands in _MODULES.items() if name in commands.split())
             modules = [import_module(f"hakoiri.cli.{module}") for module in names]
             part, group = typer.Typer(), getattr(modules[0], "GROUPS", {}).get(name)
             if group is not None:
@@ -137,7 +137,7 @@ class _LazyCommands(Mapping[str, Any]):
             for word, function, example in declared(name):
                 (group or part).command(word, cls=Command, epilog=example)(function)
             found: Any = get_group(part).commands[name]
-            found.rich_help_panel, self._made[name] = _PANEL_OF[name], found
+            found.rich_help_panel, self._made[name] = panel, found
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:
