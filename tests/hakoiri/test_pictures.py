@@ -227,7 +227,7 @@ def test_kinds_of_pieces_have_different_grounds_on_every_terminal(system: str) -
         assert len(set.union(*kinds)) == 4
 
 
-# Boards to print: each with a shortest solution in words that solves it, in black on white, a few on a page
+# Boards to print: each with a shortest solution in words that solves it
 
 
 FAMILY = {"size": "3x3", "pieces": "xx/x.:1 2x1:0..1 1x1:*", "goal": "xx/x.@2,2"}

@@ -1,4 +1,4 @@
-"""Plots of layers and components: what they are of, what their axes are, whole bars, and the scale that shows most."""
+"""Plots of layers and components: what they are of, what their axes are, and the scale that shows most."""
 
 import json
 import re

@@ -114,7 +114,7 @@ def test_only_the_start_is_solved(name: str, puzzle: Twisty) -> None:
     assert all(set(row) == {face} for face, row in zip(puzzle.pieces.faces, rows, strict=True))
 
 
-# The pocket cube: known scrambles sticker by sticker, and the errors for what is no cube. More in test_twisty
+# The pocket cube: known scrambles sticker by sticker, and the errors for what is no cube
 
 
 SOLVED = "UUUU/RRRR/FFFF/DDDD/LLLL/BBBB"

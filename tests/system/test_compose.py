@@ -1,4 +1,4 @@
-"""docker-compose.yml: what it promises. scripts/compose-test starts its service."""
+"""docker-compose.yml, the image and the manifests of Kubernetes promise the same. scripts/compose-test starts them."""
 
 import os
 import re

@@ -329,7 +329,7 @@ def test_hosts_alone_are_a_healthy_service(hakoiri: Hakoiri, hosts: Hosts) -> No
     )
 
 
-# Hosts whose disks are small: a run that none of them could hold, and a disk that is full
+# Hosts whose disks are small: a run that none of them could hold
 
 
 #: Of 362,880 configurations; what is free of a disk at first, of which 1 MiB is never touched.

@@ -1,4 +1,4 @@
-"""Censuses by passes, as if memory were short: by workers of a real Redis, and killed in the middle of each pass."""
+"""Censuses by passes, as if memory were short; and components, weak and strong."""
 
 import re
 import shlex
