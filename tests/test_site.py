@@ -48,6 +48,7 @@ def test_every_message_is_on_the_page_about_troubles() -> None:
         assert text in found[kind], text
 
 
+@pytest.mark.ci_slow
 @pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="other versions write signatures otherwise")
 @pytest.mark.parametrize("page", ["command-line.md", "python.md", "troubleshooting.md"])
 def test_what_is_generated_is_committed(page: str) -> None:

@@ -231,6 +231,7 @@ def test_a_run_of_another_plan_than_its_kind_has_is_refused(plan: dict[str, Any]
 # Secrets
 
 
+@pytest.mark.ci_slow
 def test_the_password_of_redis_is_told_to_nobody(hakoiri: Hakoiri, locked_redis: RedisServer) -> None:
     """Not in what is printed, not in the arguments of any process, not on disk, not in Redis itself."""
     environment = {"HAKOIRI_REDIS": locked_redis.url}

@@ -73,12 +73,6 @@ def bare_environment(home: Path, **more: str) -> dict[str, str]:
     return {"PATH": os.environ["PATH"], "HOME": str(home)} | kept | more
 
 
-def test_setup_refuses_unknown_arguments(tmp_path: Path) -> None:
-    done = call(ROOT / "scripts/setup", "--deb", cwd=tmp_path)
-    assert done.returncode == 1
-    assert done.stderr == "setup: unknown argument '--deb'; usage: scripts/setup [--dev] [--all-kernels]\n"
-
-
 @pytest.mark.parametrize(
     ("file", "requirement", "said"),
     [

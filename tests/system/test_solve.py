@@ -39,6 +39,7 @@ def test_the_contest(hakoiri: Hakoiri, contest: Path) -> None:
     assert piped.stdout == answers
 
 
+@pytest.mark.ci_slow
 def test_figures_of_both_strategies(hakoiri: Hakoiri, contest: Path) -> None:
     wide = hakoiri.ask("solve", "gap", str(contest), "--strategy", "bfs")["deals"]
     deep = hakoiri.ask("solve", "gap", str(contest), "--strategy", "dfs")["deals"]

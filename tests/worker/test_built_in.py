@@ -33,6 +33,7 @@ def test_what_is_compiled_is_not_compiled_again() -> None:
     assert said == ""
 
 
+@pytest.mark.ci_slow
 def test_a_kill_leaves_nobody_who_compiles(tmp_path: Path) -> None:
     program = tmp_path / "waiting.py"
     program.write_text(_WAITING, encoding="utf-8")

@@ -40,6 +40,7 @@ def test_tasks_on_graphs_call_no_kernel_but_those_loaded_for_them(kernels: dict[
     assert [name for name, found in of_tasks.items() if any(found)] == []
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("puzzle", RUNS)
 def test_a_run_by_threads_loads_all_that_it_calls_and_nothing_of_workers(
     puzzle: str, kernels: dict[str, list[Any]]
