@@ -17,7 +17,7 @@ RUN /opt/hakoiri/bin/pip install --no-cache-dir --no-compile --no-deps --no-buil
 # Compile the kernels once, here; on another kind of processor they are compiled again when they are needed. Importing
 # every module of Hakoiri, and what plots need, compiles to bytecode what is imported later, and no more.
 WORKDIR /
-RUN XDG_CACHE_HOME=/opt/kernels /opt/hakoiri/bin/python -m hakoiri.worker.built_in \
+RUN XDG_CACHE_HOME=/opt/kernels /opt/hakoiri/bin/python -m hakoiri.cli.built_in \
     && /opt/hakoiri/bin/python -c 'import hakoiri, pkgutil, PIL.Image, matplotlib.backends.backend_agg; \
     [__import__(each.name) for each in pkgutil.walk_packages(hakoiri.__path__, "hakoiri.")]'
 

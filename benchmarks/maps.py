@@ -14,7 +14,6 @@ import numpy as np
 
 from hakoiri.api import Run, explore
 from hakoiri.worker.graphs.layout import choose_pivots, pivot_places, stress
-from hakoiri.worker.warm import load_layout_kernels
 
 #: Searches for the stress of the layout by pivots alone.
 SOURCES = 500
@@ -51,7 +50,8 @@ def main() -> None:
     parser.add_argument("puzzles", nargs="+", metavar="PUZZLE[:OPTION=VALUE,...]")
     parser.add_argument("--dim", type=int, choices=(2, 3), default=3)
     wanted = parser.parse_args()
-    load_layout_kernels()
+    # Compile the kernels first.
+    measured("hanoi", {"discs": "3"}, wanted.dim)
     for text in wanted.puzzles:
         puzzle, _, options = text.partition(":")
         pairs = dict(option.split("=") for option in options.split(",") if option)

@@ -3,7 +3,8 @@
 numba's own cache does not see an edit of a module that a kernel imports (numba#9483), and filled from several processes
 at once it can crash (numba#4807). Here each compiled kernel is a file of its own, with a name that identifies its code
 (`hakoiri.fingerprint`), its types and the processor. So no file is ever out of date, whichever version of the sources
-and however many processes use the directory. A file is the SHA-256 of the rest, and a pickle: whether the code needs
+and however many processes use the directory. A kernel is compiled when it is first called, by one process for all that
+need it meanwhile (`_alone`). A file is the SHA-256 of the rest, and a pickle: whether the code needs
 little of numba, and the compiled function as numba pickles it.
 The files are in ``NUMBA_CACHE_DIR`` of the environment, or else in the user's cache folder.
 """
@@ -15,11 +16,10 @@ import os
 import pickle
 import re
 import tempfile
-import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import FunctionType
 from typing import Any, TypeVar
@@ -38,15 +38,13 @@ from numba.core.compiler import CompileResult  # noqa: E402
 from numba.core.runtime._nrt_python import c_helpers  # type: ignore[import-not-found]  # noqa: E402
 from numba.core.serialize import dumps  # noqa: E402
 
-from hakoiri.errors import KernelMissingError, PuzzleWarning  # noqa: E402
+from hakoiri.errors import PuzzleWarning  # noqa: E402
 from hakoiri.fingerprint import UnknownGlobalError, digest_of, fingerprint  # noqa: E402
 from hakoiri.owned import NotOwnedError, read_owned, require_owned_directory  # noqa: E402
 
 gc.freeze()
 if _collects:
     gc.enable()
-# It differs between processes, and must not enter the digests of the code (`worker.program`).
-del _collects
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 #: Increased whenever the contents of a file change in form.
@@ -57,17 +55,17 @@ _LOCK_FILE = "compiling"
 _unliteral: Callable[[Any], Any] = types.unliteral
 
 
-class _ThisThread(threading.local):
-    """The state of compilation in a thread."""
+class _Compilation:
+    """The compilation in this process: by one thread at a time, because numba has a lock of its own."""
 
-    only_loads = False
-    #: Kernels that are being compiled, each for the one before; how many have been; whom to tell.
-    depth = 0
-    compiled = 0
-    tell: Callable[[int], None] | None = None
+    #: A kernel is being compiled; those that it calls belong to it.
+    goes_on = False
+    #: Number of kernels compiled since the last `telling`; the function to call with it before each.
+    count = 0
+    tell: Callable[[int], None] = staticmethod(lambda count: None)
 
 
-_this_thread = _ThisThread()
+_compilation = _Compilation()
 
 
 @cache
@@ -103,8 +101,9 @@ def jit(function: _Function) -> _Function:
     # No wrapper for calls from C is needed.
     options: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
     compiled: Any = numba.njit(**options)(function)
-    compiled._cache = _Kept(compiled.py_func)
+    compiled._cache = kept = _Kept(compiled.py_func)
     compiler, fold = compiled._compiler, compiled._compiler.fold_argument_types
+    compiler.compile = partial(kept.compile, compiled.targetctx, compiler.compile)
     # A literal 0 is an integer like any other: for numba it is a type, and one more version to compile.
     compiler.fold_argument_types = lambda args, kws: fold(
         [_unliteral(each) for each in args], {name: _unliteral(each) for name, each in kws.items()}
@@ -113,41 +112,36 @@ def jit(function: _Function) -> _Function:
     return made
 
 
-def prepare(load: Callable[[], None], tell: Callable[[int], None] = lambda compiled: None) -> None:
-    """Call `load`, which calls kernels, so that they are in this process; what is not on disk is compiled.
+@contextmanager
+def telling(tell: Callable[[int], None]) -> Iterator[None]:
+    """Call `tell` in the block before each kernel is compiled, with the number of those compiled before; it may raise.
 
-    Only then `tell` is called, with the number of kernels compiled so far: before the first, then between them. It may
-    raise. No other process compiles meanwhile, so that of several that start together one does the work for all. `load`
-    may be called twice.
+    It is called in the thread that needs the kernel, but never between a kernel and those that it calls: numba would
+    take an error for one of types.
     """
-    if is_compiled(load):
-        return
-    tell(0)
-    with _one_process():
-        _this_thread.depth, _this_thread.compiled, _this_thread.tell = 0, 0, tell
-        try:
-            load()
-        finally:
-            _this_thread.tell = None
-
-
-def is_compiled(load: Callable[[], None]) -> bool:
-    """Call `load`; return whether all kernels that it calls are on disk. Leaves it at the first that is not."""
-    _this_thread.only_loads = True
+    before = _compilation.count, _compilation.tell
+    _compilation.count, _compilation.tell = 0, tell
     try:
-        load()
-    except KernelMissingError:
-        return False
+        yield
     finally:
-        _this_thread.only_loads = False
-    return True
+        _compilation.count, _compilation.tell = before
 
 
 @contextmanager
-def _one_process() -> Iterator[None]:
+def _alone() -> Iterator[None]:
+    """Let no other process compile in the block, so that of several that start together one does the work for all."""
+    if _compilation.goes_on:
+        yield
+        return
+    _compilation.tell(_compilation.count)
     with open(cache_directory() / _LOCK_FILE, "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+        _compilation.goes_on = True
+        try:
+            yield
+        finally:
+            _compilation.goes_on = False
+            _compilation.count += 1
 
 
 class _Kept(NullCache):
@@ -173,17 +167,19 @@ class _Kept(NullCache):
                 # The imports for compiling take 0.3 s, because numba imports half of scipy.
                 _add_runtime() if is_plain else target_context.refresh()
                 return CompileResult._rebuild(target_context, *parts)  # type: ignore[no-untyped-call]
-        if _this_thread.only_loads:
-            raise KernelMissingError
-        # Between kernels only: what is raised while numba finds out types would be taken for an error of these.
-        if _this_thread.tell is not None and _this_thread.compiled and not _this_thread.depth:
-            _this_thread.tell(_this_thread.compiled)
-        _this_thread.depth += 1
         return None
 
-    def save_overload(self, sig: Any, data: Any) -> None:
-        _this_thread.depth -= 1
-        _this_thread.compiled += 1
+    def compile(self, target_context: Any, compile_by_numba: Callable[..., Any], sig: Any, result: Any) -> Any:
+        """Return the version for the types `sig`, compiled and kept by this process, or meanwhile by another."""
+        with _alone():
+            if (found := self.load_overload(sig, target_context)) is not None:
+                target_context.insert_user_function(found.entry_point, found.fndesc, [found.library])
+                return found
+            made = compile_by_numba(sig, result)
+            self._keep(sig, made)
+            return made
+
+    def _keep(self, sig: Any, data: Any) -> None:
         path = self._file(sig, data.target_context)
         if path is None or data.library.has_dynamic_globals:
             return

@@ -113,12 +113,12 @@ class MisreadError(ConfigurationError):
     """A puzzle of a user took a text for that of another configuration."""
 
 
-class KernelMissingError(BaseException):
-    """A kernel is not on disk. Not an `Exception`: those of puzzles are caught in places (`hakoiri.compiling`)."""
+class WorkStopped(Exception):  # noqa: N818  (no error)
+    """Ends work on request, perhaps when a kernel is to be compiled (`hakoiri.compiling.telling`)."""
 
 
 #: Errors raised through a puzzle's code that are not its fault; all others are, `SystemExit` too.
-NO_FAULT = (HakoiriError, MemoryError, KeyboardInterrupt, KernelMissingError)
+NO_FAULT = (HakoiriError, MemoryError, KeyboardInterrupt, WorkStopped)
 
 
 def require_within(name: str, value: int, least: int, most: int) -> None:

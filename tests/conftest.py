@@ -13,11 +13,9 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-import hakoiri.worker.main  # noqa: F401  (all that the digests cover)
 from hakoiri.api import Run, census, explore
 from hakoiri.keys.layout import Key, Keys
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
-from hakoiri.worker.program import program_of
 from tests.support.plain_search import SlowRules, Successors
 
 #: Where files cost no waiting for a disk, if it has that much room: not in a container as it comes.
@@ -40,11 +38,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 
 def pytest_collection_finish() -> None:
-    """Freeze all objects: otherwise each garbage collection visits all tests and modules.
-
-    The digests of the code are those of now, too, before any test changes a constant: else real workers would refuse.
-    """
-    program_of(Klotski())
+    """Freeze all objects: otherwise each garbage collection visits all tests and modules."""
     gc.freeze()
 
 

@@ -13,7 +13,7 @@ StopRun is not an error: it ends the search on request.
 from collections.abc import Mapping
 from typing import Any
 
-from hakoiri.errors import HakoiriError, counted
+from hakoiri.errors import HakoiriError, WorkStopped, counted
 from hakoiri.storage.ledger.manifest import Status
 
 #: The value of figures about goals where the puzzle has none.
@@ -57,7 +57,7 @@ class UntrustedError(RunError):
     """A worker gave a wrong answer, and earlier answers of it were used."""
 
 
-class StopRun(Exception):  # noqa: N818  (no error)
+class StopRun(WorkStopped):
     """Ends the search at once; the run gets the status `status`."""
 
     def __init__(self, status: Status, reason: str) -> None:

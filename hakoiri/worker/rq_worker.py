@@ -25,7 +25,6 @@ from rq.exceptions import NoSuchJobError
 from rq.job import Job
 from rq.worker import WorkerStatus
 
-from hakoiri.compiling import prepare
 from hakoiri.errors import HakoiriError, PayloadError, TaskError, WorkerError, visible
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
@@ -44,7 +43,6 @@ from hakoiri.worker.transport.payload import (
     pack_arrays,
     unpack_arrays,
 )
-from hakoiri.worker.warm import kernels_of
 
 _MAX_DETAIL = 500
 #: Number of last chunks by which a worker with a deadline estimates the next.
@@ -219,7 +217,7 @@ def _perform(
         report("started")
     try:
         request = _understood(host, task, session=session, token=token, attempt=attempt, keep=keep, **rest)
-        puzzle = _build_puzzle(task, request, *([] if host is None else [type(host).__module__]))
+        puzzle = _build_puzzle(request)
     except Exception as error:
         report("refused", error)
         # Give other workers time to take the next chunks: refusing them all would be faster than doing any of them.
@@ -285,28 +283,21 @@ def _data_pool(connection: redis.Redis) -> DataRedisPool:
 
 
 _puzzles: dict[str, Puzzle] = {}
-#: The loaders that have loaded kernels of that puzzle.
-_loaders = set[Callable[[Puzzle], None]]()
 _shared: dict[tuple[str, int], Arrays] = {}
 
 
-def _build_puzzle(task: str, request: TaskRequest, *more: str) -> Puzzle:
-    """Return the puzzle of a request, built once per process; one process compiles the kernels of the task for all.
+def _build_puzzle(request: TaskRequest) -> Puzzle:
+    """Return the puzzle of a request, built once per process.
 
     IMPORTANT: a request can name only a puzzle that is already here; it imports no modules but Hakoiri's own.
     """
     name = repr(sorted(request.puzzle.items()))
     if name not in _puzzles:
         _puzzles.clear()
-        _loaders.clear()
         _puzzles[name] = PuzzleSpec.from_dict(request.puzzle).build()
     puzzle = _puzzles[name]
-    if parts := differing_parts(program_of(puzzle, *more), request.program):
+    if parts := differing_parts(program_of(puzzle), request.program):
         raise WorkerError(f"its code differs from the run's: {', '.join(parts)}; {_SAME}")
-    load = kernels_of(task)
-    if load not in _loaders:
-        prepare(lambda: load(puzzle))
-        _loaders.add(load)
     return puzzle
 
 

@@ -14,7 +14,7 @@ from hakoiri.puzzles import hanoi
 from hakoiri.puzzles.capabilities import Reversible
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
-from hakoiri.worker.built_in import specs
+from tests.support.checked_kernels import specs
 from tests.support.random_keys import random_keys, some_configurations
 
 _ROOT = Path(__file__).parents[2]

@@ -1,7 +1,9 @@
 """Compiled kernels on disk: used again for the same sources wherever they stand, and never for others."""
 
+import hashlib
 import importlib
 import os
+import pickle
 import pkgutil
 import shutil
 import subprocess
@@ -14,11 +16,11 @@ from types import FunctionType, ModuleType
 import numpy as np
 import pytest
 from numba.core.dispatcher import Dispatcher
+from numba.core.errors import TypingError
 
-from hakoiri.compiling import cache_directory, prepare
+from hakoiri import compiling
+from hakoiri.compiling import cache_directory, telling
 from hakoiri.fingerprint import UnknownGlobalError, fingerprint
-from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.worker.warm import load_all_kernels
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("puzzles", "storage", "worker", "coordinator")
@@ -86,7 +88,8 @@ def imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callab
 def compiled(module: ModuleType) -> bool:
     """Return whether `outer` was compiled when it was called."""
     said: list[str] = []
-    prepare(lambda: module.outer(10), lambda count: said.append("compiling"))
+    with telling(lambda count: said.append("compiling")):
+        module.outer(10)
     return bool(said)
 
 
@@ -150,12 +153,28 @@ def test_what_cannot_be_told_is_not_kept(imported: Callable[..., ModuleType]) ->
         fingerprint(FunctionType(code, outer.__globals__ | {"held": [1, 2]}))
 
 
-def test_errors_of_a_load_are_raised_and_nothing_is_forbidden_afterwards(imported: Callable[..., ModuleType]) -> None:
-    def fails() -> None:
-        raise ValueError("mine")
+def test_a_kept_kernel_that_names_a_module_that_is_gone_is_compiled_anew(imported: Callable[..., ModuleType]) -> None:
+    assert compiled(imported())
+    (kept,) = (cache_directory() / "kernel_here").iterdir()
+    raw = pickle.dumps((True, GoneModule()))
+    kept.write_bytes(hashlib.sha256(raw).digest() + raw)
+    again = imported()
+    assert compiled(again)
+    assert again.outer(10) == 24
+    assert not compiled(imported())
 
-    with pytest.raises(ValueError, match="mine"):
-        prepare(fails)
+
+class GoneModule:
+    """Pickled as a call of `import_module` for a module that there is not."""
+
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[str]]:
+        return importlib.import_module, ("hakoiri.gone",)
+
+
+def test_a_kernel_that_numba_refuses_lets_others_be_compiled(imported: Callable[..., ModuleType]) -> None:
+    with pytest.raises(TypingError):
+        imported().outer("ten")
+    assert not compiling._compilation.goes_on
     assert imported().outer(10) == 24
 
 
@@ -172,15 +191,13 @@ def test_whoever_compiles_is_told_how_many_and_can_be_stopped(imported: Callable
 
     module, said = imported(), list[int]()
 
-    def load() -> None:
+    with pytest.raises(StopError), telling(stop_after_some):
         module.outer(10)
         module.outer(10, np.int32(1))
-        module.inner(np.int32(1))
-
-    with pytest.raises(StopError):
-        prepare(load, stop_after_some)
-    assert said == [0, 3]
+    assert said == [0, 1]
     assert compiled_versions(module) == (1, 1)
+    with telling(lambda count: None):
+        assert module.outer(10, np.int32(1)) == 24
 
 
 def compiled_versions(module: ModuleType) -> tuple[int, int]:
@@ -199,9 +216,9 @@ def test_of_processes_that_start_together_one_compiles(tmp_path: Path) -> None:
     for name, text in SOURCES.items():
         (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
     code = (
-        "from kernel_here import outer\nfrom hakoiri.compiling import prepare\n"
-        "prepare(lambda: outer(10), lambda count: print('said', flush=True) or input())\n"
-        "print('misses', sum(outer.stats.cache_misses.values()))"
+        "from kernel_here import inner, outer\nfrom hakoiri.compiling import telling\n"
+        "with telling(lambda count: print('said', flush=True) or input()):\n    assert outer(10) == 24\n"
+        "print('compiled', len(inner.overloads))"
     )
     environment = {
         "PYTHONPATH": f"{tmp_path}:{ROOT}",
@@ -218,7 +235,7 @@ def test_of_processes_that_start_together_one_compiles(tmp_path: Path) -> None:
         assert process.stdout is not None
         assert process.stdout.readline() == "said\n"
     # Both have found nothing on disk; only now they go on.
-    assert sorted(process.communicate("\n")[0] for process in reversed(both)) == ["misses 0\n", "misses 1\n"]
+    assert sorted(process.communicate("\n")[0] for process in reversed(both)) == ["compiled 0\n", "compiled 1\n"]
 
 
 @pytest.mark.ci_slow
@@ -256,28 +273,22 @@ def test_every_kernel_can_be_kept() -> None:
 @pytest.mark.ci_slow
 def test_an_edit_of_what_is_no_kernel_compiles_nothing(tmp_path: Path) -> None:
     """With the true sources: those of another place, each of them changed where no kernel depends on it."""
-    hanoi = PuzzleSpec("hanoi").build()
-    prepare(lambda: load_all_kernels(hanoi))
+
+    def run(place: Path, cache: Path) -> bool:
+        """Return whether a run by the sources at `place` compiles."""
+        argv = [sys.executable, "-P", "-m", "hakoiri", "run", "hanoi", "--data", str(tmp_path / "data"), "--json"]
+        environment = {"PYTHONPATH": str(place), "NUMBA_CACHE_DIR": str(cache), "PATH": ""}
+        said = subprocess.run(argv, env=environment, check=True, capture_output=True, text=True).stderr
+        return "compiling the kernels of hanoi" in said
+
+    run(ROOT, cache_directory())
     shutil.copytree(cache_directory(), tmp_path / "cache", copy_function=os.symlink)
-    code = (
-        "import sys\nfrom hakoiri.puzzles.registry import PuzzleSpec\nfrom hakoiri.compiling import prepare\n"
-        "from hakoiri.worker.warm import load_all_kernels\npuzzle = PuzzleSpec('hanoi').build()\n"
-        # The compiling itself would take a second.
-        "prepare(lambda: load_all_kernels(puzzle), lambda count: print('compiling') or sys.exit())\n"
-        "print(sys.modules['hakoiri.puzzles.hanoi'].__file__)"
-    )
-
-    def run(place: Path) -> list[str]:
-        argv = [sys.executable, "-P", "-c", code]
-        environment = {"PYTHONPATH": str(place), "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PATH": ""}
-        return subprocess.run(argv, env=environment, check=True, capture_output=True, text=True).stdout.splitlines()
-
     shutil.copytree(ROOT / "hakoiri", tmp_path / "copy" / "hakoiri")
     for path in (tmp_path / "copy").rglob("*.py"):
         path.write_text(path.read_text(encoding="utf-8") + "\n\ndef unused() -> None:\n    pass\n", encoding="utf-8")
-    assert run(tmp_path / "copy") == [str(tmp_path / "copy" / "hakoiri" / "puzzles" / "hanoi.py")]
+    assert not run(tmp_path / "copy", tmp_path / "cache")
     order = tmp_path / "copy" / "hakoiri" / "keys" / "order.py"
     comparison = "keys[index] < others[other]"
-    text = order.read_text(encoding="utf-8").replace(comparison, f"{comparison} + 0")
-    order.write_text(text, encoding="utf-8")
-    assert run(tmp_path / "copy") == ["compiling"]
+    assert comparison in order.read_text(encoding="utf-8")
+    order.write_text(order.read_text(encoding="utf-8").replace(comparison, f"{comparison} + 0"), encoding="utf-8")
+    assert run(tmp_path / "copy", tmp_path / "cache")

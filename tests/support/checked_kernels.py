@@ -16,13 +16,37 @@ from hakoiri.keys.layout import Keys, ints
 from hakoiri.puzzles.capabilities import Family, Placements, Reversible, Scored
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.quotient import MergedMirrors
-from hakoiri.worker.built_in import specs
+from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
 from tests.support.random_keys import random_keys, some_configurations
 
 #: Keys made at a time, and those of them that are drawn, which is done in plain Python.
 _BATCH, _DRAWN = 50_000, 20
 #: The most numbers that are placed below a root of a tree.
 _MOST_PLACED = 2_000
+_BOARD = "AABB/AACC/DE../FGHH/FGII"
+#: Built-in puzzles with the options that give them kernels of their own, mostly for longer keys.
+_MORE = (
+    PuzzleSpec("gap", {"ranks": "3"}),
+    PuzzleSpec("gap", {"ranks": "5"}),
+    PuzzleSpec("hanoi", {"discs": "20"}),
+    PuzzleSpec("hanoi", {"pegs": "3"}),
+    PuzzleSpec("hanoi", {"pegs": "3", "discs": "20"}),
+    PuzzleSpec("magic-star", {"strategy": "generate"}),
+    PuzzleSpec("magic-star", {"points": "12"}),
+    PuzzleSpec("pancakes", {"n": "13"}),
+    PuzzleSpec("sliding", {"goal": "A@4,1"}, _BOARD),
+    PuzzleSpec("sliding", start="AABBCC/DDEEFF/GGHHII/J.KLMN/J.KLMN/OOOPQR"),
+    PuzzleSpec("sliding", start="AABBCCDD/EEFFGGHH/IJKLMNOP/IJKLMNOP/QQQRRRS./TTTUUUV./WXYZabcd/efghijk."),
+    PuzzleSpec("tiles", {"rows": "4", "columns": "4"}),
+    PuzzleSpec("tiles", {"metric": "multi"}),
+    PuzzleSpec("tiles", {"goal": "1**/***/***"}),
+    PuzzleSpec("tiles", {"rows": "4", "columns": "4", "goal": "1***/****/****/****"}),
+)
+
+
+def specs() -> list[PuzzleSpec]:
+    """Return the built-in puzzles with options that together use every kernel."""
+    return [*(PuzzleSpec(name, start=_BOARD if name == "sliding" else None) for name in PUZZLES), *_MORE]
 
 
 def kernels_of(puzzle: Puzzle) -> Iterator[tuple[str, Callable[[Keys], object]]]:

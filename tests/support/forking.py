@@ -51,9 +51,8 @@ def _work_otherwise(change: str, env: dict[str, str]) -> None:
     os.environ.clear()
     os.environ.update(env)
     exec(change, {"__name__": "changed"})  # noqa: S102
-    # Who was forked may know the digests of what was changed.
+    # The process that forked may know the digests of what was changed.
     program._program_of.cache_clear()
-    program._of_module.cache_clear()
     work()
 
 

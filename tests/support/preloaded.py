@@ -2,22 +2,17 @@
 
 import gc
 import os
-from functools import partial
 from tempfile import TemporaryDirectory
 
 from typer.testing import CliRunner
 
 import hakoiri.worker.main  # noqa: F401
 from hakoiri.cli import app
-from hakoiri.compiling import prepare
-from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.worker.machine import end_with
-from hakoiri.worker.warm import load_all_kernels
 
-prepare(partial(load_all_kernels, Klotski()))
 # What every command imports when it comes to it, and what most runs do.
 with TemporaryDirectory() as directory:
-    for words in ("run klotski --until-goal", "layers last"):
+    for words in ("run klotski --until-goal", "run klotski --whole", "diameter last", "layers last"):
         assert CliRunner().invoke(app, [*words.split(), "--data", directory, "--json"]).exit_code == 0
 gc.freeze()
 # What it forks has its ends of the pipes by which it would know that there is nobody any more to fork for.

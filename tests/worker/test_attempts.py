@@ -130,16 +130,13 @@ def test_what_others_keep_under_our_names_is_told_as_such() -> None:
 
 def test_a_puzzle_is_built_once_for_all_requests_that_name_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rq_worker, "_puzzles", {})
-    loaded: list[Callable[[], None]] = []
-    monkeypatch.setattr(rq_worker, "prepare", loaded.append)
 
-    def built(spec: PuzzleSpec, task: str) -> Puzzle:
+    def built(spec: PuzzleSpec) -> Puzzle:
         program = {**program_of(spec.build())}
-        return _build_puzzle(task, TaskRequest("here", "1.0", 1, -1, 9, spec.as_dict(), program))
+        return _build_puzzle(TaskRequest("here", "1.0", 1, -1, 9, spec.as_dict(), program))
 
-    one = built(PuzzleSpec("klotski"), "neighbours")
-    assert built(PuzzleSpec("klotski"), "neighbours") is one
-    assert len(loaded) == 1
-    other = built(PuzzleSpec("hanoi", {"discs": "3", "pegs": "3"}), "neighbours")
-    assert (other.name, len(loaded)) == ("hanoi", 2)
+    one = built(PuzzleSpec("klotski"))
+    assert built(PuzzleSpec("klotski")) is one
+    other = built(PuzzleSpec("hanoi", {"discs": "3", "pegs": "3"}))
+    assert other.name == "hanoi"
     assert list(rq_worker._puzzles.values()) == [other]

@@ -1,11 +1,10 @@
 """Digests of the code that answers requests: the same wherever it is the same, another one after any edit."""
 
 import json
+import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -14,66 +13,6 @@ from hakoiri.worker import program
 from hakoiri.worker.program import differing_parts, program_of
 from tests.support.commands import ROOT, clean_environment
 
-SOURCE = """\
-import math
-from functools import cache, partial
-
-import numpy as np
-from hakoiri.compiling import jit
-
-MOVES = {"left": (1, 2), "right": [3]}
-TABLE = np.arange(4)
-SIDES = frozenset({"a", "b", "c"})
-_seen = []
-
-@jit
-def kernel(keys):
-    return keys + 1
-
-@cache
-def cached(number):
-    return number * 2
-
-def plain(keys, most=3):
-    \"\"\"What it does.\"\"\"
-    return [math.sqrt(key) for key in keys[:most]]
-
-bound = partial(plain, most=5)
-
-class Rules:
-    version = 1
-
-    def moves(self, key):
-        return [key - 1]
-
-    @property
-    def size(self):
-        return 9
-
-    @staticmethod
-    def side():
-        return "a"
-"""
-EDITS = {
-    "kernel": ("keys + 1", "keys + 2"),
-    "cached function": ("number * 2", "number * 3"),
-    "function": ("math.sqrt", "math.cbrt"),
-    "default": ("most=3", "most=4"),
-    "comprehension": ("for key in keys[:most]", "for key in keys[most:]"),
-    "partial": ("most=5", "most=6"),
-    "class attribute": ("version = 1", "version = 2"),
-    "method": ("key - 1", "key + 1"),
-    "property": ("return 9", "return 8"),
-    "static method": ('return "a"', 'return "b"'),
-    "table": ("arange(4)", "arange(5)"),
-    "constant": ("[3]", "[4]"),
-    "set": ('"c"})', '"d"})'),
-}
-SAME = {
-    "lines": ("import math", "\n\n# A remark.\nimport math"),
-    "state": ("_seen = []", "_seen = [1, 2]"),
-    "order": ('"left": (1, 2), "right": [3]', '"right": [3], "left": (1, 2)'),
-}
 #: Those that have no usual start.
 BOARDS = {"sliding": "AB/C."}
 #: Says the programs of all puzzles, the second time having copied them, called all of their kernels, and read a result.
@@ -83,7 +22,6 @@ import json
 import hakoiri.worker.main
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
 from hakoiri.worker.program import program_of
-from hakoiri.worker.warm import load_host_kernels
 if {warm}:
     from hakoiri import api
     import hakoiri.cli.driving
@@ -92,98 +30,90 @@ if {warm}:
     unpacked(packed({{"positions": 1, "moves": 1, "depth": 1}}), DealFigures)
     for name in PUZZLES:
         puzzle = PuzzleSpec(name, start={boards}.get(name)).build()
-        load_host_kernels(puzzle)
+        puzzle.expand(puzzle.keys([puzzle.start]))
         copy.copy(puzzle)
 print(json.dumps({{name: dict(program_of(PuzzleSpec(name, start={boards}.get(name)).build())) for name in {names}}}))
 """
 
 
-@pytest.fixture
-def digest() -> Iterator[Callable[..., str]]:
-    """Gives the digest of a module with some source."""
-    made = []
+#: A user's puzzle, and the modules that it imports, one of them within a function.
+OWN = {
+    "own.py": """
+import rows_beside
+from own_package import sides
+from hakoiri import Puzzle
+from hakoiri.keys.layout import U32
 
-    def of(source: str, folder: str = "/here") -> str:
-        module = ModuleType("edited_by_test")
-        module.__file__ = f"{folder}/edited_by_test.py"
-        sys.modules[module.__name__] = module
-        made.append(module)
-        exec(compile(source, module.__file__, "exec"), vars(module))  # noqa: S102
-        return program._of_module(module)[0]
+class Own(Puzzle):
+    name, layout, undirected, most_successors = 'own', U32, True, 1
 
-    yield of
-    del sys.modules[made[0].__name__]
+    def usual_start(self):
+        return 0
 
-
-@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
-def test_an_edit_changes_the_digest(edit: tuple[str, str], digest: Callable[..., str]) -> None:
-    assert edit[0] in SOURCE
-    assert digest(SOURCE.replace(*edit)) != digest(SOURCE)
-
-
-@pytest.mark.parametrize("edit", SAME.values(), ids=SAME)
-def test_what_changes_no_answer_does_not(edit: tuple[str, str], digest: Callable[..., str]) -> None:
-    assert edit[0] in SOURCE
-    assert digest(SOURCE.replace(*edit)) == digest(SOURCE)
+    def successors(self, key):
+        from late_beside import LATE
+        return rows_beside.moves(key) + LATE
+""",
+    "rows_beside.py": "def moves(key):\n    return [key ^ 1]\n",
+    "late_beside.py": "LATE = []\n",
+    "own_package/__init__.py": "",
+    "own_package/sides.py": "from .inner import (\n    INNER as inner,\n)\n",
+    "own_package/inner.py": "INNER = 3\n",
+}
 
 
-OTHER = """\
-from dataclasses import dataclass
-
-@dataclass
-class Limit:
-    most: int
-
-def least(number):
-    return number - 1
-
-LIMIT = Limit(3)
-"""
-
-
-def test_what_is_of_another_module_is_covered_by_the_digest_of_that(digest: Callable[..., str]) -> None:
-    other = ModuleType("other_of_test")
-    other.__file__ = "/there/other_of_test.py"
-    sys.modules[other.__name__] = other
-    try:
-        found = []
-        for source in (OTHER, OTHER.replace("number - 1", "number - 2"), OTHER.replace("most: int", "most: int = 9")):
-            exec(compile(source, other.__file__, "exec"), vars(other))  # noqa: S102
-            for using in ("from other_of_test import least", "from other_of_test import LIMIT"):
-                found.append(digest(using))
-                assert program._of_module(sys.modules["edited_by_test"])[1] == [other]
-        assert found[:2] == found[2:4] == found[4:]
-        assert found[0] != found[1]
-    finally:
-        del sys.modules[other.__name__]
-
-
-def test_where_a_users_module_lies_does_not_matter(digest: Callable[..., str]) -> None:
-    source = f"{SOURCE}\nHOME = __file__\n"
-    assert digest(source, "/here") == digest(source, "/there/too")
-
-
-def test_what_a_users_file_imports_is_covered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "edited",
+    ["rows_beside.py", "late_beside.py", "own_package/__init__.py", "own_package/sides.py", "own_package/inner.py"],
+)
+def test_the_modules_that_a_users_file_imports_are_covered(
+    edited: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The file itself is told by its SHA-256, which says nothing of another file beside it."""
+    for name, text in OWN.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
-    (tmp_path / "rows_beside.py").write_text("def moves(key):\n    return [key ^ 1]\n", encoding="utf-8")
-    file = tmp_path / "own.py"
-    file.write_text(
-        "import rows_beside\nfrom hakoiri import Puzzle\nfrom hakoiri.keys.layout import U32\n\n\n"
-        "class Own(Puzzle):\n    name, layout, undirected, most_successors = 'own', U32, True, 1\n\n"
-        "    def usual_start(self):\n        return 0\n\n    def successors(self, key):\n"
-        "        return rows_beside.moves(key)\n",
-        encoding="utf-8",
+    puzzle = with_own_file(PuzzleSpec(f"{tmp_path / 'own.py'}:Own")).build()
+
+    def read_again() -> program.Digests:
+        program._program_of.cache_clear()
+        program._source.cache_clear()
+        return program_of(puzzle)
+
+    try:
+        before = read_again()
+        assert differing_parts(read_again(), before) == []
+        with (tmp_path / edited).open("a", encoding="utf-8") as file:
+            file.write("MORE = 1\n")
+        assert differing_parts(read_again(), before) == ["puzzle"]
+    finally:
+        for name in ("rows_beside", "own_package", "own_package.sides", "own_package.inner"):
+            sys.modules.pop(name, None)
+
+
+def test_a_process_that_is_older_than_an_edit_differs(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "hakoiri", tmp_path / "hakoiri")
+    text = (
+        "import json, sys\nimport hakoiri.worker.program as program\nprint('imported', flush=True)\ninput()\n"
+        "from hakoiri.puzzles.hanoi import Hanoi\nprint(json.dumps(dict(program.program_of(Hanoi()))))"
     )
-    puzzle = with_own_file(PuzzleSpec(f"{file}:Own")).build()
-    before = program_of(puzzle)
-    program._program_of.cache_clear()
-    program._of_module.cache_clear()
-    assert differing_parts(program_of(puzzle), before) == []
-    monkeypatch.setattr(sys.modules["rows_beside"], "moves", lambda key: [key ^ 2])
-    program._program_of.cache_clear()
-    program._of_module.cache_clear()
-    assert "puzzle" in differing_parts(program_of(puzzle), before)
+    started = []
+    for edited in ([], ["api.py"], ["worker/tasks.py", "storage/layers/codec.py", "puzzles/hanoi.py"]):
+        for name in edited:
+            with (tmp_path / "hakoiri" / name).open("a", encoding="utf-8") as file:
+                file.write("\n# An edit.\n")
+        process = subprocess.Popen(
+            [sys.executable, "-c", text], env=clean_environment(PYTHONPATH=str(tmp_path)), cwd=tmp_path, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        )  # fmt: skip
+        assert process.stdout is not None
+        assert process.stdout.readline() == "imported\n"
+        started.append(process)
+    first, second, third = (json.loads(process.communicate("\n")[0]) for process in started)
+    assert differing_parts(second, first) == []
+    assert differing_parts(third, first) == ["puzzle", "coding", "tasks"]
+    assert differing_parts(third, first | {"Python": "cpython 2.7"}) == [f"Python ({third['Python']}, not cpython 2.7)"]
 
 
 @pytest.mark.ci_slow

@@ -108,6 +108,8 @@ def nakuron(
     """
     rows = []
     for named in [*_games(), *(f"beam {width}, price {price}" for price in prices.split(","))]:
+        # A small board first, so that the times do not include compiling.
+        _play(2, 1, 1, named)
         for setting in _SETTINGS:
             stderr().print(f"setting {setting}, {named}", style="dim")
             plays = [_play(size, setting, seed, named) for seed in range(1, boards + 1)]
@@ -134,9 +136,8 @@ def _play(size: int, setting: int, seed: int, named: str) -> tuple[int, int, flo
     from hakoiri.puzzles.nakuron.board import random_board
     from hakoiri.puzzles.nakuron.kernels import field_of, ground_of
     from hakoiri.puzzles.nakuron.puzzle import Nakuron
-    from hakoiri.worker.plays.tilting import load_tilting_kernels, play_game
+    from hakoiri.worker.plays.tilting import play_game
 
-    load_tilting_kernels()
     board, began = random_board(size, setting, seed), time.process_time()
     if named in Nakuron.games:
         game = play_game(Nakuron.games.index(named), 1, 0, ground_of(board), field_of(board))

@@ -66,12 +66,11 @@ def solve(
     --shorten, --show or --json, figures of each search are printed instead. Solutions of superpuzz found depth first
     are not the shortest.
     """
-    from hakoiri.compiling import prepare
+    from hakoiri.compiling import telling
     from hakoiri.coordinator.studies.table import deals_of, dealt
     from hakoiri.worker.studies.deals import SolveResult, request
     from hakoiri.worker.tasks import do_task
     from hakoiri.worker.transport.payload import unpacked
-    from hakoiri.worker.warm import compiling, load_solving_kernels
 
     game = dealt(shared.own_spec(puzzle, options))
     if shorten and not game.shortens:
@@ -81,12 +80,13 @@ def solve(
     # Without a cap, as many positions as three quarters of the free memory hold.
     most, plain = cap or available_memory() * 3 // 4 // _BYTES, not (strategy or shorten or show or json)
     parsed = list(deals_of(game, read_text(deals)))
-    prepare(lambda: load_solving_kernels(game), lambda count: None if count else stderr().print(compiling(game)))
+    note = f"compiling the kernels of {game.name}, once"
     rows: list[dict[str, Any]] = []
     for deal in parsed:
         start = game.parse(deal)
         asked = request(game, start, strategy or "bfs", "fixed" if game.convention == "fixed" else "goal", most)
-        found = unpacked(do_task("solve", game, asked, []), SolveResult)
+        with telling(lambda count: None if count else stderr().print(note)):
+            found = unpacked(do_task("solve", game, asked, []), SolveResult)
         row = _row(game, deal, found)
         rows.append(row | ({} if plain else _solution_row(game, deal, start, found, shorten, reach)))
         if plain:

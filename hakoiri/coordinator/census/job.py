@@ -61,7 +61,6 @@ from hakoiri.worker.graphs.searches import (
     label_components,
 )
 from hakoiri.worker.layers.kernels import merge
-from hakoiri.worker.warm import load_graph_kernels, load_search_kernels
 
 #: Configurations checked, and components whose distances are searched again, without `full`.
 SAMPLE_OF_CENSUS, SAMPLE_OF_COMPONENTS = 2_000, 64
@@ -312,7 +311,6 @@ class CensusJob(Job):
     """A census of all configurations of a puzzle."""
 
     has_graph = True
-    kernels = (load_search_kernels, load_graph_kernels)
     figures = CensusFigures
     check_class = CensusVerifier
 

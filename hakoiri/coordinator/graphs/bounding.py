@@ -40,7 +40,6 @@ from hakoiri.storage.results import (
 from hakoiri.worker.graphs.bounds import Aim
 from hakoiri.worker.graphs.lanes import LANES
 from hakoiri.worker.graphs.searches import Distances, Vertices
-from hakoiri.worker.warm import load_graph_kernels, load_search_kernels
 
 
 def opened_solver(context: ComputeContext, store: RunStore) -> EccentricitySolver:
@@ -137,7 +136,6 @@ class EccentricityJob(Job):
 
     named_by_plan = True
     row_noun = "eccentricities"
-    kernels = (load_search_kernels, load_graph_kernels)
     figures = EccentricityFigures
     check_class = EccentricityVerifier
 

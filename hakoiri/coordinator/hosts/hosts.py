@@ -15,7 +15,6 @@ from hakoiri.coordinator.session.session import Control, Observer
 from hakoiri.errors import Hint, PayloadError, WorkerError, counted
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.worker.hosts.host import Host
 from hakoiri.worker.program import program_of
 from hakoiri.worker.transport.connection import (
     BEAT_SECONDS,
@@ -68,9 +67,7 @@ class HostPool:
         self.puzzle, self.memory, self.copies, self.address = puzzle, memory, copies, without_password(url)
         self._url, self._redis, self._wanted = url, connection, wanted
         self._control, self._observer, self._tuning = control, observer, tuning
-        self._request = TaskRequest(
-            secrets.token_hex(6), "", 0, 0, tuning.keep, spec.as_dict(), {**program_of(puzzle, Host.__module__)}
-        )
+        self._request = TaskRequest(secrets.token_hex(6), "", 0, 0, tuning.keep, spec.as_dict(), {**program_of(puzzle)})
         self._events = event_key(self._request.session)
         self._shared = Shared(connection, self._request.session, tuning.keep)
         self._redis_retry = RedisRetry(url, connection, control, observer, tuning.patience, lambda: 0)

@@ -32,7 +32,6 @@ from hakoiri.storage.ledger.manifest import Figures, Progress
 from hakoiri.storage.results import ResultRows, read_arrays, stage_arrays
 from hakoiri.worker.plays.moving import PlayedGame, best_answered, games_request
 from hakoiri.worker.transport.payload import Array, Arrays
-from hakoiri.worker.warm import load_moving_kernels
 
 BEST, ROUND = "best", "round"
 #: Improvements come by the hundred; the last one is committed at this interval, and when a round or session ends.
@@ -281,7 +280,6 @@ class Optimise(Optimisation):
     """A search for the best play, limited by total seconds or rounds."""
 
     from_start = True
-    kernels = (load_moving_kernels,)
     row_noun = "rounds and a best play"
 
     @classmethod

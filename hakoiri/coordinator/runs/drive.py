@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from hakoiri.compiling import prepare
+from hakoiri.compiling import telling
 from hakoiri.coordinator.errors import ContradictionError, RunError, StopRun, UntrustedError
 from hakoiri.coordinator.runs.create import open_job
 from hakoiri.coordinator.runs.opening import open_context
@@ -34,7 +34,6 @@ from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.ledger.manifest import ENDED, Progress, State, Status
 from hakoiri.storage.names import QUEUED_FILE
 from hakoiri.worker.machine import SUPERVISOR, available_memory, end_with, how_ended, start_child
-from hakoiri.worker.warm import compiling
 
 
 def drive(
@@ -88,12 +87,12 @@ def _session(job: Job, resources: Resources, control: Control, observer: Observe
         )
     store.commit(replace(store.state.become("running"), session=store.state.session + 1, idle=True))
     try:
-        # Compile every kernel before the clock of the run starts.
-        load = partial(job.load_kernels, resources.redis is not None)
-        prepare(load, lambda count: _compiling(job.puzzle, count, control, observer))
         _require_hosts(job, resources)
         resources = job.limit_resources(resources, observer)
-        with open_context(job.puzzle, spec, resources, control, observer, job.by_hosts(job.puzzle)) as context:
+        with (
+            telling(partial(_compiling, job.puzzle, control, observer)),
+            open_context(job.puzzle, spec, resources, control, observer, job.by_hosts(job.puzzle)) as context,
+        ):
             session = Session(store, context)
             if repair:
                 job.repair(session)
@@ -134,12 +133,13 @@ def _work(job: Job, session: Session) -> None:
             job.distrust(session, error)
 
 
-def _compiling(puzzle: Puzzle, count: int, control: Control, observer: Observer) -> None:
+def _compiling(puzzle: Puzzle, control: Control, observer: Observer, count: int) -> None:
     """Report progress before each kernel is compiled, with a note before the first."""
     control.check()
+    headline = f"compiling the kernels of {puzzle.name}, once"
     if not count:
-        observer.note(f"{compiling(puzzle)}: takes some seconds")
-    observer.progress(Progress(count, unit="kernels", headline=compiling(puzzle)))
+        observer.note(f"{headline}: takes some seconds")
+    observer.progress(Progress(count, unit="kernels", headline=headline))
 
 
 def _leave(store: RunStore, status: Status, error: Exception) -> None:

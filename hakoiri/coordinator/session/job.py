@@ -27,7 +27,6 @@ from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Figures, Manifest, Progress, State
 from hakoiri.storage.results import ResultRows, forget_damaged_rows
 from hakoiri.worker.machine import usable_cores
-from hakoiri.worker.warm import Loader, load_host_kernels, load_search_kernels
 
 
 class Table(NamedTuple):
@@ -78,8 +77,6 @@ class Job(ABC):
     named_by_plan: ClassVar[bool] = False
     #: The noun for its rows, in the plural; empty if it has layers.
     row_noun: ClassVar[str] = ""
-    #: Load the kernels that the work needs, so that none is compiled after its clock has started.
-    kernels: ClassVar[tuple[Loader, ...]] = (load_search_kernels,)
     #: The class that verifies such a run, unless `verify` does it itself.
     check_class: ClassVar[type[Check]] = Check
     #: The type of `State.figures`.
@@ -87,13 +84,6 @@ class Job(ABC):
 
     def __init__(self, store: RunStore, puzzle: Puzzle) -> None:
         self.store, self.puzzle = store, puzzle
-
-    def load_kernels(self, by_hosts: bool) -> None:
-        """Load or compile all `kernels`, and with `by_hosts` those of hosts if hosts may make the layers."""
-        for load in self.kernels:
-            load(self.puzzle)
-        if by_hosts and self.by_hosts(self.puzzle):
-            load_host_kernels(self.puzzle)
 
     @classmethod
     def by_hosts(cls, puzzle: Puzzle) -> bool:

@@ -24,7 +24,6 @@ from hakoiri.storage.results import ResultRows
 from hakoiri.worker.studies.deals import MOST_POSITIONS, layers_from
 from hakoiri.worker.studies.family import OPEN, Components, Hex, Member, MemberRequest, measure
 from hakoiri.worker.transport.payload import packed, unpacked
-from hakoiri.worker.warm import load_family_kernels
 
 MIXES, COMPONENTS = "mix", "component"
 #: Increase it when a study finds other figures than before.
@@ -207,7 +206,6 @@ _SHOWN, _SAMPLE = 8, 4
 class StudyBoards(RowsJob):
     """Measures the whole space of each mix of given pieces on a board."""
 
-    kernels = (load_family_kernels,)
     figures = MixFigures
     row_noun = "mixes and components"
     remedy = "measuring it again"

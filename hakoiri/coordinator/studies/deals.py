@@ -36,7 +36,6 @@ from hakoiri.storage.results import ResultRows
 from hakoiri.worker.studies.deals import Goal, SolveResult, request
 from hakoiri.worker.tasks import do_task
 from hakoiri.worker.transport.payload import Arrays, unpacked
-from hakoiri.worker.warm import load_solving_kernels
 
 #: Deals of each size that are searched again without ``--full``.
 _SAMPLE = 16
@@ -107,7 +106,6 @@ def _shortened(puzzle: Dealt, start: Key, moves: list[Move]) -> dict[str, int]:
 class StudyDeals(RowsJob):
     """Solves the first deals of a seed, for each of several sizes."""
 
-    kernels = (load_solving_kernels,)
     figures = StudyFigures
     row_noun = "deals"
     remedy = "searching the deal again"

@@ -23,7 +23,6 @@ from hakoiri.storage.ledger.manifest import Figures, Progress, State
 from hakoiri.storage.results import ResultRows
 from hakoiri.worker.studies.designing import DesignRequest, SolvedSpace, statistics
 from hakoiri.worker.transport.payload import Arrays, packed, unpacked
-from hakoiri.worker.warm import load_family_kernels, load_solving_kernels
 
 BATCH, HUNTED = "batch", "hunted"
 #: Random boards per batch; bytes per configuration of a space.
@@ -98,7 +97,6 @@ class GenerateFigures(Figures):
 class GenerateBoards(RowsJob):
     """Finds boards of a given difficulty, up to a number of them, or until its time is over."""
 
-    kernels = (load_solving_kernels, load_family_kernels)
     figures = GenerateFigures
     row_noun = "boards"
     remedy = "searching the batch again"

@@ -33,7 +33,6 @@ from hakoiri.storage.ledger.manifest import Figures, Progress, local_time
 from hakoiri.storage.results import ResultRows
 from hakoiri.worker.studies.deals import MOST_POSITIONS, OBJECTIVES, DealFigures, Leg, Objective, WalkResult
 from hakoiri.worker.transport.payload import Arrays, packed, unpacked
-from hakoiri.worker.warm import load_solving_kernels, load_walking_kernels
 
 #: Deals that are followed at once: on two cores a smaller pool gets farther (measured: docs/how-to/hunt.md).
 POOL, _MOST_POOL = 4, 256
@@ -269,7 +268,6 @@ def records_of(ledger: Ledger) -> list[Record]:
 class HuntDeals(RowsJob):
     """A search for the hardest deal, limited by total seconds or legs."""
 
-    kernels = (load_solving_kernels, load_walking_kernels)
     figures = HuntFigures
     row_noun = "legs and records"
     remedy = "walking the leg again"

@@ -315,6 +315,7 @@ def _run(path: Path, content: _Content) -> _File:
     identity = hashlib.sha256(repr((path.name, content.digest)).encode())
     module = ModuleType(f"{_MODULE}{identity.hexdigest()[:16]}")
     module.__file__ = str(path)
+    vars(module)["__source__"] = content.raw  # For what it imports (`worker.program`).
     sys.modules[module.__name__] = module  # Dataclasses and numba look for it there.
     _loading.append(path)
     try:

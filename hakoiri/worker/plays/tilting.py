@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from hakoiri.compiling import jit
 from hakoiri.keys.splitmix import random_below, random_words
 from hakoiri.puzzles.capabilities import Scored
-from hakoiri.puzzles.nakuron.board import MOST_MOVES, random_board
+from hakoiri.puzzles.nakuron.board import MOST_MOVES
 from hakoiri.puzzles.nakuron.kernels import (
     PLANES,
     SIDES,
@@ -17,8 +17,6 @@ from hakoiri.puzzles.nakuron.kernels import (
     Ground,
     Words,
     drops,
-    field_of,
-    ground_of,
     make_scratch,
     tilt,
 )
@@ -82,15 +80,6 @@ def play_game(strategy: int, seed: int, number: int, ground: Ground, field: Word
     sequence = np.zeros(MOST_MOVES, dtype=np.uint8)
     score, moves, tilts = _play(field, strategy, number > 0, state, ground, sequence)
     return PlayedGame(number, score, sequence[:moves].tolist(), tilts)
-
-
-def load_tilting_kernels() -> None:
-    """Bring the kernels from the disk cache into this process, or compile them."""
-    board = random_board(2, 1, 1)
-    ground, field = ground_of(board), field_of(board)
-    tilt_fields(field[None], np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.uint8), ground)
-    first_field(field, ground)
-    play_game(GREEDY, 1, 0, ground, field)
 
 
 @jit
