@@ -92,11 +92,10 @@ def _print_layers(rows: list[dict[str, Any]], wide: bool) -> None:
 
 def _without_layers(run: "Run") -> Exception:
     """Return the error for a run that has no layers yet, or never will."""
-    kind = run.store.manifest.kind
     if not run.kind.row_noun:
         return UnanswerableError(f"run {run.name} has no layers yet; see how it stands with: hakoiri status {run.name}")
     return UnanswerableError(
-        f"run {run.name} is of the kind {kind}: it has {run.kind.row_noun} and no layers; "
+        f"run {run.name} is of the kind {run.store.manifest.kind}: it has {run.kind.row_noun} and no layers; "
         f"see: hakoiri status {run.name}"
     )
 
@@ -196,24 +195,15 @@ def export(
     row: dict[str, Any] = {}
     left = ": the file that was being written is left as it was before"
     with asking.open(name) as run, answering(left) as (control, progress):
-        kept = "rows" if run.kind.rows is not Job.rows else "configurations"
-        what = "solutions" if isinstance(run.puzzle, Placements) else kept
-        if target is not None and target.suffix == PDF:
-            what = "boards"
+        how: dict[str, Any] = {"moves": moves, "layers": layers, "control": control, "observer": progress}
         if target is not None:
-            count = write_run(
-                run,
-                target,
-                images=images,
-                moves=moves,
-                layers=layers,
-                per_page=per_page,
-                control=control,
-                observer=progress,
-            )
+            kept = "rows" if run.kind.rows is not Job.rows else "configurations"
+            what = "solutions" if isinstance(run.puzzle, Placements) else kept
+            what = "boards" if target.suffix == PDF else what
+            count = write_run(run, target, images=images, per_page=per_page, **how)
             row |= {"file": str(target), what: count}
         if edges is not None:
-            count = export_edges(run, edges, moves=moves, layers=layers, control=control, observer=progress)
+            count = export_edges(run, edges, **how)
             row |= {"edges_file": str(edges), "edges": count}
         if play is not None:
             row |= {"play_file": str(play), "played": export_play(run, play, control, progress)}

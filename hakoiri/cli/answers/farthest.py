@@ -17,8 +17,6 @@ from hakoiri.render.tables import facts, print_json, stderr, stdout
 from hakoiri.storage.ledger.ledger import Ledger
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from hakoiri.api import Diameter, Hardest, Run
     from hakoiri.keys.layout import Keys
 
@@ -56,13 +54,18 @@ def diameter(
     A large component gets a run of its own, which RQ workers share and 'hakoiri status' shows. After Ctrl-C, run the
     same command again to continue.
     """
+    from hakoiri.export.tables import check_ending as check_table
+    from hakoiri.render.films import check_ending
     from hakoiri.rows.answers import diameter_row
 
     tables = {"--pairs": pairs, "--centre": centre, "--periphery": periphery}
-    _check_tables(tables, every)
+    # Files that cannot be written are refused before the work for them.
+    for flag_name, target in tables.items():
+        if target is not None and not every:
+            raise typer.BadParameter(f"{flag_name} needs --all")
+        if target is not None:
+            check_table(target)
     if plot is not None:
-        from hakoiri.render.films import check_ending
-
         check_ending(plot)
     driving.refuse_with_queue(queue, {**tables, "--plot": plot})
     base, own = _base_and_component(name, work.data)
@@ -75,10 +78,8 @@ def diameter(
             return
         if run.needs_run(number, every):
             driving.drive_to_end(own_run.make(resources, every=every), resources, work.data)
-        with driving.answering(f"; ask again: {command('diameter', named(run.store.directory))}") as (
-            control,
-            progress,
-        ):
+        again = f"; ask again: {command('diameter', named(run.store.directory))}"
+        with driving.answering(again) as (control, progress):
             found = run.diameter(number, control, progress, every=every)
             if centre is not None or periphery is not None:
                 keys, apart = run.eccentricities(number, control, progress)
@@ -97,17 +98,6 @@ def diameter(
     _print_diameter(run, found, of_start, limit)
 
 
-def _check_tables(tables: "Mapping[str, Path | None]", every: bool) -> None:
-    """Refuse files that cannot be written, before the work for them."""
-    from hakoiri.export.tables import check_ending
-
-    for name, target in tables.items():
-        if target is not None and not every:
-            raise typer.BadParameter(f"{name} needs --all")
-        if target is not None:
-            check_ending(target)
-
-
 def _print_diameter(run: "Run", found: "Diameter", of_start: bool, limit: int) -> None:
     """Print a component in a column, then the pairs; `of_start` if it is that of the puzzle's start."""
     from hakoiri.keys.layout import ints
@@ -122,7 +112,7 @@ def _print_diameter(run: "Run", found: "Diameter", of_start: bool, limit: int) -
     if found.eccentricities is not None:
         row["eccentricities"] = _span(found.eccentricities)
     stdout().print(facts(row))
-    count, away = found.record.pair_count, f"{counted(found.diameter, 'moves')} away"
+    away = f"{counted(found.diameter, 'moves')} away"
     for number, pair in enumerate(found.pairs[:limit], 1):
         texts, drawn = run.puzzle.render_path(ints(pair)), run.puzzle.pictures(ints(pair))
         stdout().print()

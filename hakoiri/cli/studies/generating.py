@@ -33,12 +33,8 @@ def sliding(
     ],
     goal: Annotated[
         str,
-        option(
-            "--goal",
-            "PIECE@R,C",
-            "Goal of every board: 2x2@5,5.",
-            usual="the first piece at the lower edge, with -o axis at the right one",
-        ),
+        option("--goal", "PIECE@R,C", "Goal of every board: 2x2@5,5.",
+               usual="the first piece at the lower edge, with -o axis at the right one"),
     ] = "",
     moves: Annotated[str, option("--moves", "N", "Fewest moves to the goal: 25..30, 25.. or 25.")] = "1..",
     empty: Annotated[str, option("--empty", "N", "Number of empty cells: 2, 2.. or 2..4.")] = "1..",
@@ -58,7 +54,7 @@ def sliding(
     queue: shared.QueueOption = False,
     *,
     work: Work,
-) -> None:
+) -> None:  # fmt: skip
     """Find boards of a given difficulty.
 
     Searches the spaces of random boards for the boards farthest from the goal within --moves. The result depends on

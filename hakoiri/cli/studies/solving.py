@@ -177,17 +177,11 @@ def shortened_row(
         words = _words(game, text, start, each.moves)
         for one in each.redundant:
             replaced = [*each.moves[: one.begin], *one.instead]
-            rows.append(
-                {
-                    "round": number,
-                    "first_move": one.begin + 1,
-                    "last_move": one.end,
-                    "why": one.why,
-                    "component": None if one.component is None else list(one.component),
-                    "moves": words[one.begin : one.end],
-                    "instead": _words(game, text, start, replaced)[one.begin :],
-                }
-            )
+            rows.append({
+                "round": number, "first_move": one.begin + 1, "last_move": one.end, "why": one.why,
+                "component": None if one.component is None else list(one.component),
+                "moves": words[one.begin : one.end], "instead": _words(game, text, start, replaced)[one.begin :],
+            })  # fmt: skip
     return {
         "shortened": len(shorter.moves),
         "left": shorter.left,
