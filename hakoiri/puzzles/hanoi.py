@@ -114,12 +114,12 @@ class Hanoi(Sized):
 
     def parse_text(self, text: str) -> Key:
         letters, found = _LETTERS[: self.discs], dict[str, str]()
-        towers = rows_in(text, self.pegs, name="peg", form=", one for each peg")
+        towers = dict(rows_in(text, self.pegs, name="peg", form=", one for each peg"))
         for peg, row in towers.items():
             if not row:
                 raise ConfigurationError(f"{peg} is blank; write an empty peg as '.'")
             towers[peg] = row if row != "." else ""
-        for peg, letter in marks_in(towers, letters, f"a disc; the discs are {letters}"):
+        for peg, _, letter in marks_in(towers.items(), letters, f"a disc; the discs are {letters}"):
             if letter in found:
                 raise ConfigurationError(f"disc {letter} appears twice, on {found[letter]} and on {peg}")
             found[letter] = peg

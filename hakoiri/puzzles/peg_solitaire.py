@@ -134,7 +134,7 @@ class PegSolitaire(Reversible):
     def _read(self, text: str, marks: str) -> dict[_Cell, str]:
         """Return the character on each cell of a text, one of `marks`."""
         found = {}
-        for row, characters in enumerate(rows_in(text, _SIDE, _SIDE).values()):
+        for row, characters in enumerate(row for _, row in rows_in(text, _SIDE, _SIDE)):
             for column, character in enumerate(characters):
                 if (row, column) in _NUMBER:
                     found[row, column] = character

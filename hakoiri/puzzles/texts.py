@@ -1,7 +1,7 @@
 """One reader of boards and orders as texts, whose errors name the row or the place that is wrong."""
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from hakoiri.errors import ConfigurationError, Hint
 
@@ -9,8 +9,8 @@ from hakoiri.errors import ConfigurationError, Hint
 def rows_in(
     text: str, height: int, width: int = 0, *, name: str = "row", names: Sequence[str] = (), unit: str = "cells",
     form: str = "", folded: bool = False, hints: Sequence[Hint] = (),
-) -> dict[str, str]:  # fmt: skip
-    """Return the rows of a text by their names, "row 1" by default; `ConfigurationError` for others than `height` rows.
+) -> Iterator[tuple[str, str]]:  # fmt: skip
+    """Yield the name of each row of a text, "row 1" by default, and the row; `ConfigurationError` for a wrong text.
 
     Without a `width` rows may have any length. A `folded` board may be one line; `form` describes the rows further.
     """
@@ -20,20 +20,21 @@ def rows_in(
     if len(rows) != height:
         there = f"{len(text)} {unit}" if folded and len(rows) == 1 else f"{len(rows)}"
         raise ConfigurationError(f"expected {height} rows joined by '/'{form}; {text!r} has {there}", *hints)
-    found = dict(zip(names or [f"{name} {number}" for number in range(1, height + 1)], rows, strict=True))
-    for where, row in found.items():
+    for where, row in zip(names or [f"{name} {number}" for number in range(1, height + 1)], rows, strict=True):
         if width and len(row) != width:
             raise ConfigurationError(f"{where} {row!r} has {len(row)} {unit}, expected {width}")
-    return found
+        yield where, row
 
 
-def marks_in(rows: dict[str, str], known: Collection[str], expected: str) -> Iterator[tuple[str, str]]:
-    """Yield the name of its row and each mark, row by row; `ConfigurationError` for a mark that is not `known`."""
-    for where, row in rows.items():
+def marks_in(
+    rows: Iterable[tuple[str, str]], known: Collection[str], expected: str
+) -> Iterator[tuple[str, str, str]]:  # fmt: skip
+    """Yield the name of its row, the row and each mark; `ConfigurationError` for a mark that is not `known`."""
+    for where, row in rows:
         for mark in row:
             if mark not in known:
                 raise ConfigurationError(f"{where} {row!r}: {mark!r} is not {expected}")
-            yield where, mark
+            yield where, row, mark
 
 
 def numbers_in(

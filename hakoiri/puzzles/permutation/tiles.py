@@ -191,10 +191,10 @@ class Tiles(Numbered, Sized):
         lines = rows_in(text, self.rows, self.columns, folded=True, hints=hints)
         board: Arrangement = []
         expected = f"a tile; the tiles are {letters[1:]}, the blank is '.'"
-        for where, letter in marks_in(lines, {*letters, *letters.upper(), anything}, expected):
+        for where, line, letter in marks_in(lines, {*letters, *letters.upper(), anything}, expected):
             tile = _ANY if letter == anything else letters.index(letter.lower())
             if tile in board and tile != _ANY:
-                raise ConfigurationError(f"{where} {lines[where]!r}: {letter!r} appears twice")
+                raise ConfigurationError(f"{where} {line!r}: {letter!r} appears twice")
             board.append(tile)
         return board
 

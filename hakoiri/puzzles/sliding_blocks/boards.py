@@ -88,7 +88,7 @@ def parse_rectangles(text: str, rows: int, columns: int) -> dict[str, Piece]:
     """
     marks = marks_in(rows_in(expand_runs(text), rows, columns), LETTERS + EMPTY, f"a letter or '{EMPTY}'")
     cells: dict[str, list[tuple[int, int]]] = {}
-    for cell, (_, letter) in enumerate(marks):
+    for cell, (*_, letter) in enumerate(marks):
         if letter != EMPTY:
             cells.setdefault(letter, []).append(divmod(cell, columns))
     return {letter: _rectangle(letter, places) for letter, places in cells.items()}
@@ -149,7 +149,7 @@ def parse_board(text: str, with_anything: bool = False) -> ParsedBoard:
     marks: dict[str, list[Cell]] = {mark: [] for mark in (WALL, EMPTY, ANYTHING) if with_anything or mark != ANYTHING}
     pieces: dict[str, list[Cell]] = {}
     known = "a letter or one of '" + "', '".join(marks) + "'"
-    for cell, (_, letter) in enumerate(marks_in(rows_in(unfolded, rows, columns), {*LETTERS, *marks}, known)):
+    for cell, (*_, letter) in enumerate(marks_in(rows_in(unfolded, rows, columns), {*LETTERS, *marks}, known)):
         (marks[letter] if letter in marks else pieces.setdefault(letter, [])).append(cell)
     if (free := rows * columns - len(marks[WALL])) > MOST_CELLS and not with_anything:
         raise ConfigurationError(

@@ -232,7 +232,7 @@ class Twisty(Numbered):
             text, len(faces), size, names=[f"face {face}" for face in faces], unit="stickers", folded=True,
             form=f", the faces {known}, or their {all_of_them}, or turns such as {_EXAMPLE}",
         )  # fmt: skip
-        return "".join(mark for _, mark in marks_in(rows, faces + anything, f"a colour; expected {known}"))
+        return "".join(mark for *_, mark in marks_in(rows, faces + anything, f"a colour; expected {known}"))
 
     def match(self, pattern: str) -> Matching:
         """Place by place: a table says which pieces will do there, with which twists."""
