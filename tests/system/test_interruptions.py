@@ -169,26 +169,16 @@ def assert_counted(hakoiri: Hakoiri, undisturbed: dict[str, Any]) -> None:
 
 
 @pytest.mark.ci_slow
-@pytest.mark.parametrize(
-    ("appendonly", "wipe"),
-    [
-        (True, False),
-        # Wiped as one that keeps nothing is, too.
-        pytest.param(True, True, marks=pytest.mark.slow),
-        pytest.param(False, False, marks=pytest.mark.slow),
-    ],
-)
 def test_redis_killed_again_and_again(
-    hakoiri: Hakoiri, workers: StartWorkers, tmp_path: Path, undisturbed: dict[str, Any], appendonly: bool, wipe: bool,
-    times: int = 2,
-) -> None:  # fmt: skip
-    with RedisServer(tmp_path / "redis", appendonly=appendonly) as server, workers(server.url, 2):
-        running = hakoiri.start(*WHOLE, *FARMED, "--redis", server.url, before=stand_still_in_census(times))
-        for _ in range(times):
+    hakoiri: Hakoiri, workers: StartWorkers, tmp_path: Path, undisturbed: dict[str, Any]
+) -> None:
+    with RedisServer(tmp_path / "redis", appendonly=True) as server, workers(server.url, 2):
+        running = hakoiri.start(*WHOLE, *FARMED, "--redis", server.url, before=stand_still_in_census(2))
+        for _ in range(2):
             running.stands_still()
             running.send(signal.SIGCONT)
             server.kill()
-            server.start(wipe=wipe)
+            server.start()
         assert running.finish().code == 0, running.finish()
     assert any(host["workers"] for host in hakoiri.ask("status", "last")["work_log"]["hosts"])
     assert_counted(hakoiri, undisturbed)
