@@ -21,8 +21,7 @@ from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.pictures import SURFACES, Part, Picture, Polygon, Rectangle
 from hakoiri.rows.puzzles import key_text
 from hakoiri.run.opened import OpenRun
-from hakoiri.worker.graphs.searches import distances_from
-from hakoiri.worker.graphs.strong import transposed
+from hakoiri.worker.graphs.searches import distances_from, transposed
 
 #: The most shapes in the boards of a play that are sent; at least two boards are sent.
 _MOST_SHAPES = 40_000

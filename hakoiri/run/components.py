@@ -7,7 +7,7 @@ from hakoiri.coordinator.census.census import CensusFigures
 from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.graphs.bounding import KIND, known_of
 from hakoiri.coordinator.graphs.building import build_graph, run_keys
-from hakoiri.coordinator.graphs.distances import DistancePolicy, Way, component_keys
+from hakoiri.coordinator.graphs.distances import DistancePolicy, component_keys
 from hakoiri.coordinator.graphs.eccentricities import EccentricitySolver
 from hakoiri.coordinator.graphs.strong import StrongComponents, of_undirected, strong_components
 from hakoiri.coordinator.runs.create import Derived
@@ -149,8 +149,7 @@ class ComponentAnswers(PathAnswers):
         """Return whether eccentricities, `every` one or the greatest, still need a run of their own."""
         if self.known_diameter(component, every) is not None:
             return False
-        apart = every or not self.is_census
-        return self._policy.way(component, Control(), apart) is Way.RUN
+        return (every or not self.is_census) and self._policy.needs_run(component)
 
     def component_asked(self, component: int | None) -> int:
         """Return a component that has distances, by default that of the puzzle's start; `UnanswerableError`."""

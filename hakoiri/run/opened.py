@@ -25,8 +25,15 @@ from hakoiri.puzzles.capabilities import Placements, Quotient
 from hakoiri.run.components import ComponentAnswers
 from hakoiri.storage.layers.store import StoredLayer
 from hakoiri.storage.results import read_component
-from hakoiri.worker.graphs.searches import Distances, Graph, distances_from, inner_graph, search_order
-from hakoiri.worker.graphs.strong import both_ways, transposed
+from hakoiri.worker.graphs.searches import (
+    Distances,
+    Graph,
+    both_ways,
+    distances_from,
+    inner_graph,
+    search_order,
+    transposed,
+)
 from hakoiri.worker.studies.designing import SolvedSpace, Statistics, statistics
 
 #: The default number of farthest configurations returned.

@@ -316,11 +316,10 @@ def test_images_of_components_take_over_what_is_known_and_others_stay_as_they_ar
     space = family._Space(
         np.arange(10, dtype=np.uint64), cast(Graph, None), np.arange(0, 11, 2, dtype=np.int32), images
     )
-    found, ends = np.array([7, OPEN, OPEN, OPEN, OPEN]), np.array([[0, 1], [0, 0], [4, 5], [7, 6], [0, 0]])
-    pairs = np.array([3, OPEN, OPEN, OPEN, OPEN])
-    family._follow_images(space, space.like(), found, ends, pairs)
+    waiting = [OPEN, 0, 0, OPEN]
+    figures = np.array([[7, 0, 1, 3], waiting, [OPEN, 4, 5, OPEN], [OPEN, 7, 6, OPEN], waiting])
+    family._follow_images(space, space.like(), figures)
     assert space.like().tolist() == [0, 0, 2, 2, 0]
-    assert found.tolist() == [7, 7, OPEN, OPEN, 7]
-    assert pairs.tolist() == [3, 3, OPEN, OPEN, 3]
-    assert ends[[1, 4]].tolist() == [[8, 9], [2, 3]]
-    assert ends[[0, 2]].tolist() == [[0, 1], [4, 5]]
+    assert figures[[0, 1, 4]].tolist() == [[7, 0, 1, 3], [7, 8, 9, 3], [7, 2, 3, 3]]
+    assert figures[2:4, 0].tolist() == [OPEN, OPEN]
+    assert figures[2, 1:3].tolist() == [4, 5]

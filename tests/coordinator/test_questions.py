@@ -17,7 +17,7 @@ from hakoiri.api import Run, explore, open_run
 from hakoiri.coordinator.errors import ContradictionError, OverBudgetError, StopRun
 from hakoiri.coordinator.graphs import bounding, distances
 from hakoiri.coordinator.graphs.building import build_graph
-from hakoiri.coordinator.graphs.distances import DistancePolicy, Way, measure_graph
+from hakoiri.coordinator.graphs.distances import DistancePolicy, measure_graph
 from hakoiri.coordinator.graphs.eccentricities import EccentricitySolver, histogram
 from hakoiri.coordinator.graphs.symmetry import MOST_PAIRS
 from hakoiri.coordinator.layers.step import LayerStep
@@ -192,19 +192,17 @@ def test_kinds_alone_are_those_of_puzzles_without_maps(name: str, alone: bool, s
     assert policy.lists_all(50_001) != alone
 
 
-def test_one_rule_says_which_way(small_run: Run, tiles: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By kinds where there are few; else by size, a run of its own where that is allowed."""
+def test_large_components_without_kinds_have_a_run_of_their_own(
+    small_run: Run, tiles: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def needs_run(run: Run) -> bool:
+        return DistancePolicy(run.store, run.puzzle, Budget(1 << 40)).needs_run(0)
 
-    def way(run: Run, apart: bool, least: int = 2_000) -> Way:
-        budget = Budget(1 << 40, tuning=Tuning(searched_alone_from=least))
-        return DistancePolicy(run.store, run.puzzle, budget).way(0, Control(), apart)
-
-    assert (way(small_run, True), way(small_run, True, least=2)) == (Way.EACH, Way.GRAPH)
     monkeypatch.setattr(distances, "RUN_FROM", 248)
     assert small_run.components()[0].size == 248
-    assert (way(small_run, True), way(small_run, False), way(tiles, True)) == (Way.RUN, Way.EACH, Way.SYMMETRY)
+    assert (needs_run(small_run), needs_run(tiles)) == (True, False)
     monkeypatch.setattr(distances, "RUN_FROM", 249)
-    assert way(small_run, True) is Way.EACH
+    assert not needs_run(small_run)
 
 
 def test_the_least_memory_for_eccentricities_is_enough() -> None:

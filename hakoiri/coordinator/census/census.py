@@ -23,7 +23,7 @@ from hakoiri.keys.layout import key_at
 from hakoiri.storage.layers.blocks import chain
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore, StoredLayer
-from hakoiri.storage.ledger.manifest import ComponentRecord, LayerRecord, Progress, pack_record
+from hakoiri.storage.ledger.manifest import ComponentRecord, Progress, pack_record
 from hakoiri.storage.results import SLAB, Diameter, read_pairs, read_slab, recorded_components, stage_component
 from hakoiri.worker.census.slabs import NOWHERE, Listing, Sizes, Slabs, component_sizes, first_places
 
@@ -103,9 +103,10 @@ class Census:
             raise PuzzleError("hosts find components by joins", Hint("leave out", BY))
         # Here, because rq takes a tenth of a second to import.
         from hakoiri.coordinator.census.hosted import HostedSpace
+        from hakoiri.coordinator.hosts.run_hosts import RunHosts
 
         if self._store.keepers():
-            return HostedSpace.begun(self._session, self._found.configurations)
+            return HostedSpace(self._session, RunHosts.asked_in(self._session), self._found.configurations)
         if (hosted := HostedSpace.begin(self._session)) is not None:
             self._commit(configurations=hosted.size)
         return hosted
@@ -126,20 +127,18 @@ class Census:
         self._state = self._session.commit(replace(self._state, figures=self._found.as_dict()))
 
     def _list(self, hosted: "HostedSpace | None") -> None:
-        record = self._listed() if hosted is None else hosted.list_all()
+        if hosted is None:
+            puzzle = self._session.puzzle
+            listing = Listing(self._store, puzzle, self._context.shares.staged_bytes)
+            require_places(max(listing.size, puzzle.total or 0))
+            for commit_is_due in listing.run(listed_in_order(self._session, listing.following, listing.size)):
+                if commit_is_due:
+                    self._commit()
+                    require_places(listing.size)
+        record = listing.record if hosted is None else hosted.list_all()
         self._store.stage_layer(record)
         self._state = replace(self._state, depth=0, stored_bytes=record.stored_bytes)
         self._commit(configurations=record.size)
-
-    def _listed(self) -> LayerRecord:
-        puzzle = self._session.puzzle
-        listing = Listing(self._store, puzzle, self._context.shares.staged_bytes)
-        require_places(max(listing.size, puzzle.total or 0))
-        for commit_is_due in listing.run(listed_in_order(self._session, listing.following, listing.size)):
-            if commit_is_due:
-                self._commit()
-                require_places(listing.size)
-        return listing.record
 
     def _join(self, joining: "HomeJoining | LayeredJoining | HostedSpace") -> None:
         (moves, components), puzzle = joining.label(), self._session.puzzle

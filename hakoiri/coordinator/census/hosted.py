@@ -53,11 +53,6 @@ class HostedSpace:
         self._seconds, self._threads = defaultdict[str, float](float), dict[str, int]()
 
     @classmethod
-    def begun(cls, session: Session, size: int) -> "HostedSpace":
-        """Return the space of a run that hosts keep already."""
-        return cls(session, RunHosts.asked_in(session), size)
-
-    @classmethod
     def begin(cls, session: Session) -> "HostedSpace | None":
         """Count the configurations, and deal their ranges out, staged; return ``None`` if they are too few for that.
 
@@ -93,7 +88,13 @@ class HostedSpace:
     def _done(self, work: Callable[[], None]) -> bool:
         """Do `work`, unless hosts take over from one that is away or leaves; return whether it is done."""
         try:
-            self._settle()
+            # Ranges and copies where they belong, none at hosts that are to leave.
+            self._moving.settle()
+            self._moving.renew_copies()
+            self._moving.let_leave()
+            # What was read before may have been that of other hosts.
+            kept = HostedBlocks(self._hosts, self._store.layout, waits=True)
+            self._store.elsewhere = lambda: kept
             work()
         except HostGoneError as gone:
             self._store.discard_staged()
@@ -103,15 +104,6 @@ class HostedSpace:
             self._store.discard_staged()
             return False
         return True
-
-    def _settle(self) -> None:
-        """Have ranges, and copies, where they belong, none at hosts that are to leave, and read them there."""
-        self._moving.settle()
-        self._moving.renew_copies()
-        self._moving.let_leave()
-        # What was read before may have been that of other hosts.
-        kept = HostedBlocks(self._hosts, self._store.layout, waits=True)
-        self._store.elsewhere = lambda: kept
 
     def list_all(self) -> LayerRecord:
         """Have hosts list the space, and copy it to each other; return its record, which is to be committed then."""

@@ -1,7 +1,8 @@
-"""The kind of run for censuses: the whole space, its components, their exact distances, and their verification.
+"""The kind of run for censuses, and their verification.
 
-Its components must be closed and connected, in order, and their distances those of new searches. Keys and labels are
-read slab by slab; only some moves at a time and the components that are searched again are in memory.
+Verification compares the configurations with the puzzle's list, derives their moves, and searches components again:
+they must be closed, connected and in order, and have the same distances. Keys and labels are read slab by slab; only
+some moves at a time and the components that are searched again are in memory.
 """
 
 import math

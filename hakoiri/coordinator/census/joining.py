@@ -1,8 +1,9 @@
-"""The components of a whole space that is joined here: listed, grown to trees, united; or found layer by layer.
+"""The components of a whole space, found by this process and its workers in one of two ways.
 
-Searches by layers use nothing of what joins configurations, so that each way proves the other. A component that is
-interrupted is searched again. Each component comes with its depth profile: how many configurations
-are 0, 1, 2, ... moves from its least one.
+`HomeJoining` grows trees range by range, then unites them (`worker.census.joining`). `LayeredJoining` searches layer by
+layer from the least configuration that has no component yet; so does `verify --full`, because such searches use nothing
+of what joins configurations. A component that is interrupted is searched again. Each comes with its depth profile: how
+many configurations are 0, 1, 2, ... moves from its least one.
 """
 
 import time
@@ -172,22 +173,17 @@ class HomeJoining:
         if self._session.puzzle.undirected and joining.done.balance:
             report_wrong_moves(self._session)
         if not joining.done.roots:
-            self._unite()
+            union = TreeUnion(joining.numbers, self._store.directory, self._session.context.shares.free // 2)
+            try:
+                self._follow("joining configurations", joining.join(union))
+            except StrayMoveError:
+                report_wrong_moves(self._session)
+            joining.keep_roots(union)
         # A root is all that its component has here.
         self._follow("numbering components", joining.number(ranks_of(joining.sizes.astype(np.int64))))
         for name in (PARTIAL_KEY, NUMBERS_KEY):
             self._store.erase(META, name)
         return joining.done.moves, joining.done.roots
-
-    def _unite(self) -> None:
-        """Join the trees of all ranges."""
-        joining = self._joining
-        union = TreeUnion(joining.numbers, self._store.directory, self._session.context.shares.free // 2)
-        try:
-            self._follow("joining configurations", joining.join(union))
-        except StrayMoveError:
-            report_wrong_moves(self._session)
-        joining.keep_roots(union)
 
     def _follow(self, headline: str, work: Iterable[int]) -> None:
         """Do the work of a pass, and report the configurations that are done."""
@@ -308,7 +304,12 @@ class LayeredJoining:
             stage_profile(store, number, profile)
         store.erase(META, PARTIAL_KEY)
         session.commit(store.state)
-        return self._moves(), len(profiles)
+        moves = 0
+        for slab in range(len(self._slabs)):
+            for keys, expansion in expanded(session.puzzle, [self._slabs.keys(range(slab, slab + 1))]):
+                moves += len(simple_edges(keys, *expansion)[0])
+            session.control.check()
+        return moves, len(profiles)
 
     def _keep(self) -> None:
         """Make the components found so far durable."""
@@ -317,12 +318,3 @@ class LayeredJoining:
         stage_labels(self._store, self._labels)
         self._store.stage_record(META, PARTIAL_KEY, {_PROFILES: self._profiles})
         self._session.commit(self._store.state)
-
-    def _moves(self) -> int:
-        """Return the number of moves, counted from either end."""
-        total = 0
-        for slab in range(len(self._slabs)):
-            for keys, expansion in expanded(self._session.puzzle, [self._slabs.keys(range(slab, slab + 1))]):
-                total += len(simple_edges(keys, *expansion)[0])
-            self._session.control.check()
-        return total

@@ -37,8 +37,7 @@ from hakoiri.storage.layers.blocks import lanes_in, sum_lanes
 from hakoiri.storage.layers.codec import Words
 from hakoiri.storage.layers.store import HeldLayer, Layer, LayerUnion, RunStore, Source, StoredLayer, all_keys
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord, Progress
-from hakoiri.worker.graphs.searches import distances_from
-from hakoiri.worker.graphs.strong import transposed
+from hakoiri.worker.graphs.searches import distances_from, transposed
 from hakoiri.worker.layers.closed_set import add, empty_filter, may_hold
 from hakoiri.worker.layers.kernels import merge
 from hakoiri.worker.layers.partition import Shares

@@ -1,6 +1,7 @@
-"""Runs that find the eccentricities of a component of a finished run, by bounds until all or the greatest are known.
+"""Runs that find the eccentricities of a component of a finished run, and their verification.
 
-Verification of eccentricities by searches from a sample of the configurations, or from all.
+Searches narrow the bounds until all eccentricities are known, or the greatest. Verification searches from a sample of
+the configurations, or from all.
 """
 
 import hashlib
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from hakoiri.coordinator.graphs.building import MOST_VERTICES, build_graph
+from hakoiri.coordinator.graphs.building import build_graph
 from hakoiri.coordinator.graphs.distances import component_keys
 from hakoiri.coordinator.graphs.eccentricities import EccentricitySolver, histogram, open_intervals
 from hakoiri.coordinator.runs.create import Belonging, Derived, open_base, require_base
@@ -39,7 +40,7 @@ from hakoiri.storage.results import (
 )
 from hakoiri.worker.graphs.bounds import Aim
 from hakoiri.worker.graphs.lanes import LANES
-from hakoiri.worker.graphs.searches import Distances, Vertices
+from hakoiri.worker.graphs.searches import MOST_VERTICES, Distances, Vertices
 
 
 def opened_solver(context: ComputeContext, store: RunStore) -> EccentricitySolver:

@@ -1,6 +1,6 @@
-"""A set of configurations as a graph in memory; its moves are found by distributed expansion.
+"""Graphs of configurations in memory, their layouts in two or three dimensions, and the configurations to show.
 
-The layout of a component's graph in two or three dimensions, and the configurations to show.
+The moves of a set of configurations are found by distributed expansion.
 """
 
 from dataclasses import dataclass
@@ -16,12 +16,10 @@ from hakoiri.puzzles.contract import Puzzle
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Progress
 from hakoiri.worker.graphs import layout
-from hakoiri.worker.graphs.searches import Graph, one_way_edge
+from hakoiri.worker.graphs.searches import MOST_VERTICES, Graph, one_way_edge
 from hakoiri.worker.layers.kernels import merge
 from hakoiri.worker.transport.payload import Array
 
-#: Vertices are numbered by signed integers of 32 bits.
-MOST_VERTICES = int(np.iinfo(np.int32).max)
 #: The memory of sorting a list of keys, in copies of the list.
 _COPIES = 3
 

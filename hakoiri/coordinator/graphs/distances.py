@@ -1,13 +1,16 @@
-"""The method for the distances of components: one choice for API, command line, page, studies, censuses.
+"""The choice of how distances of components are found, for API, command line, page, studies and censuses.
 
-``SYMMETRY``  A search by layers from each kind of configuration (`coordinator.graphs.symmetry`), if there are at most
+There are three ways:
+
+By symmetry   A search by layers from each kind of configuration (`coordinator.graphs.symmetry`), if there are at most
               64 kinds. In a census only if not all diametral pairs can be listed: the graph gives them all.
-``EACH``      A search from every vertex, many small components in one task (`worker.graphs.searches`): up to 2,000.
-``GRAPH``     The graph in memory, and searches until all that is wanted is known (`coordinator.graphs.eccentricities`).
+All sources   A search from every vertex, many small components of a census in one task (`worker.graphs.searches`).
+By bounds     The graph in memory, and searches until all that is wanted is known (`coordinator.graphs.eccentricities`).
               The 25,955 configurations of Hakoiri-musume's start take some 130 searches instead of 25,955.
-``RUN``       The same as a run of its own, which is kept and resumed (`coordinator.graphs.bounding`): from 60,000 on,
-              for more distances than a census stores, or for any of a search. If not every eccentricity is wanted it
-              ends when the bounds of the diameter meet; an interval is never returned as the diameter.
+
+Bounds of 60,000 configurations or more are a run of its own, which is kept and resumed (`coordinator.graphs.bounding`):
+for more distances than a census stores, or for any of a search. If not every eccentricity is wanted it ends when the
+bounds of the diameter meet; an interval is never returned as the diameter.
 
 Verification uses other methods, because it trusts neither kernels nor the puzzle's symmetries.
 """
@@ -48,12 +51,10 @@ _MOST_DERIVED, _MOST_STEPS_VERIFIED = 50_000, 10**12
 
 
 class Way(Enum):
-    """The methods to find distances. Verification uses ``ENDS``: searches from the stored ends."""
+    """The methods to verify distances: by kinds, by a search from each vertex, or from the stored ends."""
 
     SYMMETRY = auto()
     EACH = auto()
-    GRAPH = auto()
-    RUN = auto()
     ENDS = auto()
 
 
@@ -71,14 +72,10 @@ class DistancePolicy:
             return read_component(self._run, component).size
         return sum(record.size for record in self._run.layer_records())
 
-    def way(self, component: int, control: Control, apart: bool) -> Way:
-        """Return the method for a component of a finished run; `apart` allows a run of its own."""
+    def needs_run(self, component: int) -> bool:
+        """Return whether a component of a finished run is to be measured by a run of its own, if one is allowed."""
         size = self.size(component)
-        if self.may_be_symmetry(size) and self.kinds(component, control):
-            return Way.SYMMETRY
-        if apart and size >= RUN_FROM:
-            return Way.RUN
-        return Way.EACH if size < self._budget.tuning.searched_alone_from else Way.GRAPH
+        return size >= RUN_FROM and not (self.may_be_symmetry(size) and self.kinds(component, Control()))
 
     def may_be_symmetry(self, size: int) -> bool:
         """Return whether a component of this size may have few kinds; only reading all of it tells."""

@@ -83,11 +83,9 @@ class EccentricitySolver:
         """
         self._bounds.settle(aim, self._look, *self.plan, report or (lambda: self._context.tell(self.progress(aim))))
         alike = np.flatnonzero(self._bounds.first != np.arange(self._size))
-        if self._says_alike and len(alike):
-            self._compare_alike(alike)
-
-    def _compare_alike(self, alike: Array) -> None:
-        """Search from a few vertices that were not searched from because of their orbits."""
+        if not self._says_alike or not len(alike):
+            return
+        # From a few vertices that were not searched from because of their orbits.
         some = self._order[np.random.default_rng(0).permutation(alike)[:_COMPARED]]
         exact, (lower, upper) = self.exact(some), self.bounds()
         if ((exact < lower[some]) | (exact > upper[some])).any():

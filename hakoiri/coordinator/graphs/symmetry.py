@@ -88,7 +88,12 @@ def by_symmetry(context: ComputeContext, store: RunStore, component: int, kinds:
     """
     puzzle, found = context.puzzle, list[_Reach]()
     for kind in kinds.values():
-        _check_alike(puzzle, kind)
+        (depth, near), (other_depth, other_near) = (_surroundings(puzzle, key) for key in (kind.first, kind.other))
+        if (depth, near) != (other_depth, other_near):
+            raise ContradictionError(
+                f"{puzzle.name} declares {describe_key(puzzle, kind.first)} and {describe_key(puzzle, kind.other)} as "
+                f"equivalent, but they have {near} and {other_near} others {depth} and {other_depth} moves away"
+            )
     own = puzzle.orbits(puzzle.keys([puzzle.start])) if kind_of(store.manifest.kind).from_start else None
     for number, kind in kinds.items():
         if own is not None and number == int(own[0]):
@@ -154,16 +159,6 @@ def _surroundings(puzzle: Puzzle, source: Key) -> tuple[int, int]:
             break
         previous, current, depth, count = current, following, depth + 1, count + len(following)
     return depth, len(current)
-
-
-def _check_alike(puzzle: Puzzle, kind: SymmetryClass) -> None:
-    """Compare the surroundings of two configurations of a kind: the number of layers and the size of the last."""
-    (depth, near), (other_depth, other_near) = (_surroundings(puzzle, key) for key in (kind.first, kind.other))
-    if (depth, near) != (other_depth, other_near):
-        raise ContradictionError(
-            f"{puzzle.name} declares {describe_key(puzzle, kind.first)} and {describe_key(puzzle, kind.other)} as "
-            f"equivalent, but they have {near} and {other_near} others {depth} and {other_depth} moves away"
-        )
 
 
 def first_alike(puzzle: Puzzle, graph: Graph, orbits: Orbits) -> Vertices:

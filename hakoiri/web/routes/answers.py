@@ -14,7 +14,6 @@ from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response, StreamingResponse
 
 from hakoiri.api import Run
-from hakoiri.coordinator.graphs.building import MOST_VERTICES
 from hakoiri.coordinator.graphs.distances import RUN_FROM
 from hakoiri.export.graphs import ENDING
 from hakoiri.keys.layout import ints
@@ -24,6 +23,7 @@ from hakoiri.rows.puzzles import key_text
 from hakoiri.run.paths import FARTHEST, GOAL
 from hakoiri.web.asking import Asked, AskedRun, RunName, Runs, computed, pending
 from hakoiri.web.routes.runs import LOOK_SECONDS, Streams, event
+from hakoiri.worker.graphs.searches import MOST_VERTICES
 
 router = APIRouter(prefix="/api/runs/{run}", tags=["answers"])
 

@@ -212,15 +212,13 @@ class Bounds:
         lower = -self.lower
         _follow(self.graph, self.first, lower, sources[np.argsort(-eccentricities, kind="stable")], self._queue)
         np.negative(lower, out=self.lower)
-        self._go_far(np.concatenate([looked.ends for looked in found]))
-
-    def _go_far(self, ends: Vertices) -> None:
-        """Choose far vertices for the next searches: first those that are the farthest from the most sources."""
+        # Far vertices for the next searches: first those that are the farthest from the most sources.
+        ends = np.concatenate([looked.ends for looked in found])
         far, counts = np.unique(self.first[ends[ends >= 0]], return_counts=True)
-        found = np.empty(2 * len(ends), dtype=np.int32)
-        near = np.empty(_AROUND * len(found), dtype=np.int32)
+        room = np.empty(2 * len(ends), dtype=np.int32)
+        near = np.empty(_AROUND * len(room), dtype=np.int32)
         near[: len(far)] = far[np.argsort(-counts, kind="stable")]
-        self._far = found[: _around(self.graph, self.first, self.searched, near, len(far), found)]
+        self._far = room[: _around(self.graph, self.first, self.searched, near, len(far), room)]
 
 
 def look_here(bounds: Bounds) -> LookFrom:

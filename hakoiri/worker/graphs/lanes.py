@@ -276,14 +276,13 @@ def bound_each(
     firsts: Vertices,
     chosen: Vertices,
     outermost: bool,
-    found: Distances,
-    ends: Vertices,
+    figures: NDArray[np.int64],
     lower: Distances,
 ) -> None:
     """Find diameters and ends of the `chosen` components; component c is the vertices ``firsts[c]..firsts[c + 1] - 1``.
 
-    ``found[c]`` and ``ends[c]`` are set; with `outermost`, ``lower[v]`` is the diameter if v is an outermost vertex,
-    and less otherwise.
+    ``figures[c]`` begins with the diameter, and a pair that attains it. With `outermost`, ``lower[v]`` is the diameter
+    if v is an outermost vertex, and less otherwise.
     """
     vertices = len(graph.offsets) - 1
     distance, queue = np.full(vertices, -1, dtype=np.int32), np.empty(vertices, dtype=np.int32)
@@ -291,6 +290,4 @@ def bound_each(
     for component in chosen:
         begin, end = firsts[component], firsts[component + 1]
         best, one, other = _bound(graph, begin, end, outermost, distance, queue, lower, upper)
-        found[component] = best
-        ends[component, 0] = one
-        ends[component, 1] = other
+        figures[component, 0], figures[component, 1], figures[component, 2] = best, one, other

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hakoiri.compiling import jit
 from hakoiri.errors import TaskError
 from hakoiri.keys.layout import Keys
-from hakoiri.keys.order import KeyIndex, equal_rows, order_of
+from hakoiri.keys.order import KeyIndex, distinct, equal_rows, order_of
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.worker.layers.kernels import simple_edges, split
 
@@ -24,6 +24,8 @@ Labels = NDArray[np.int32]
 Offsets = NDArray[np.int64]
 Costs = NDArray[np.int64]
 UNSEEN = -1
+#: Vertices are numbered by signed integers of 32 bits.
+MOST_VERTICES = int(np.iinfo(np.int32).max)
 
 
 class Graph(NamedTuple):
@@ -110,34 +112,14 @@ def search_order(graph: Graph, source: int = 0) -> Vertices:
     return order
 
 
-@jit
-def _part_sides(graph: Graph, odd: NDArray[np.bool_], queue: Vertices) -> bool:
-    """Mark the vertices at an odd distance from vertex 0; return False if an edge joins two of a side."""
-    met = np.zeros(len(odd), dtype=np.bool_)
-    met[0] = True
-    queue[0], count = 0, 1
-    for place in range(len(queue)):
-        here = queue[place]
-        for edge in range(graph.offsets[here], graph.offsets[here + 1]):
-            there = graph.targets[edge]
-            if not met[there]:
-                met[there] = True
-                odd[there] = not odd[here]
-                queue[count] = there
-                count += 1
-            elif odd[there] == odd[here]:
-                return False
-    return True
-
-
 def by_sides(graph: Graph, order: Vertices) -> tuple[Vertices, int]:
     """Return the vertices of a connected graph in `order`, but those of one side first, and the size of that side.
 
     A bipartite graph has two sides, else all vertices are on one. Unit moves of sliding blocks make such graphs: each
     changes the sum of the rows and columns of all pieces by one.
     """
-    odd = np.zeros(len(order), dtype=np.bool_)
-    if not _part_sides(graph, odd, np.empty(len(order), dtype=np.int32)):
+    odd = (distances_from(graph, 0) & 1).astype(np.bool_)
+    if (odd[graph.targets] == np.repeat(odd, np.diff(graph.offsets))).any():
         return order, len(order)
     return order[np.argsort(odd[order], kind="stable")], int(np.count_nonzero(~odd))
 
@@ -322,28 +304,43 @@ def component_distances(puzzle: Puzzle, keys: Keys, firsts: Offsets) -> tuple[Fi
 
 
 @jit
-def _one_way(graph: Graph) -> tuple[int, int]:
-    """The first edge (u, v) without an edge (v, u), or (-1, -1); the targets of each vertex are sorted."""
-    offsets, targets = graph
-    for vertex in range(len(offsets) - 1):
-        for edge in range(offsets[vertex], offsets[vertex + 1]):
-            target = targets[edge]
-            low, high = offsets[target], offsets[target + 1]
-            while low < high:
-                middle = (low + high) // 2
-                if targets[middle] < vertex:
-                    low = middle + 1
-                else:
-                    high = middle
-            if low == offsets[target + 1] or targets[low] != vertex:
-                return vertex, target
-    return -1, -1
+def _turn(graph: Graph, offsets: Offsets, sources: Vertices) -> None:
+    """Fill `sources` by vertex; ``offsets[v + 1]`` is the number of edges to v before, and their end afterwards."""
+    offsets[1:] = np.cumsum(offsets[1:]) - offsets[1:]
+    for vertex in range(len(graph.offsets) - 1):
+        for edge in range(graph.offsets[vertex], graph.offsets[vertex + 1]):
+            target = graph.targets[edge]
+            sources[offsets[target + 1]] = vertex
+            offsets[target + 1] += 1
+
+
+def transposed(graph: Graph) -> Graph:
+    """Return the graph with every edge reversed, the targets of each vertex sorted."""
+    offsets = np.append(0, np.bincount(graph.targets, minlength=len(graph.offsets) - 1))
+    sources = np.empty(len(graph.targets), dtype=np.int32)
+    _turn(graph, offsets, sources)
+    return Graph(offsets, sources)
+
+
+def both_ways(graph: Graph) -> Graph:
+    """Return the graph with a counterpart for every edge, the targets of each vertex sorted."""
+    vertices = len(graph.offsets) - 1
+    sources = np.repeat(np.arange(vertices), np.diff(graph.offsets))
+    edges = distinct(np.concatenate([sources * vertices + graph.targets, graph.targets * vertices + sources]))
+    offsets = np.searchsorted(edges, np.arange(vertices + 1) * vertices)
+    return Graph(offsets.astype(np.int64), (edges % vertices).astype(np.int32))
 
 
 def one_way_edge(graph: Graph) -> tuple[int, int] | None:
-    """Return an edge without a counterpart, or ``None`` if the graph is undirected."""
-    vertex, target = _one_way(graph)
-    return None if vertex < 0 else (int(vertex), int(target))
+    """Return the first edge without a counterpart, or ``None`` if the graph is undirected; targets must be sorted."""
+    back, vertices = transposed(graph), len(graph.offsets) - 1
+    if np.array_equal(graph.offsets, back.offsets) and np.array_equal(graph.targets, back.targets):
+        return None
+    one, other = (
+        np.repeat(np.arange(vertices), np.diff(way.offsets)) * vertices + way.targets for way in (graph, back)
+    )
+    vertex, target = divmod(int(np.setdiff1d(one, other)[0]), vertices)
+    return vertex, target
 
 
 @jit

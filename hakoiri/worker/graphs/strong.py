@@ -11,8 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakoiri.compiling import jit
-from hakoiri.keys.order import distinct
-from hakoiri.worker.graphs.searches import UNSEEN, Graph, Labels, Offsets, Vertices, distances_from, eccentricities_of
+from hakoiri.worker.graphs.searches import (
+    UNSEEN,
+    Graph,
+    Labels,
+    Offsets,
+    Vertices,
+    distances_from,
+    eccentricities_of,
+    transposed,
+)
 
 #: A row per component: its diameter, and the two vertices that attain it.
 Diameters = NDArray[np.int32]
@@ -132,34 +140,6 @@ def condensation(graph: Graph, labels: Labels, count: int, check: Callable[[], N
         check()
         pairs += _look_across(graph, order[begin : begin + _AT_ONCE], labels, met, left)
     return pairs, int(np.count_nonzero(met == UNSEEN)), int(np.count_nonzero(~left))
-
-
-@jit
-def _turn(graph: Graph, offsets: Offsets, sources: Vertices) -> None:
-    """Fill `sources` by vertex; ``offsets[v + 1]`` is the number of edges to v before, and their end afterwards."""
-    offsets[1:] = np.cumsum(offsets[1:]) - offsets[1:]
-    for vertex in range(len(graph.offsets) - 1):
-        for edge in range(graph.offsets[vertex], graph.offsets[vertex + 1]):
-            target = graph.targets[edge]
-            sources[offsets[target + 1]] = vertex
-            offsets[target + 1] += 1
-
-
-def transposed(graph: Graph) -> Graph:
-    """Return the graph with every edge reversed, the targets of each vertex sorted."""
-    offsets = np.append(0, np.bincount(graph.targets, minlength=len(graph.offsets) - 1))
-    sources = np.empty(len(graph.targets), dtype=np.int32)
-    _turn(graph, offsets, sources)
-    return Graph(offsets, sources)
-
-
-def both_ways(graph: Graph) -> Graph:
-    """Return the graph with a counterpart for every edge, the targets of each vertex sorted."""
-    vertices = len(graph.offsets) - 1
-    sources = np.repeat(np.arange(vertices), np.diff(graph.offsets))
-    edges = distinct(np.concatenate([sources * vertices + graph.targets, graph.targets * vertices + sources]))
-    offsets = np.searchsorted(edges, np.arange(vertices + 1) * vertices)
-    return Graph(offsets.astype(np.int64), (edges % vertices).astype(np.int32))
 
 
 def bounded_diameter(graph: Graph, check: Callable[[int, int], None] = lambda lower, upper: None) -> Diameters:

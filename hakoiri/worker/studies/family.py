@@ -15,6 +15,7 @@ from hakoiri.puzzles.sliding_blocks.boards import least_image
 from hakoiri.worker.graphs.bounds import widest
 from hakoiri.worker.graphs.lanes import bound_each
 from hakoiri.worker.graphs.searches import (
+    MOST_VERTICES,
     Distances,
     Graph,
     Vertices,
@@ -33,7 +34,6 @@ _LANES_FROM = 2_000
 ALONE_FROM = 50_000
 #: Unknown, or does not exist.
 OPEN = -1
-_MOST = int(np.iinfo(np.int32).max)
 #: A key as text, because it may be wider than 64 bits; the second kind is empty for no key.
 Hex = Annotated[str, Meta(pattern=r"\A0x[0-9a-f]+\Z")]
 _HexIfAny = Annotated[str, Meta(pattern=r"\A(0x[0-9a-f]+)?\Z")]
@@ -123,12 +123,18 @@ def measure(family: Family, asked: MemberRequest) -> Member:
     space = _space_of(puzzle)
     count, like = len(space.firsts) - 1, space.like()
     sizes, graph = np.diff(space.firsts), space.graph
-    found, ends = np.full(count, OPEN, dtype=np.int32), np.zeros((count, 2), dtype=np.int32)
-    pairs = np.full(count, OPEN, dtype=np.int64)
+    # A row for each component: its diameter, a pair of vertices, the number of pairs.
+    figures = np.tile(np.array([OPEN, 0, 0, OPEN]), (count, 1))
     own = like == np.arange(count)
     if asked.component is None:
         small = np.flatnonzero(own & (sizes < _LANES_FROM)).astype(np.int32)
-        _measure_small(space, small, asked.pairs, found, ends, pairs)
+        lower = np.full(len(space.keys), OPEN, dtype=np.int32)
+        bound_each(graph, space.firsts, small, asked.pairs, figures, lower)
+        if asked.pairs:
+            component_of = np.repeat(np.arange(count), sizes)
+            outermost = np.flatnonzero((lower == figures[component_of, 0]) & (lower > 0)).astype(np.int32)
+            ends = component_of[farthest_pairs(graph, outermost)[:, 0]]
+            figures[small, 3] = np.bincount(ends, minlength=count)[small]
         large = np.flatnonzero(own & (sizes >= _LANES_FROM) & (sizes < ALONE_FROM)).tolist()
         large = sorted({0, *large}) if count and sizes[0] >= _LANES_FROM else large
     else:
@@ -136,8 +142,8 @@ def measure(family: Family, asked: MemberRequest) -> Member:
     for component in large:
         begin, end = (int(first) for first in space.firsts[component : component + 2])
         known = widest(part_of(graph, begin, end), space.images_of(component), asked.pairs)
-        found[component], ends[component], pairs[component] = known.diameter, np.add(known.pair, begin), known.pairs
-    _follow_images(space, like, found, ends, pairs)
+        figures[component] = known.diameter, *np.add(known.pair, begin), known.pairs
+    _follow_images(space, like, figures)
     chosen = np.arange(count) if asked.component is None else np.flatnonzero(like == asked.component)
     moves = hardest = np.full(count, OPEN)
     starts: list[tuple[int, Hex, str]] = []
@@ -147,9 +153,9 @@ def measure(family: Family, asked: MemberRequest) -> Member:
         if asked.hardest and asked.component is None:
             starts = _starts(puzzle, space, away, asked)
     components = Components(
-        chosen.tolist(), sizes[chosen].tolist(), found[chosen].tolist(),
-        list(zip(*(map(hex, ints(space.keys[ends[chosen, end]])) for end in (0, 1)), strict=True)),
-        pairs[chosen].tolist(), like[chosen].tolist(), moves[chosen].tolist(),
+        chosen.tolist(), sizes[chosen].tolist(), figures[chosen, 0].tolist(),
+        list(zip(*(map(hex, ints(space.keys[figures[chosen, end]])) for end in (1, 2)), strict=True)),
+        figures[chosen, 3].tolist(), like[chosen].tolist(), moves[chosen].tolist(),
         ["" if place < 0 else hex(key_at(space.keys, place)) for place in hardest[chosen].tolist()],
     )  # fmt: skip
     return Member(len(space.keys), len(graph.targets) // 2, components, starts)
@@ -157,8 +163,8 @@ def measure(family: Family, asked: MemberRequest) -> Member:
 
 def _space_of(puzzle: Family) -> _Space:
     keys = np.concatenate(list(puzzle.configurations()))
-    if len(keys) > _MOST:
-        raise PuzzleError(f"{len(keys):,} configurations exceed the limit of {_MOST:,} for a graph")
+    if len(keys) > MOST_VERTICES:
+        raise PuzzleError(f"{len(keys):,} configurations exceed the limit of {MOST_VERTICES:,} for a graph")
     graph = closed_graph(puzzle, keys)
     labels = label_components(graph)
     order = np.argsort(labels, kind="stable").astype(np.int32)
@@ -170,31 +176,13 @@ def _space_of(puzzle: Family) -> _Space:
     return _Space(keys[order], inner_graph(graph, labels, order), firsts, images)
 
 
-def _measure_small(
-    space: _Space, chosen: Vertices, count_pairs: bool, found: Vertices, ends: Vertices, pairs: NDArray[np.int64]
-) -> None:
-    """Write the figures of the `chosen` components."""
-    lower = np.full(len(space.keys), OPEN, dtype=np.int32)
-    bound_each(space.graph, space.firsts, chosen, count_pairs, found, ends, lower)
-    if count_pairs:
-        component = np.repeat(np.arange(len(found)), np.diff(space.firsts))
-        outermost = np.flatnonzero((lower == found[component]) & (lower > 0)).astype(np.int32)
-        far = farthest_pairs(space.graph, outermost)
-        pairs[chosen] = np.bincount(component[far[:, 0]], minlength=len(found))[chosen]
-
-
-def _follow_images(
-    space: _Space, like: NDArray[np.int64], found: Vertices, ends: Vertices, pairs: NDArray[np.int64]
-) -> None:
+def _follow_images(space: _Space, like: NDArray[np.int64], figures: NDArray[np.int64]) -> None:
     """Copy the figures of components to their images."""
     for image in space.images:
         there = np.searchsorted(space.firsts, image[space.firsts[:-1]], side="right") - 1
-        chosen = np.flatnonzero((there == like) & (there != np.arange(len(like))) & (found == OPEN))
-        found[chosen], pairs[chosen], ends[chosen] = (
-            found[there[chosen]],
-            pairs[there[chosen]],
-            image[ends[there[chosen]]],
-        )
+        chosen = np.flatnonzero((there == like) & (there != np.arange(len(like))) & (figures[:, 0] == OPEN))
+        figures[chosen] = figures[there[chosen]]
+        figures[chosen, 1:3] = image[figures[chosen, 1:3]]
 
 
 def _hardest(space: _Space, away: Distances) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
