@@ -43,6 +43,7 @@ from hakoiri.render.streams import unread
 from hakoiri.render.tables import facts, print_json, rows_table, stderr, stdout
 from hakoiri.rows.runs import work_log_row
 from hakoiri.storage.ledger.lock import is_served
+from hakoiri.storage.ledger.manifest import State
 from hakoiri.worker.machine import SUPERVISOR
 
 if TYPE_CHECKING:
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
     from hakoiri.coordinator.session.resources import Resources
     from hakoiri.coordinator.session.session import Control
     from hakoiri.puzzles.capabilities import Family
-    from hakoiri.storage.ledger.manifest import State
 
 ChunkOption = Annotated[
     int | None,

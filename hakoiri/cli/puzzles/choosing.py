@@ -13,7 +13,7 @@ from hakoiri.cli import options as shared
 from hakoiri.cli.completing import puzzles_beginning
 from hakoiri.cli.options import argument, command_line, flag, option
 from hakoiri.errors import PuzzleError
-from hakoiri.puzzles.registry import puzzle_class
+from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
 from hakoiri.reading import read_board
 from hakoiri.render.streams import unread
 from hakoiri.render.tables import facts, print_json, stderr, stdout, table
@@ -22,7 +22,6 @@ from hakoiri.storage.engine.files import write_file
 if TYPE_CHECKING:
     from hakoiri.puzzles.conformance.pool import Case
     from hakoiri.puzzles.contract import Puzzle
-    from hakoiri.puzzles.registry import PuzzleSpec
 
 _HEAD = '''"""{file}: say here what your puzzle is.
 

@@ -24,13 +24,13 @@ from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.runs.catalogue import data_directory, list_runs
 from hakoiri.errors import Hint, PuzzleError, counted
 from hakoiri.keys.seeds import MOST_SEED
+from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.render.tables import print_json, stderr, stdout
 
 if TYPE_CHECKING:
     from hakoiri.api import Run
     from hakoiri.keys.layout import Key
     from hakoiri.puzzles.contract import Puzzle
-    from hakoiri.puzzles.registry import PuzzleSpec
 
 
 class Hints:

@@ -2,14 +2,16 @@
 
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.live import Live
+from rich.table import Table
 from rich.text import Text
 
 from hakoiri.cli import options as shared
@@ -20,6 +22,8 @@ from hakoiri.coordinator.errors import RunError, nearest_goal
 from hakoiri.coordinator.runs.catalogue import (
     ANOTHER_FORMAT,
     STATUSES,
+    PrunableRun,
+    RunStatus,
     belonging_to,
     cancel_run,
     data_directory,
@@ -36,13 +40,6 @@ from hakoiri.render.progress import expanded_text, live_text, progress_count, pr
 from hakoiri.render.streams import results
 from hakoiri.render.tables import facts, first_fitting, print_json, stderr, stdout, table
 from hakoiri.rows.runs import living_rows, status_row, work_log_row
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rich.table import Table
-
-    from hakoiri.coordinator.runs.catalogue import PrunableRun, RunStatus
 
 #: Columns of the list of runs that are left out if the terminal is too narrow.
 LEFT_OUT: tuple[tuple[str, ...], ...] = (

@@ -16,6 +16,7 @@ from hakoiri.coordinator.runs.catalogue import belonging_to, data_directory, fin
 from hakoiri.errors import Hint, PuzzleError, counted
 from hakoiri.hints import in_command_line, worded
 from hakoiri.keys.seeds import MOST_SEED
+from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.reading import admit, parse_options, read_board
 from hakoiri.render.progress import clock
 from hakoiri.render.streams import unread
@@ -26,7 +27,6 @@ from hakoiri.storage.ledger.ledger import Ledger
 if TYPE_CHECKING:
     from hakoiri.coordinator.session.check import Report
     from hakoiri.coordinator.session.job import Request
-    from hakoiri.puzzles.registry import PuzzleSpec
 
 WholeOption = Annotated[
     bool, flag("--whole", "Search the whole space: every configuration, component and diameter (a census).")

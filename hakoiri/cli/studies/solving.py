@@ -1,5 +1,6 @@
 """The commands ``solve`` and ``deal`` for single deals of a solitaire, and ``replay`` for given solutions and plays."""
 
+from collections.abc import Callable, Iterable
 from itertools import chain, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,8 +19,6 @@ from hakoiri.render.tables import facts, print_json, stderr, stdout, table
 from hakoiri.worker.machine import available_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from hakoiri.keys.layout import Key
     from hakoiri.puzzles.capabilities import Dealt, Move
     from hakoiri.puzzles.pictures import Picture

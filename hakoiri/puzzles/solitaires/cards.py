@@ -6,7 +6,6 @@ A card is a number, suit * ranks + rank, both from 0. A text has four rows joine
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +13,6 @@ from numpy.typing import NDArray
 from hakoiri.errors import ConfigurationError, Hint
 from hakoiri.keys.layout import U256, Field, Fields, Key, Layout, narrowest
 from hakoiri.keys.splitmix import random_words
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 #: A card's number.
 Card = int
