@@ -16,18 +16,18 @@ from hakoiri.worker.machine import end_with
 #: Commands for one process each, the longest first. Some options and larger sizes of a puzzle have their own kernels.
 _TOURS = r"""
 run gap --layers 3; study deals gap --sizes 3..5 --deals 1; hunt gap --legs 1 --pool 1
-run nakuron --layers 2; optimise nakuron --width 2 --rounds 1; optimise nakuron --strategy random --rounds 1
+run nakuron; optimise nakuron --width 2 --rounds 1; optimise nakuron --strategy random --rounds 1
 run klotski --merge-mirrors; hardest last; run klotski --whole; diameter last
 run tiles; verify last; run tiles -o rows=2 -o columns=3 --whole; map last --to map.html
 run magic-star; study magic-star --points 5..5
-run superpuzz --layers 3; study deals superpuzz --sizes 3 --deals 1 --strategy dfs
+run superpuzz; study deals superpuzz --sizes 3 --deals 1 --strategy dfs
 run sliding --from AABB/AACC/DE../FGHH/FGII --whole
 run sliding --from AABB/AACC/DE../FGHH/FGII -o goal=A@4,1; hardest last
 run sliding --from AABBCC/DDEEFF/GGHHII/J.KLMN/J.KLMN/OOOPQR --layers 3
 run sliding --from AABBCCDD/EEFFGGHH/IJKLMNOP/IJKLMNOP/QQQRRRS./TTTUUUV./WXYZabcd/efghijk. --layers 3
 run tiles -o goal=1**/***/***; hardest last; run tiles -o metric=multi -o rows=2 -o columns=3
 run tiles -o rows=4 -o columns=4 --layers 3; run tiles -o rows=4 -o columns=4 -o goal=1***/****/****/**** --layers 3
-run gap -o ranks=3; components last --strong; hardest last; run topspin -o n=7 -o k=4 --whole
+run gap -o ranks=3; components last --strong; run topspin -o n=7 -o k=4 --whole
 run hanoi --whole; run hanoi -o discs=20 --layers 3; run hanoi -o pegs=3; run hanoi -o pegs=3 -o discs=20 --layers 3
 run pancakes -o n=6 --whole; run pancakes -o n=13 --layers 3; run burnt-pancakes -o n=4 --whole
 run peg-solitaire --layers 8; run cube2 --layers 4; run pyraminx --layers 4; study boards --size 2x3 --pieces 1x1:*
