@@ -1,9 +1,9 @@
 """The components of a whole space, found by this process and its workers in one of two ways.
 
 `HomeJoining` grows trees range by range, then unites them (`worker.census.joining`). `LayeredJoining` searches layer by
-layer from the least configuration that has no component yet; so does `verify --full`, because such searches use nothing
-of what joins configurations. A component that is interrupted is searched again. Each comes with its depth profile: how
-many configurations are 0, 1, 2, ... moves from its least one.
+layer from the least configuration that has no component yet; so does a full verification, because such searches use
+nothing of what joins configurations. A component that is interrupted is searched again. Each comes with its depth
+profile: how many configurations are 0, 1, 2, ... moves from its least one.
 """
 
 import time
