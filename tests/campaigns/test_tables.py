@@ -13,8 +13,9 @@ import pytest
 
 from campaigns.tables import figures
 from campaigns.tables.desk import Desk
-from campaigns.tables.entries import Claim, Entry, read_parts
+from campaigns.tables.entries import Claim, Entry, Part, read_parts
 from campaigns.tables.figures import axes, cars, drawn
+from campaigns.tables.picture import points
 from campaigns.tables.results import PAGES, pages, read
 from campaigns.tables.stars import orbits
 from campaigns.tables.work import carried_out, unexpected
@@ -225,3 +226,17 @@ def test_the_hardest_boards_are_those_of_a_search_in_plain_python(along_rows: in
 def test_all_mixes_are_entries() -> None:
     names = [entry.name for entry in read_parts()["cars"].entries]
     assert names == [f"{size}x{size}, {rows} along rows" for size in (4, 5) for rows in range(1, size * size - 1)]
+
+
+def test_a_claim_without_a_command_has_no_other_verdict() -> None:
+    assert Claim("section 1", "seconds", 8).verdict(None) == "cannot be known"
+    assert Claim("section 1", "hard", "yes", cited=True).verdict(None) == "cited"
+
+
+def test_what_differs_in_more_than_size_is_drawn_as_lines_of_its_own() -> None:
+    entries = ("2x6 single", "3x4 single", "2x6 multi", "12 discs, 4 pegs", "11 discs, 5 pegs", "9")
+    cost = {"cpu_seconds": 1.0, "peak_bytes": None, "disk_bytes": 9}
+    line = {"stored_bytes": 9, "configurations": _MANY, "row": {"layers": [1]}, "costs": [cost], "seconds": 1.0}
+    part = Part("atlas", "toys", "Toys", "", ())
+    found = [series for series, _ in points([part], {"toys": dict.fromkeys(entries, line)})]
+    assert found == ["Toys, single"] * 2 + ["Toys, multi", "Toys, 4 pegs", "Toys, 5 pegs", "Toys"]

@@ -9,6 +9,8 @@ from typing import Any, cast
 import networkx as nx
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from hakoiri.coordinator.errors import OverBudgetError
 from hakoiri.coordinator.runs.create import make_run
@@ -24,6 +26,7 @@ from hakoiri.puzzles.sliding_blocks.boards import least_image
 from hakoiri.puzzles.sliding_blocks.sliding import Sliding
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.results import ResultRows
+from hakoiri.worker.graphs.bounds import Aim, Bounds, least_alike, look_here, widest
 from hakoiri.worker.graphs.searches import Graph
 from hakoiri.worker.studies import family
 from hakoiri.worker.studies.family import OPEN, Member, MemberRequest, measure
@@ -323,3 +326,52 @@ def test_images_of_components_take_over_what_is_known_and_others_stay_as_they_ar
     assert figures[[0, 1, 4]].tolist() == [[7, 0, 1, 3], [7, 8, 9, 3], [7, 2, 3, 3]]
     assert figures[2:4, 0].tolist() == [OPEN, OPEN]
     assert figures[2, 1:3].tolist() == [4, 5]
+
+
+def test_a_run_that_was_made_before_hardest_starts_is_the_same_run(tmp_path: Path) -> None:
+    plan = BoardsPlan("2x3", "1x1:*", "2..", "1x1@3,2")
+    directory = studied(tmp_path, plan)
+    with RunStore(directory, writable=True) as store:
+        assert "hardest" not in store.manifest.plan
+        rows = ResultRows(store, "mix")
+        for number in rows.numbers():
+            row = rows.read(number)
+            del row["starts"]
+            rows.stage(number, row)
+        store.commit(store.state)
+    assert studied(tmp_path, plan) == directory and verified(directory).ok
+    with opened(directory) as job:
+        assert job.boards() == job.summary(None)["starts"] == []
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(2, 90), st.integers(0, 60), st.integers(0, 1_000), st.booleans())
+def test_diameters_by_bounds_are_those_of_all_searches(vertices: int, more: int, seed: int, mirrored: bool) -> None:
+    rng = np.random.default_rng(seed)
+    graph = nx.Graph((here, int(rng.integers(here))) for here in range(1, vertices))
+    graph.add_edges_from(rng.integers(vertices, size=(more, 2)).tolist())
+    graph.remove_edges_from(list(nx.selfloop_edges(graph)))
+    images = []
+    if mirrored:
+        # Two copies side by side: each vertex has the other's for its image.
+        copy = {here: here + vertices for here in range(vertices)}
+        graph = nx.union(graph, nx.relabel_nodes(graph, copy))
+        graph.add_edge(0, vertices)
+        images = [np.roll(np.arange(2 * vertices), vertices).astype(np.int32)]
+    count = graph.number_of_nodes()
+    degrees = [graph.degree(here) for here in range(count)]
+    offsets = np.concatenate([[0], np.cumsum(degrees)]).astype(np.int64)
+    targets = np.array([there for here in range(count) for there in sorted(graph[here])], dtype=np.int32)
+    away = dict(nx.all_pairs_shortest_path_length(graph))
+    longest = max(max(row.values()) for row in away.values())
+    pairs = sum(far == longest for row in away.values() for far in row.values()) // 2
+    found = widest(Graph(offsets, targets), images, pairs=True)
+    assert (found.diameter, found.pairs) == (longest, pairs)
+    assert away[found.pair[0]][found.pair[1]] == longest
+    # From few vertices at a time, so that most are never searched from.
+    bounds = Bounds(Graph(offsets, targets), least_alike(count, images))
+    bounds.settle(Aim.WIDEST, look_here(bounds), lanes=4, first=2)
+    assert int(bounds.lower.max()) == longest == widest(bounds.graph, images).diameter
+    assert not bounds.open(Aim.WIDEST).size
+    known = bounds.lower[bounds.first]
+    assert all(known[here] <= max(row.values()) for here, row in away.items())

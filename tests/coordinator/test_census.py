@@ -35,7 +35,7 @@ from hakoiri.keys.order import lower_bounds
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Progress
-from hakoiri.storage.names import LABELS, SPILL_FOLDER, number_key
+from hakoiri.storage.names import LABELS, META, NUMBERS_KEY, PARTIAL_KEY, SPILL_FOLDER, number_key
 from hakoiri.storage.results import Diameter, read_component, read_pairs, stage_component
 from hakoiri.worker.census import joining
 from hakoiri.worker.census import slabs as listing
@@ -52,7 +52,7 @@ from hakoiri.worker.layers.exchange import Exchange
 from tests.support.refusals import refused
 from tests.support.runs import essence, opened, small_slabs
 from tests.support.toy import Dust, Toy
-from tests.support.toy_runs import before_call, open_without_sync
+from tests.support.toy_runs import before_call, left_by_another_version, open_without_sync
 
 #: Few enough that a toy has a dozen slabs.
 _SLAB = 64
@@ -567,3 +567,51 @@ def test_components_are_found_by_their_numbers_wherever_these_begin() -> None:
     keys = U32.pack([10, 11, 20, 21, 22, 30])
     ordered = distances.Ordered(keys, np.array([0, 2, 5, 6]), 5)
     assert [part.tolist() for part in ordered.part(range(6, 8))] == [[20, 21, 22, 30], [0, 3]]
+
+
+@pytest.mark.parametrize("headline", _PASSES[1:])
+def test_passes_that_another_version_left_half_done_are_begun_anew(headline: str, tmp_path: Path) -> None:
+    straight, stopped = (started(tmp_path, "u32", "clumped", "dust") for _ in range(2))
+    driven(straight, _SHORT)
+    assert stopped_at(stopped, headline) == "interrupted"
+    left_by_another_version(stopped)
+    assert driven(stopped, _SHORT) == "complete"
+    assert found(stopped) == found(straight)
+
+
+def test_ranges_that_another_version_folded_one_after_the_other_are_joined_anew(tmp_path: Path) -> None:
+    straight, stopped = (started(tmp_path, "u32", "clumped", "dust") for _ in range(2))
+    driven(straight, _SHORT)
+    assert stopped_at(stopped, "joining configurations") == "interrupted"
+    with RunStore(stopped, writable=True) as store:
+        fields = store.read_partial(dict[str, Any])
+        assert fields is not None
+        known = {name: fields[name] for name in ("range_slabs", "moves", "balance", "spilled")}
+        store.stage_record(META, PARTIAL_KEY, {**known, "expanded": 600, "folded": 1, "numbered": 0, "sorted": 0})
+        store.commit(store.state)
+    assert driven(stopped, _SHORT) == "complete"
+    assert found(stopped) == found(straight)
+
+
+@pytest.mark.parametrize("headline", ["joining configurations", "numbering components"])
+def test_passes_end_where_there_is_memory_again(headline: str, tmp_path: Path) -> None:
+    straight, stopped = (started(tmp_path, "u32", "clumped", "dust") for _ in range(2))
+    driven(straight, Resources())
+    assert stopped_at(stopped, headline) == "interrupted"
+    assert driven(stopped, Resources(memory=1 << 28)) == "complete"
+    assert found(stopped) == found(straight)
+    with RunStore(stopped) as store:
+        assert not store.has_partial
+        assert not store.names(META, NUMBERS_KEY)
+    assert not list((stopped / SPILL_FOLDER).glob("*"))
+
+
+def test_pairs_that_turn_out_to_fit_are_listed(tmp_path: Path) -> None:
+    """Of 720 configurations 259,200 pairs might be diametral, too many for 10 MB; one search finds that 720 are."""
+    tuning = Tuning(searched_alone_from=2)
+    at_once, told = counted(tmp_path, "pancakes", {"n": "6"}, Resources(tuning=tuning))
+    assert "from kind" not in told
+    short, told = counted(tmp_path, "pancakes", {"n": "6"}, Resources(memory=10_000_000, tuning=tuning))
+    assert "from kind 1 of 1: layer 7: 2 new" in told
+    assert "listing diametral pairs" in told
+    assert found(short) == found(at_once)

@@ -34,7 +34,7 @@ from hakoiri.worker.transport.data_redis import DataRedisPool
 from hakoiri.worker.transport.payload import Array, Arrays, packed, unpacked
 from tests.support.near_hosts import NAMES, Killed, NearHosts, assert_no_host_expects_messages, range_map_of
 from tests.support.runs import Notes, small_slabs
-from tests.support.toy import Dust
+from tests.support.toy import Dust, Toy
 from tests.support.toy_runs import before_call, open_without_sync
 
 pytestmark = pytest.mark.timeout(120)
@@ -455,3 +455,40 @@ def test_a_host_that_is_to_leave_keeps_nothing_of_a_census(
         drain_run(directory, host, "", Control(), SilentObserver())
         assert driven(directory) == "complete"
     assert_as_at_home(directory, hosts, _OPTIONS)
+
+
+@pytest.mark.parametrize("last", _TASKS[1:])
+def test_a_census_brought_home_in_its_midst_is_finished_there(last: str, tmp_path: Path, hosts: NearHosts) -> None:
+    directory = started(tmp_path, **_OPTIONS)
+    hosts.then = Losses(hosts, last, stops=True)
+    assert driven(directory) == "interrupted"
+    hosts.then = lambda *_: None
+    collect_run(directory, "", Control(), SilentObserver())
+    hosts._wanted = None
+    assert driven(directory) == "complete"
+    assert found(directory) == at_home(directory, hosts, _OPTIONS)
+
+
+@pytest.mark.parametrize("place", [0, 300, -1])
+def test_a_move_out_of_the_space_is_found(
+    place: int, tmp_path: Path, hosts: NearHosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed, without = Toy.configurations, sorted(Toy({"keys": "clumped"}).vertices)[place]
+    monkeypatch.setattr(Toy, "configurations", lambda self: (block[block != without] for block in listed(self)))
+    with pytest.raises(ContradictionError, match=f"leads to {without:#x}, which is not among the 599 configurations"):
+        driven(started(tmp_path, puzzle="toy", keys="clumped"))
+
+
+@pytest.mark.parametrize("task", ["host-send", "host-receive", "host-settle"])
+def test_a_restarted_host_loses_nothing_of_a_census_with_copies(task: str, tmp_path: Path, copying: NearHosts) -> None:
+    directory, restarts = started(tmp_path, **_OPTIONS), Losses(copying, task, stops=False)
+    disks = Disks(copying, ("b", "host-join", 1))
+
+    def then(*told: Any) -> None:
+        disks(*told)
+        restarts(*told)
+
+    copying.then = then
+    assert driven(directory) == "complete"
+    assert {*restarts.lost} >= {"a", "c"}
+    assert_as_at_home(directory, copying, _OPTIONS)

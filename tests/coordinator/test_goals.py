@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import hakoiri.run.paths
-from hakoiri.api import Run, explore, open_run
+from hakoiri.api import Run, census, explore, open_run
 from hakoiri.cli.puzzles.playing import Hints, PlaySession
 from hakoiri.coordinator.errors import MismatchError, RunError, UnanswerableError
 from hakoiri.coordinator.goals.job import distances_run
-from hakoiri.coordinator.goals.search import FilterStep, GoalFigures
+from hakoiri.coordinator.goals.search import FilterStep, GoalFigures, GoalSearch
 from hakoiri.coordinator.hosts.hosts import HostLostError
 from hakoiri.coordinator.layers.step import LayerStep
 from hakoiri.coordinator.runs.catalogue import delete_run
@@ -31,8 +31,10 @@ from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.options import Choice
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
+from hakoiri.storage.layers.blocks import code_keys
+from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.names import BLOCKS, DATA_FILE, number_key
+from hakoiri.storage.names import BLOCKS, DATA_FILE, SPILL_FOLDER, number_key
 from hakoiri.worker.hosts.requests import HostRequest
 from hakoiri.worker.tasks import TASKS
 from tests.coordinator.test_engine_interrupted import STEPS, as_a_kill_leaves_it, calls_of
@@ -416,3 +418,46 @@ def test_they_are_deleted_with_it(tmp_path: Path) -> None:
         distances = run.hardest().distances
     assert delete_run(tmp_path / run.name) == [distances, run.name]
     assert list(tmp_path.iterdir()) == []
+
+
+@two_ways
+@pytest.mark.usefixtures("two_way")
+def test_moves_backwards_may_be_interrupted_at_any_check(
+    options: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng, directory, sessions, status = Random(str(options)), new_distances(tmp_path, options), 0, ""
+    begun = False
+    while status != "complete":
+        sessions += 1
+        resources = MANNERS[rng.choice(["starving", "durable", "spilling"])].take(monkeypatch, options["layout"])
+        with monkeypatch.context() as patch:
+            if not begun:
+                # As an older program does it, until a layer is begun so.
+                patch.setattr(GoalSearch, "_unmoves", False)
+            status = driven(directory, resources, StoppingAfter(rng.randrange(1, 30 * sessions + 1))).status
+        with RunStore(directory) as store:
+            begun = begun or (store.state.depth > 0 and store.has_partial)
+    assert begun
+    assert_right(directory, options)
+
+
+@pytest.mark.parametrize("kind", ["layers", "distances"])
+def test_a_repair_leaves_nothing_of_a_layer_that_was_begun(kind: str, tmp_path: Path) -> None:
+    options = {"layout": "u32", "keys": "spread", "directed": "no", "size": "240"}
+    directory = new_distances(tmp_path, options) if kind == "distances" else new_run(tmp_path, options)
+    driven(directory, Resources())
+    with RunStore(directory) as store:
+        spill = Spill(directory, store.layout, store.state.depth + 1)
+        spill.append(0, code_keys(store.state.depth + 1, store.layer(1)))
+    assert (directory / SPILL_FOLDER).exists()
+    drive(directory, Resources(), Control(), SilentObserver(), repair=True)
+    assert not (directory / SPILL_FOLDER).exists()
+
+
+def test_of_the_whole_space_of_a_directed_puzzle(tmp_path: Path) -> None:
+    options = {"layout": "u64", "keys": "clumped", "directed": "yes", "size": "200"}
+    puzzle = Toy(options)
+    with census("toy", options, data=tmp_path) as run:
+        found, keys = run.hardest(), sorted(puzzle.vertices)
+        layers = plain_layers(puzzle.successors, keys, [key for key in keys if is_goal(key)])
+        assert (found.layers, found.dead) == ([*map(len, layers)], len(keys) - sum(map(len, layers)))

@@ -207,3 +207,33 @@ def test_of_a_run_at_home_this_process_makes_them_and_says_so(
     assert driven(found, resources_of(monkeypatch, options["layout"]), notes).status == "complete"
     assert f"run {base.name} is not kept by hosts, so this process makes its goal distances" in notes.texts
     assert_right(found, options)
+
+
+@pytest.mark.parametrize(
+    ("task", "depth"),
+    [
+        ("host-expand", 3),
+        ("host-keep", 0),
+        ("host-merge", 3),
+        pytest.param("host-expand", 0, marks=pytest.mark.slow),
+        pytest.param("host-keep", 3, marks=pytest.mark.slow),
+        pytest.param("host-merge", 0, marks=pytest.mark.slow),
+    ],
+)
+@pytest.mark.parametrize(("layout", "keys"), [TOYS[0]])
+def test_a_run_that_moves_in_the_midst_of_a_layer_is_looked_at_again(
+    depth: int, task: str, options: dict[str, str], hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory, notes, moved = distances(kept_run(tmp_path, options, monkeypatch), options), Notes(), list[str]()
+
+    def move(asked: str, host: str, request: HostRequest) -> None:
+        if asked == task and request.depth == depth and not moved:
+            moved.append(host)
+            for each in vars(hosts)["_hosts"].values():
+                each._forget(each._base(request, hosts.puzzle, None))
+
+    hosts.then = move
+    assert driven(directory, resources_of(monkeypatch, options["layout"]), notes).status == "complete"
+    assert moved
+    assert any("has moved" in text for text in notes.texts)
+    assert_home_and_right(directory, options, hosts)

@@ -62,7 +62,7 @@ from hakoiri.worker.studies.deals import OBJECTIVES, DealFigures, Leg, Objective
 from hakoiri.worker.transport.payload import packed, unpacked
 from tests.support import card_rules as rules
 from tests.support.refusals import refused
-from tests.support.runs import driven, verified
+from tests.support.runs import StoppingAfter, driven, verified
 
 PLENTY = 1_000_000
 CLIMBED = "23 36 42 12 15 26 31/44 41 22 35 25 21 17/34 45 32 13 27 16 47/43 24 33 14 11 46 37"
@@ -515,3 +515,26 @@ def test_figures_survive_the_way_to_the_rows() -> None:
     found = WalkResult("1", 1, "2", 3, DealFigures(4, None, 5), 6, 7)
     assert unpacked(packed(found), WalkResult) == found
     assert asdict(DealFigures(4, None, 5)) == {"positions": 4, "moves": None, "depth": 5}
+
+
+@objectives
+def test_a_leg_is_the_same_each_time_and_tells_the_truth(objective: Objective) -> None:
+    puzzle = gap(4)
+    leg = Leg(puzzle.random_deal(1, 0), objective, 2**64 - 5, 0.25, 50_000, PLENTY, -1)
+    found = walk(puzzle, leg)
+    assert found == walk(puzzle, unpacked(packed(leg), Leg))
+    assert found == unpacked(packed(found), WalkResult)
+    assert found.figures == plain_figures(found.best)
+    assert found.figures is not None
+    assert score_of(found.figures, objective) == found.best_score >= found.score
+    stands = figures_of(puzzle, puzzle.parse_deal(found.deal), PLENTY)
+    assert score_of(stands, objective) == found.score
+    assert walk(puzzle, replace(leg, seed=6)) != found
+    assert walk(puzzle, replace(leg, above=found.best_score)).figures is None
+
+
+def test_legs_cut_off_in_the_midst_of_a_generation_come_out_the_same(tmp_path: Path) -> None:
+    whole = chased(small_hunt(), tmp_path / "whole", legs=24)
+    for checks in (9, 12, 16):
+        chased(small_hunt(), tmp_path / "cut", StoppingAfter(checks), legs=24)
+    assert chased(small_hunt(), tmp_path / "cut", legs=24).rows == whole.rows

@@ -11,7 +11,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from hakoiri.api import Run, ShortestPath, explore
+from hakoiri.api import Run, ShortestPath, census, explore
 from hakoiri.coordinator.errors import OverBudgetError, UnanswerableError
 from hakoiri.coordinator.layers import paths as between
 from hakoiri.coordinator.session.resources import Resources
@@ -307,3 +307,46 @@ def test_the_memory_is_kept_to(usual_run: Run) -> None:
     store = RunStore(usual_run.store.directory)
     with Run(store, Resources(memory=1_000)) as run, pytest.raises(OverBudgetError, match="on all shortest"):
         run.shortest_paths("goal")
+
+
+def test_merged_paths_between_any_two_are_real(merged_run: Run, usual_run: Run, slow_rules: SlowRules) -> None:
+    members, _ = usual_run.configurations()
+    rng = np.random.default_rng(4)
+    for source, target in rng.choice(members, (6, 2)).tolist():
+        found = merged_run.path(f"{target:#x}", f"{source:#x}")
+        assert_real(found.keys, slow_rules("unit", False), source)
+        assert merged_run.puzzle.parse(found.configurations[-1]) == merged_run.puzzle.parse(f"{target:#x}")
+        distances = reference_distances(slow_rules("unit", True), merged_run.puzzle.parse(f"{source:#x}"))
+        assert len(found) == distances[merged_run.puzzle.parse(f"{target:#x}")]
+
+
+def test_an_exploration_and_a_census_measure_alike(usual_run: Run, small_run: Run, whole_run: Run) -> None:
+    by_least_key = {record.representative: record for record in whole_run.components()}
+    for run in (usual_run, small_run):
+        found = run.diameter()
+        keys, _ = run.configurations()
+        expected = by_least_key[int(keys[0])]
+        assert replace(found.record, component=expected.component) == expected
+        assert found.pairs.tolist() == whole_run.diameter(expected.component).pairs.tolist()
+        assert run.components() == [found.record]
+    assert usual_run.diameter().diameter == 190
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_small_components_are_measured_exactly(metric: str, tmp_path: Path, slow_rules: SlowRules) -> None:
+    with census(options={"metric": metric}, data=tmp_path) as run:
+        keys, labels = run.configurations()
+        successors = slow_rules(metric, False)
+        for component in [2, 6, *np.random.default_rng(5).choice(np.arange(7, 898), 10, replace=False).tolist()]:
+            members = keys[labels == component].tolist()
+            distances = {key: reference_distances(successors, key) for key in members}
+            assert all(sorted(reached) == members for reached in distances.values())
+            exact = [max(reached.values()) for reached in distances.values()]
+            diameter, radius = max(exact), min(exact)
+            pairs = [[one, other] for one in members for other in members if one < other]
+            found = run.diameter(component)
+            assert found.pairs.tolist() == [pair for pair in pairs if distances[pair[0]][pair[1]] == diameter]
+            assert found.record.representative == members[0]
+            assert found.record.size == len(members)
+            assert (found.record.diameter, found.record.radius) == (diameter, radius)
+            assert (found.record.periphery, found.record.centre) == (exact.count(diameter), exact.count(radius))

@@ -13,7 +13,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from hakoiri.api import Run, explore, open_run
+from hakoiri.api import Run, census, explore, open_run
 from hakoiri.coordinator.errors import ContradictionError, OverBudgetError, StopRun
 from hakoiri.coordinator.graphs import bounding, distances
 from hakoiri.coordinator.graphs.building import build_graph
@@ -34,7 +34,9 @@ from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.ledger.manifest import Progress
 from hakoiri.storage.names import SCRATCH_PREFIX
+from hakoiri.worker.graphs.bounds import Aim
 from hakoiri.worker.graphs.searches import eccentricities_of, farthest_pairs
+from hakoiri.worker.layers.exchange import Exchange
 from tests.support.plain_search import reference_distances
 from tests.support.runs import StoppingAfter, local_context, opened
 from tests.support.toy import Toy, is_goal
@@ -285,3 +287,99 @@ def test_a_run_of_a_diameter_has_more_to_do_only_where_every_eccentricity_is_wan
             drive(directory, Resources(), Control(), SilentObserver())
             with opened(directory) as job:
                 assert job.is_done()
+
+
+def test_a_diameter_by_orbits_is_searched_in_pieces(tiles: Run, starved: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = tiles.diameter()
+    calls = spied(monkeypatch, (LayerStep, "run"), (Exchange, "take"))
+    found = starved.diameter()
+    assert (found.record, found.pairs.tolist()) == (expected.record, expected.pairs.tolist())
+    # The layers of more than 2,000 configurations, of both kinds that are not the start's.
+    assert calls["run"] == 29
+    assert calls["take"] > calls["run"]
+
+
+def test_eccentricities_of_a_component_of_a_whole_space(whole_run: Run) -> None:
+    found, known = whole_run.diameter(7, every=True), whole_run.diameter(7)
+    assert (found.record, found.pairs.tolist()) == (known.record, known.pairs.tolist())
+    assert found.eccentricities is not None
+    assert sum(found.eccentricities.values()) == known.record.size
+    assert known.diameter is not None
+    assert known.record.radius is not None
+    assert (found.eccentricities[known.diameter], found.eccentricities[known.record.radius]) == (
+        known.record.periphery,
+        known.record.centre,
+    )
+
+
+def test_eccentricities_by_orbits(tiles: Run) -> None:
+    """Each configuration of the 3x3 tiles is of one of three kinds, of which the ends are known."""
+    found = tiles.diameter(every=True)
+    record, counts = found.record, found.eccentricities
+    assert counts is not None
+    assert record.radius is not None
+    assert record.diameter is not None
+    assert (min(counts), max(counts), sum(counts.values())) == (record.radius, record.diameter, record.size)
+    assert (counts[record.radius], counts[record.diameter]) == (record.centre, record.periphery)
+
+
+def test_a_census_of_many_that_are_alike_takes_one_search(tmp_path: Path) -> None:
+    """Each of 362,880 stacks has 5,804 farthest ones: neither searches from all nor the list of pairs would end."""
+    with census("pancakes", {"n": "9"}, data=tmp_path) as whole, explore("pancakes", {"n": "9"}, data=tmp_path) as run:
+        found, known = whole.diameter(), run.diameter()
+        assert (found.record, found.pairs.tolist()) == (known.record, known.pairs.tolist())
+        assert (found.diameter, found.record.pair_count, len(found.pairs)) == (10, 362_880 * 5_804 // 2, MOST_PAIRS)
+        every = whole.diameter(every=True)
+        assert (every.record, every.eccentricities) == (found.record, {10: 362_880})
+
+
+def test_a_list_of_pairs_is_within_the_memory() -> None:
+    spec, refused = PuzzleSpec("pancakes", {"n": "6"}), list[str]()
+    puzzle = spec.build()
+    keys = np.concatenate(list(puzzle.configurations()))
+    for memory in range(50_000, 400_000, 5_000):
+        with open_context(puzzle, spec, Resources(workers=1, memory=memory), Control(), SilentObserver()) as context:
+            try:
+                found = measure_graph(context, keys)
+            except OverBudgetError as error:
+                refused.append(str(error))
+            else:
+                break
+    assert found.record.pair_count == len(found.pairs) == 720
+    assert re.match(r"a list of \d+ diametral pairs or more needs", refused[-1])
+
+
+def test_more_may_be_alike_than_when_bounds_were_kept() -> None:
+    """All of the configurations that are alike count as searched from, or none."""
+    spec = PuzzleSpec("hanoi", {"discs": "3"})
+    puzzle = spec.build()
+    with open_context(puzzle, spec, Resources(workers=1), Control(), SilentObserver()) as context:
+        keys = np.sort(np.concatenate(list(puzzle.configurations())))
+        solver = EccentricitySolver(context, keys, build_graph(context, keys))
+        bounds = np.zeros(len(keys), dtype=np.int32)
+        images = [np.searchsorted(keys, image(keys)) for image in puzzle.symmetry_maps()]
+        assert images
+        for count in range(len(keys)):
+            kept = np.packbits(np.arange(len(keys)) < count)
+            solver.go_on({"lower": bounds, "upper": bounds, "searched": kept})
+            searched = np.unpackbits(solver.arrays()["searched"], count=len(keys))
+            assert all((searched[image] == searched).all() for image in images)
+
+
+def test_eccentricities_are_searched_within_the_memory(small_run: Run) -> None:
+    """From fewer configurations at a time where there is less memory; refused where there is too little for any."""
+    (keys, graph), exact, plans = small_run.graph(), small_run.diameter(), list[tuple[int, int]]()
+    for needed in range(100, 1_000, 10):
+        resources = Resources(workers=2, memory=len(keys) * needed, farm=0)
+        with open_context(small_run.puzzle, small_run.spec, resources, Control(), SilentObserver()) as context:
+            try:
+                solver = EccentricitySolver(context, keys, graph)
+            except OverBudgetError as error:
+                assert not plans
+                assert re.fullmatch(r"give memory \d+MB", " ".join(error.hints[0]))
+                continue
+            if solver.plan not in plans:
+                plans.append(solver.plan)
+                solver.settle(Aim.ALL)
+                assert solver.found(0, Aim.ALL).diameter == exact.diameter
+    assert plans == [(1, 64), (2, 64), (2, 256)]

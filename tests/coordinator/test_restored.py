@@ -20,7 +20,7 @@ from hakoiri.coordinator.runs.opening import open_context
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.errors import Hint, WorkerError
-from hakoiri.storage.layers.blocks import code_keys
+from hakoiri.storage.layers.blocks import NOTHING, code_keys, digest_text
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.names import BLOCKS, number_key
@@ -256,3 +256,58 @@ def test_what_a_host_says_of_a_layer_must_fit_what_is_known(
         driven(begun, resources_of(monkeypatch, "u64", 60.0), Notes())
     with RunStore(begun) as store:
         assert store.state.depth == 4
+
+
+@pytest.mark.parametrize("directed", ["no", "yes"])
+def test_a_host_whose_ranges_have_moved_since_says_so(
+    directed: str, hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The coordinator's data is a copy of when other hosts had these ranges."""
+    options = {"layout": "u64", "keys": "spread", "directed": directed, "size": "600"}
+    directory, saved = new_run(tmp_path, options), tmp_path / "saved"
+    resources = resources_of(monkeypatch, "u64")
+    assert driven(directory, resources, Notes(), 3).status == "interrupted"
+    shutil.copytree(directory, saved)
+    with monkeypatch.context() as patch:
+        always_even(patch)
+        assert driven(directory, resources, Notes(), 6).status == "interrupted"
+    shutil.rmtree(directory)
+    shutil.move(saved, directory)
+    with pytest.raises(WorkerError, match=r"it keeps other ranges of the run than the coordinator's record says"):
+        driven(directory, resources, Notes())
+
+
+@pytest.mark.parametrize("directed", ["no", "yes"])
+def test_layers_that_were_dealt_out_are_counted_too(
+    directed: str, hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The host of the start has lost it: of a directed puzzle it would be found once more."""
+    hosts.copies, resources = 2, resources_of(monkeypatch, "u64")
+    directory = new_run(tmp_path, OPTIONS | {"directed": directed})
+    driven(directory, resources, Notes(), 4)
+    stores = {name: hosts.store_of(name) for name in NAMES}
+    [host] = [name for name, store in stores.items() if store.names(BLOCKS, number_key(0))]
+    stores[host].erase(BLOCKS, number_key(0))
+    stores[host].stage_layer(replace(stores[host].layer_record(0), size=0, digest=digest_text(NOTHING), index=0))
+    stores[host].commit(stores[host].state)
+    for store in stores.values():
+        store.close()
+    with pytest.raises(WorkerError, match="layer 0 has 1 configurations, but its hosts have 0 in their") as refused:
+        driven(directory, resources, Notes())
+    assert refused.value.hints == (Hint("drain", host),)
+
+
+@pytest.mark.parametrize("every", [0, 2])
+def test_stale_copies_are_made_again(
+    every: int, hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The first layers stay here.
+    hosts.copies, resources, notes = 2, replace(resources_of(monkeypatch, "u64"), farm=30), Notes()
+    directory = new_run(tmp_path, OPTIONS)
+    driven(directory, resources, Notes(), 6)
+    forget_copies(hosts, "b", 5, every)
+    driven(directory, resources, notes, 8)
+    assert [text for text in notes.texts if "of another moment, and are made again" in text]
+    hosts.lose("a")
+    assert driven(directory, resources, Notes()).status == "complete"
+    assert_as_a_plain_search(directory, OPTIONS, hosts)

@@ -34,7 +34,7 @@ from tests.support import toy
 from tests.support.plain_search import SlowRules, reference_layers
 from tests.support.published import HAKOIRI
 from tests.support.refusals import refused
-from tests.support.runs import Notes, essence, small_slabs, started, verified
+from tests.support.runs import Notes, StoppingAfter, essence, small_slabs, started, verified
 
 METRICS = ("unit", "straight", "finger")
 START = HAKOIRI["start"]
@@ -542,3 +542,84 @@ def test_what_will_not_fit_on_the_disk_is_said(
     explore("tiles", {"rows": "2"}, data=tmp_path, until_goal=until_goal, observer=observer).close()
     expected = "all 360 configurations do not fit on this disk: they need at least 0 MiB, 0 MiB are free;"
     assert [note.startswith(expected) for note in notes] == [True] * (not until_goal)
+
+
+def test_every_configuration_of_hakoiri_musume_is_in_one_of_its_components(tmp_path: Path) -> None:
+    directory = counted(tmp_path, PuzzleSpec("klotski", {}), BY_LAYERS | {"diameters": "below=2"})
+    with RunStore(directory) as store:
+        labels = read_labels(store, store.layer_record(0).size)
+        profiles = [read_profile(store, number) or [] for number in range(int(labels.max()) + 1)]
+        figures = store.state.figures
+    assert (len(labels), len(profiles)) == (HAKOIRI["configurations"], HAKOIRI["components"]) == (65_880, 898)
+    assert (figures["components"], figures["edges"]) == (898, HAKOIRI["moves"])
+    assert [sum(profile) for profile in profiles] == np.bincount(labels).tolist()
+    assert [sum(profile) for profile in profiles[:6]] == [25_955, 25_955, 248, 248, 248, 248]
+    assert {profile[0] for profile in profiles} == {1}
+
+
+def test_a_search_survives_any_number_of_interruptions(usual_run: Run, tmp_path: Path) -> None:
+    directory, seconds, seen = started(tmp_path), 0.0, []
+    checks = np.random.default_rng(6).integers(1, 60, 40).tolist()
+    for session, ways_and_checks in enumerate(
+        zip([Resources(), Resources(workers=2, chunk=100)] * 20, checks, strict=True), 1
+    ):
+        resources, count = ways_and_checks
+        control = StoppingAfter(count)
+        recorder = Recorder(control)
+        state = drive(directory, resources, control, recorder)
+        seen += recorder.steps
+        assert state.session == session
+        assert state.seconds >= seconds
+        seconds = state.seconds
+        if state.status == "complete":
+            break
+        assert state.status == "interrupted"
+    assert session > 5
+    assert state.status == "complete"
+    assert seen == [("layer", depth) for depth in range(LAST + 1)]
+    with closing(Run(RunStore(directory))) as run:
+        assert essence(run) == essence(usual_run)
+        sessions = [record.session for record in run.layer_records()]
+        assert sessions == sorted(sessions)
+
+
+@pytest.mark.parametrize(
+    "checks", [1, 12, 17, 40, *(pytest.param(checks, marks=pytest.mark.slow) for checks in (3, 14))]
+)
+def test_a_census_may_be_interrupted_at_any_check(checks: int, whole_run: Run, tmp_path: Path) -> None:
+    directory = started(tmp_path, "census")
+    control = StoppingAfter(checks)
+    state = drive(directory, Resources(workers=2, chunk=9_000), control, SilentObserver())
+    assert state.status == ("interrupted" if control.interrupted else "complete")
+    assert drive(directory, Resources(), Control(), SilentObserver()).status == "complete"
+    with closing(Run(RunStore(directory))) as run:
+        assert essence(run) == essence(whole_run)
+
+
+@pytest.mark.parametrize("metric", METRICS[1:])
+def test_metrics_share_components(metric: str, whole_run: Run, tmp_path: Path) -> None:
+    with census(options={"metric": metric}, data=tmp_path) as run:
+        (keys, labels), (known_keys, known_labels) = run.configurations(), whole_run.configurations()
+        assert (keys == known_keys).all()
+        assert (labels == known_labels).all()
+        for own, unit in zip(run.components(), whole_run.components(), strict=True):
+            assert None not in (own.diameter, own.radius, unit.diameter, unit.radius)
+            assert (own.diameter or 0) <= (unit.diameter or 0)
+            assert (own.radius or 0) <= (unit.radius or 0)
+
+
+@pytest.mark.parametrize(
+    "resources",
+    [
+        Resources(workers=1, chunk=500),
+        Resources(workers=2, chunk=20_000),
+        Resources(workers=5, farm=1),
+        Resources(farm=1 << 30),
+    ],
+    ids=str,
+)
+def test_a_census_does_not_depend_on_its_ways(resources: Resources, whole_run: Run, tmp_path: Path) -> None:
+    with census(data=tmp_path, resources=resources) as run:
+        assert essence(run) == essence(whole_run)
+        assert run.components() == whole_run.components()
+        assert run.diameter().pairs.tolist() == whole_run.diameter().pairs.tolist()

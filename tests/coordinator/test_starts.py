@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.session.session import Control
 from hakoiri.coordinator.studies.generate import (
+    BATCH,
     GenerateBoards,
     GenerateFigures,
     GeneratePlan,
@@ -366,3 +367,34 @@ def test_more_pieces_than_letters_are_no_board() -> None:
 def test_a_hunt_is_bounded_by_the_positions_it_may_search() -> None:
     with pytest.raises(PuzzleError, match="hunt"):
         GenerateBoards.parse_request(PuzzleSpec("sliding"), **{**WANTED, "cap": 1_000_000}, hunt=21)
+
+
+def test_threads_and_interruptions_change_nothing(tmp_path: Path) -> None:
+    expected = boards_of(generated(tmp_path / "one"))
+    assert boards_of(generated(tmp_path / "two", workers=2)) == expected
+    stopped = generated(tmp_path / "stopped", StoppingAfter(1), boards=12)
+    assert len(boards_of(stopped)) < 12
+    more = boards_of(generated(tmp_path / "stopped", boards=12))
+    assert len(more) == 12 and more == boards_of(generated(tmp_path / "whole", boards=12))
+    numbers = {row["number"] for row in expected}
+    assert (
+        sorted(more, key=lambda row: row["number"])[:6] == sorted(expected, key=lambda row: row["number"]) and numbers
+    )
+
+
+def test_a_run_that_was_made_before_hunts_is_the_same_run() -> None:
+    asked = GenerateBoards.parse_request(PuzzleSpec("sliding"), **WANTED)
+    assert "hunt" not in asked.plan and GeneratePlan(**asked.plan).hunt == 0
+    assert GenerateBoards.parse_request(PuzzleSpec("sliding"), **WANTED, hunt=1).plan == {**asked.plan, "hunt": 1}
+
+
+def test_a_changed_board_is_found(tmp_path: Path) -> None:
+    directory = generated(tmp_path)
+    assert verified(directory, full=True).ok
+    with RunStore(directory, writable=True) as store:
+        rows = ResultRows(store, BATCH)
+        batch = rows.read(0)
+        batch["boards"][0]["solutions"] += 1
+        rows.stage(0, batch)
+        store.commit(store.state)
+    assert "solutions of" in verified(directory, full=True).faults[0]

@@ -202,3 +202,13 @@ def test_a_directed_run_from_python(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         for ask in (run.components, run.diameter):
             with refused(UnanswerableError, "is directed", Hint("ask", run.name, "strong components")):
                 ask()
+
+
+@pytest.mark.parametrize("tuning", [ALONE, BOUNDED], ids=["alone", "bounded"])
+def test_larger_random_graphs(tuning: Tuning) -> None:
+    for seed in range(4):
+        rng, vertices = Random(seed), 150
+        edges = {(rng.randrange(vertices), rng.randrange(vertices)) for _ in range(vertices * (seed + 3) // 3)}
+        order = rng.sample(range(vertices), 40)
+        edges |= {*pairwise([*order, order[0]])}
+        assert_right(Drawn(vertices, edges).found(tuning), vertices, edges)

@@ -10,6 +10,7 @@ import pytest
 
 from hakoiri.api import Run, explore
 from hakoiri.coordinator.errors import OverBudgetError, UnanswerableError
+from hakoiri.coordinator.runs.catalogue import runs_like
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.runs.verify import verify_directory
@@ -17,12 +18,13 @@ from hakoiri.coordinator.session.check import Report
 from hakoiri.coordinator.session.resources import Budget, Resources, Tuning
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.coordinator.trees import job
+from hakoiri.coordinator.trees.job import Subtrees
 from hakoiri.coordinator.trees.search import TreeFigures, TreeSearch
 from hakoiri.errors import DamagedError, Hint, PuzzleError
 from hakoiri.export.files import export_run
 from hakoiri.keys.layout import LAYOUTS, ints
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.puzzles.stars.magic_star import MagicStar
+from hakoiri.puzzles.stars.magic_star import FASTEST, PRUNE, MagicStar
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.ledger.manifest import Progress, State, pack_record, unpack_as
@@ -369,3 +371,18 @@ def test_solutions_that_do_not_fit_are_refused_and_kept(tmp_path: Path, right: t
         driven(directory, Resources(workers=1, memory=1_000, tuning=Tuning(least_bytes=1_000)))
     assert driven(directory, Resources()).status == "complete"
     assert answer(directory) == right
+
+
+def test_strategies_agree_and_are_compared(right: tuple[Any, ...], tmp_path: Path) -> None:
+    for strategy in (PRUNE, FASTEST):
+        driven(new_run(tmp_path, SMALL | {"strategy": strategy}), Resources())
+    new_run(tmp_path)
+    driven(new_run(tmp_path, {"points": "5"}))
+    with explore("magic-star", {"points": "6"}, data=tmp_path) as run:
+        manifest = run.store.manifest
+        assert run.summary()["digest"] == right[4]
+    slow, fast = Subtrees.compare(manifest, lambda: runs_like(tmp_path, manifest)).rows
+    assert (slow["strategy"], fast["strategy"]) == (PRUNE, FASTEST)
+    assert slow["nodes"] > 100 * fast["nodes"]
+    assert fast["run"] == manifest.run
+    assert slow["processor"] > fast["processor"] > 0

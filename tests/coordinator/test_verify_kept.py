@@ -455,3 +455,22 @@ def test_a_host_may_be_killed_meanwhile(
     hosts.asked.clear()
     assert verified(directory_in_full).faults == []
     assert lost
+
+
+@pytest.mark.parametrize(("layout", "keys", "directed"), [("u64", "spread", "no")])
+def test_a_check_goes_on_when_a_host_is_started_again(
+    options: dict[str, str], directory: Path, hosts: NearHosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "_SECONDS", 0.0)
+    lost = list[str]()
+
+    def lose(task: str, host: str, request: HostRequest) -> None:
+        if task == "host-check" and request.round == 1 and len(lost) < 2:
+            lost.append(host)
+            hosts.restart(host)
+            if len(lost) == 2:
+                raise HostLostError(f"{host} is lost")
+
+    hosts.then = lose
+    assert checked(directory, monkeypatch).faults == []
+    assert len(lost) == 2

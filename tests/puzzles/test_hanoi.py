@@ -153,3 +153,11 @@ def test_bad_options_are_refused(options: dict[str, str], parts: list[str]) -> N
     with pytest.raises(PuzzleError) as refusal:
         Hanoi(options)
     assert [part for part in parts if part not in str(refusal.value)] == []
+
+
+@pytest.mark.parametrize(("pegs", "discs"), LARGE)
+def test_orbits_keep_the_number_of_moves(pegs: int, discs: int) -> None:
+    puzzle, keys = hanoi(pegs, discs), some(pegs, discs)
+    orbits = puzzle.keys(puzzle.orbits(keys).tolist())
+    assert (puzzle.expand(orbits).counts == puzzle.expand(keys).counts).all()
+    assert (puzzle.orbits(orbits) == orbits).all()

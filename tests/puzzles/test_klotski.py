@@ -266,3 +266,20 @@ def test_unknown_names_are_refused_with_the_known_ones(spec: PuzzleSpec, parts: 
         spec.build()
     assert [part for part in parts if part not in str(refusal.value)] == []
     assert "\n" not in str(refusal.value)
+
+
+def as_set(sources: Keys, targets: Keys) -> Keys:
+    return np.sort(sources.astype(np.uint64) << np.uint64(32) | targets)
+
+
+def test_metrics_contain_one_another(all_keys: Keys) -> None:
+    unit, straight, finger = (as_set(*arcs(Klotski({"metric": metric}), all_keys)) for metric in METRICS)
+    assert np.isin(unit, straight, assume_unique=True).all()
+    assert np.isin(straight, finger, assume_unique=True).all()
+    assert len(unit) < len(straight) < len(finger)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_mirror_is_an_automorphism_of_the_moves(metric: str, all_keys: Keys) -> None:
+    sources, targets = arcs(Klotski({"metric": metric}), all_keys)
+    assert (as_set(mirrored(sources), mirrored(targets)) == as_set(sources, targets)).all()

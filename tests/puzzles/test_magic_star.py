@@ -291,3 +291,51 @@ def test_six_tips_have_80_orbits_by_the_figure_and_20_by_the_lines() -> None:
     assert len(solutions) == 960
     assert orbit_count(solutions, frozenset({turn, mirror})) == 80
     assert orbit_count(solutions, every) == 20
+
+
+def placed_by_the_third_program(points: int) -> tuple[int, int]:
+    """(solutions, numbers placed) of Hiroi's ms3.c, translated word by word; its flags and lines for any star."""
+    figure = made(points).star
+    star, used, solutions, placed = [0] * figure.points, set[int](), 0, 0
+    flags = {*figure.tip} - {0}
+    left, right = sorted((figure.crossing[0], figure.crossing[-1]))
+
+    def is_image(position: int, number: int) -> bool:
+        return (position in flags and star[0] > number) or (position == right and star[left] > number)
+
+    def fits(position: int, number: int) -> bool:
+        lines = [line for line in figure.lines if position in line]
+        there = [[star[point] for point in line if point < position] for line in lines]
+        return all(len(numbers) < 3 or sum(numbers) + number == figure.total for numbers in there)
+
+    def search(position: int) -> None:
+        nonlocal solutions, placed
+        if position == figure.points:
+            solutions += 1
+            return
+        for number in range(1, figure.points + 1):
+            if number not in used and not is_image(position, number) and fits(position, number):
+                placed += 1
+                star[position] = number
+                used.add(number)
+                search(position + 1)
+                used.remove(number)
+
+    search(0)
+    return solutions, placed
+
+
+@pytest.mark.parametrize("points", [5, pytest.param(6, marks=pytest.mark.slow)])
+def test_symmetry_is_the_third_program_of_the_paper(points: int) -> None:
+    counted = of_all(made(points, "symmetry"))
+    assert (counted.orbits, counted.nodes) == placed_by_the_third_program(points)
+    assert of_all(made(points)).nodes < counted.nodes < of_all(made(points, PRUNE)).nodes
+
+
+def test_each_idea_places_fewer_numbers() -> None:
+    alone = {strategy: of_all(made(6, strategy)).nodes for strategy in (PRUNE, *COMBINED)}
+    assert all(alone[idea] < alone[PRUNE] for idea in IDEAS)
+    for strategy, nodes in alone.items():
+        if "ahead" not in strategy and strategy != PRUNE:
+            both = "+".join(idea for idea in IDEAS if idea in (*strategy.split("+"), "ahead"))
+            assert alone[both] < nodes

@@ -817,3 +817,54 @@ def test_what_is_ambiguous_or_malformed_is_refused(text: str, said: str) -> None
     with pytest.raises(ConfigurationError) as refusal:
         PuzzleSpec("sliding", {}, text).build()
     assert said in str(refusal.value)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_hakoiri_musume_is_searched_alike(metric: str) -> None:
+    ours, klotski = sliding(START, metric, "B@4,2"), Klotski({"metric": metric})
+    found = list(layers(ours))
+    sizes = [len(layer) for layer in found]
+    assert sum(sizes) == HAKOIRI["reachable"]
+    solved = next(depth for depth, layer in enumerate(found) if ours.is_goal(layer).any())
+    assert solved == HAKOIRI["solution by metric"][metric]
+    assert sizes == [len(layer) for layer in layers(klotski)]
+    if metric == "unit":
+        assert len(sizes) - 1 == HAKOIRI["eccentricity of the start"]
+        assert sizes[:10] == HAKOIRI["layers begin"]
+
+
+def test_dads_puzzle() -> None:
+    puzzle = sliding(DAD)
+    found = list(layers(puzzle))
+    keys = np.sort(np.concatenate(found))
+    assert (len(keys), len(found) - 1) == (1_398, 112)
+    beside = np.arange(len(keys))[:, None].repeat(7, axis=1)
+    for place, successors in enumerate(lists(puzzle, keys)):
+        beside[place, : len(successors)] = np.searchsorted(keys, successors)
+    reached: np.ndarray = np.eye(len(keys), dtype=np.bool_)
+    radius, left = 0, 0
+    while not reached.all():
+        left = reached.size - int(reached.sum())
+        reached, radius = np.any(reached[beside], axis=1), radius + 1
+    assert (radius, left) == (145, 2)
+
+
+def test_whole_space_with_mirrors_merged() -> None:
+    merged = PuzzleSpec("sliding", start=START, merge_mirrors=True).build()
+    assert len(whole(merged)) == HAKOIRI["configurations, mirrors merged"]
+
+
+def test_a_kernel_never_writes_beyond_its_room() -> None:
+    puzzle = sliding(START)
+    puzzle.most_successors = 1
+    with pytest.raises(PuzzleError, match="more than 1 successors"):
+        puzzle.expand(whole(puzzle)[:1_000])
+
+
+def test_a_goal_of_one_piece_among_others_of_its_shape_is_warned_of() -> None:
+    with pytest.warns(PuzzleWarning, match=r"any of the 3 pieces of the shape of A satisfies it; .* distinct=A"):
+        puzzle = sliding("AB/C.", goal="A@2,2")
+    found = list(layers(puzzle))
+    assert next(depth for depth, layer in enumerate(found) if puzzle.is_goal(layer).any()) == 1
+    # Pinned it is a board, of which nobody is warned again.
+    assert sliding("AB/C.", goal=puzzle.parameters["goal"]).is_goal(found[1]).any()

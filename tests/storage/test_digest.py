@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hakoiri.keys.layout import LAYOUTS, U32, U64, U128, U256, Key, Layout
 from hakoiri.storage.layers.blocks import NOTHING, Lanes, add_lanes, chain, digest_text, lanes_of
-from tests.support.keys import any_keys, lanes_by_the_book, layouts
+from tests.support.keys import any_keys, lanes_by_the_book, layouts, words_of
 
 Drawn = tuple[Layout, set[Key]]
 
@@ -89,3 +89,14 @@ def test_chain_is_sha256_of_the_lines() -> None:
 @pytest.mark.parametrize(("one", "other"), [(["ab", "c"], ["a", "bc"]), (["a", "b"], ["b", "a"]), ([""], [])])
 def test_chain_sees_order_and_borders(one: list[str], other: list[str]) -> None:
     assert chain(one) != chain(other)
+
+
+@given(st.data(), st.sampled_from([U128, U256]))
+def test_every_word_of_a_wide_key_counts_in_its_place(data: st.DataObject, layout: Layout) -> None:
+    key = data.draw(any_keys(layout))
+    flipped = {key ^ 1 << bit for bit in range(layout.bits)}
+    words = words_of(key, layout)
+    turned = [words[place:] + words[:place] for place in range(layout.words)]
+    moved = {sum(word << 64 * place for place, word in enumerate(reversed(row))) for row in turned}
+    digests = {lanes(layout, [other]) for other in {key} | flipped | moved}
+    assert len(digests) == len({key} | flipped | moved)

@@ -286,3 +286,13 @@ def test_a_sample_is_from_all_over(layout: Layout, make: Maker) -> None:
         # No tenth of the layer goes without.
         tenths = np.searchsorted(keys, sample) * 10 // count
         assert set(tenths.tolist()) == set((np.arange(count) * 10 // count).tolist())
+
+
+@pytest.mark.parametrize("database", [BLOCKS, CLOSED])
+def test_members_agree_with_a_set(database: bytes, many_blocks: RunStore) -> None:
+    layout, every = many_blocks.layout, ints(many_blocks.layer(1))
+    known = set(every)
+    for asked in (some_bounds(every, layout, 5), every[::7], every[:1], every[-1:], [0], [layout.greatest], []):
+        found = many_blocks.members(1, layout.pack(asked), database)
+        assert found.tolist() == [key in known for key in asked]
+    assert not many_blocks.members(7, layout.pack(every[:3]), database).any()

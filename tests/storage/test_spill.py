@@ -197,3 +197,23 @@ def test_a_full_disk_is_seen_before_anything_is_written(run: Path, monkeypatch: 
         spill.append(3, code_keys(DEPTH, U32.pack([1, 2])))
     assert files(run) == before
     assert keys_of(spill, 3) == held[3]
+
+
+def test_ranges_that_are_not_kept_are_removed(run: Path) -> None:
+    spill, held = filled(run, U32)
+    for end in (12, 11, 1, 0):
+        spill.keep(spill.files.beyond(0, end))
+        left = [number for number in held if number < end]
+        assert sorted(files(run)) == sorted(map(name_of, left))
+        assert set(spill.files.lengths) == set(spill.files.keys) == set(map(str, left))
+        assert all(keys_of(spill, number) == held[number] for number in left)
+
+
+def test_clearing_removes_everything(run: Path) -> None:
+    spill, _ = filled(run, U32)
+    (run / SPILL_FOLDER / "stray").write_text("from elsewhere")
+    spill.clear()
+    assert list(run.iterdir()) == []
+    assert (spill.stored_bytes, spill.files) == (0, NO_FILES)
+    spill.append(1, code_keys(DEPTH, U32.pack([9])))
+    assert keys_of(spill, 1) == [[9]]

@@ -51,6 +51,7 @@ from hakoiri.storage.ledger.manifest import ComponentRecord, Progress, State, pa
 from hakoiri.storage.names import (
     BLOCKS,
     DATA_FILE,
+    FORMAT_VERSION,
     HOLDER_FILE,
     LABELS,
     LAYERS,
@@ -720,3 +721,13 @@ def test_another_error_is_not_hidden_by_that_of_the_commit(
     with RunStore(directory_of_commits, writable=True) as store, pytest.raises(KeyError), CommitThread(store) as thread:
         thread.begin(lambda: None)
         raise KeyError
+
+
+def test_another_format_is_refused(tmp_path: Path) -> None:
+    directory = create_run(tmp_path, manifest(version=FORMAT_VERSION + 1), queued=False)
+    for _ in range(2):
+        with pytest.raises(FormatError, match=rf"format {FORMAT_VERSION + 1}, expected {FORMAT_VERSION}"):
+            RunStore(directory)
+    (listed,) = list_runs(tmp_path)
+    assert listed.status == "another format"
+    assert "format" in str(listed.fault)

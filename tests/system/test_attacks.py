@@ -17,6 +17,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -43,6 +44,7 @@ from tests.support.commands import PATIENCE_SECONDS, START_OF_2, Finished, Hakoi
 from tests.support.runs import driven
 from tests.support.servers import RedisServer
 from tests.support.user_puzzles import JUGS, written
+from tests.support.web import ADDRESS, ENVIRONMENT, Server
 
 TRAP = JUGS + "\nimport os\nwith open({mark!r}, 'a') as mark:\n    mark.write('x')\n"
 #: What can be asked of a finished run.
@@ -504,3 +506,104 @@ def test_everything_that_is_printed_is_made_visible(capsys: pytest.CaptureFixtur
     printed = "".join(capsys.readouterr())
     assert not _ACTS.findall(printed)
     assert printed.count("[link=http://evil]y :smile:") >= 6
+
+
+def test_a_folder_on_the_way_is_no_link(tmp_path: Path, precious: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "folder").symlink_to(precious.parent)
+    with pytest.raises(DamagedError, match="plain folder"):
+        open_inside(tmp_path / "run", "folder/precious", "w")
+    assert precious.read_text(encoding="ascii") == PRECIOUS
+
+
+MARKUP = """
+from hakoiri import U32, Label, Part, Picture, Puzzle
+
+EVIL = "</title><script>alert(1)</script><img src=x onerror='a'>\\"&"
+
+
+class Ring(Puzzle):
+    name, layout, undirected, most_successors = "ring", U32, True, 2
+
+    def usual_start(self):
+        return 0
+
+    def successors(self, key):
+        return [(key + 1) % 7, (key - 1) % 7]
+
+    def is_goal(self, keys):
+        return keys == 3
+
+    def render(self, key):
+        return f"{EVIL}{key}"
+
+    def parse_text(self, text):
+        return int(text[-1])
+
+    def describe_moves(self, path):
+        return [EVIL] * (len(path) - 1)
+
+    def same_text(self, text, written):
+        return True
+
+    def pictures(self, path):
+        return [Picture(9, 9, (Part(EVIL, (Label(1, 1, EVIL, 4, EVIL),), 1, 1),)) for key in path]
+"""
+
+
+@pytest.mark.parametrize("ending", ["html", "svg"])
+def test_markup_in_the_names_of_a_puzzle_is_text_in_its_films(ending: str, tmp_path: Path, hakoiri: Hakoiri) -> None:
+    (tmp_path / "ring.py").write_text(MARKUP, encoding="utf-8")
+    hakoiri.ask("run", f"{tmp_path / 'ring.py'}:Ring")
+    film = tmp_path / f"film.{ending}"
+    hakoiri.here("path", "last", "--film", str(film))
+    hakoiri.here("show", "3", "--puzzle", f"{tmp_path / 'ring.py'}:Ring", "--plot", str(tmp_path / "board.svg"))
+    hakoiri.here("layers", "last", "--plot", str(tmp_path / "layers.svg"))
+    for file in (film, tmp_path / "board.svg", tmp_path / "layers.svg"):
+        text = file.read_text(encoding="utf-8")
+        assert "<script>alert" not in text and "<img" not in text, file
+        if file.suffix == ".svg":
+            ElementTree.fromstring(text)  # noqa: S314  (our own)
+
+
+@pytest.mark.parametrize("harm", ["folder", "file", "link", "garbage", "deep"])
+def test_a_list_that_others_may_have_written_is_not_used(
+    harm: str, tmp_path: Path, hakoiri: Hakoiri, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    forget(monkeypatch)
+    hakoiri.ask("run", written(tmp_path / "mine"))
+    kept = tmp_path / "state" / "hakoiri" / "puzzles.json"
+    if harm == "folder":
+        kept.parent.chmod(0o777)
+    elif harm == "file":
+        kept.chmod(0o666)
+    elif harm == "link":
+        kept.rename(tmp_path / "elsewhere")
+        (tmp_path / "elsewhere").chmod(0o666)
+        kept.symlink_to(tmp_path / "elsewhere")
+    else:
+        kept.write_text("[[1, 2], 3" if harm == "garbage" else "[" * 100_000, encoding="ascii")
+    forget(monkeypatch)
+    refused = hakoiri.here("path", "last", check=False)
+    assert "no file with this digest was named" in refused.error
+
+
+def test_a_server_has_no_child_execute_what_it_was_not_started_with(given: Given) -> None:
+    """Not even a file that its user has made runs of: a server executes what it was started with."""
+    own = given.hakoiri.json("run", given.word)["run"]
+    known = given.executed
+    server = Server(given.hakoiri.start("serve", *ADDRESS, env=ENVIRONMENT))
+    try:
+        for run in (given.directory.name, own):
+            for method, path in (
+                ("POST", "resume"), ("POST", "verify"), ("POST", "verify?full=true"), ("POST", "export.npz"),
+                ("GET", "export.npz"), ("POST", "map"), ("POST", "hardest"), ("GET", "map"), ("GET", "layers"),
+                ("GET", "hardest"), ("GET", "components/0/diameter?all=true"),
+            ):  # fmt: skip
+                answer = server.client.request(method, f"/api/runs/{run}/{path}")
+                assert (answer.status_code, answer.json()["type"]) == (409, "urn:hakoiri:unanswerable"), (path, answer)
+            assert server.client.get(f"/api/runs/{run}").json()["status"] == "complete"
+    finally:
+        server.client.close()
+    assert given.executed == known

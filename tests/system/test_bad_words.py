@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from hakoiri.cli import app
 from hakoiri.errors import counted
+from hakoiri.storage.ledger.manifest import State
 from tests.support.commands import ROOT, FinishedRuns, Hakoiri
 from tests.support.user_puzzles import FAULT, FAULTY, ROW, changed, written
 
@@ -444,3 +445,12 @@ def test_the_diameter_of_a_whole_space_is_that_around_the_usual_start(finished: 
     assert f"component {holds}, with the usual start" in flat(hakoiri.here("diameter", counted_run).stdout)
     other = flat(hakoiri.here("diameter", counted_run, "--component", "0").stdout)
     assert "component 0 size" in other
+
+
+def test_figures_of_earlier_runs_are_read_by_their_new_names() -> None:
+    from hakoiri.coordinator.plays.optimise import OptimiseFigures
+    from hakoiri.coordinator.studies.hunt import HuntFigures
+
+    earlier = State(figures={"configurations": 7, "rounds": 1, "legs": 2})
+    assert OptimiseFigures.of(earlier) == OptimiseFigures(moves_tried=7, rounds=1)
+    assert HuntFigures.of(earlier) == HuntFigures(positions=7, legs=2)

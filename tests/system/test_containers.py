@@ -2,7 +2,9 @@
 
 import os
 import re
+import secrets
 import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import MISSING, fields, is_dataclass
 from fnmatch import fnmatch
@@ -17,7 +19,8 @@ import yaml
 from typer.main import get_command
 
 from hakoiri.cli.app import app
-from tests.support.commands import ROOT
+from hakoiri.worker.transport.data_redis import free_port
+from tests.support.commands import PATIENCE_SECONDS, ROOT
 
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
@@ -254,3 +257,109 @@ def test_commands_exist(words: list[str]) -> None:
     command = group.get_command(context, words[0])
     assert command is not None
     command.make_context(words[0], words[1:], context)
+
+
+VARIABLE = re.compile(r"\$\$|\$\{(\w+):\?[^}]*\}")
+
+
+def interpolate(text: str, values: dict[str, str]) -> str:
+    """Return a text as compose reads it: ``$$`` is ``$``, ``${NAME:?message}`` the value of a required variable."""
+    return VARIABLE.sub(lambda match: values[match[1]] if match[1] else "$", text)
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_no_port_is_open_to_other_hosts(name: str) -> None:
+    assert all(str(port).startswith("127.0.0.1:") for port in SERVICES[name].get("ports", []))
+    assert "network_mode" not in SERVICES[name]
+
+
+def test_redis_evicts_nothing_and_keeps_the_queue() -> None:
+    settings = SERVICES["redis"]["command"][0].splitlines()
+    assert {"maxmemory-policy noeviction", "appendonly yes"} <= set(settings)
+
+
+class Service:
+    """The containers of the file as processes: the same commands, other paths, and free ports instead of its own."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        self.password, self.token = secrets.token_hex(16), secrets.token_hex(16)
+        self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self.ports = {port: str(free_port("127.0.0.1")) for port in ("6379", "8080")}
+        for volume in COMPOSE["volumes"]:
+            (place / volume).mkdir()
+
+    def start(self, name: str, container: str) -> None:
+        """Start one container of the service `name`."""
+        service = SERVICES[name]
+        entry = service.get("entrypoint", ["/bin/sh", str(ROOT / "scripts/container")])
+        argv = [*entry, *(self._here(name, container, word) for word in service["command"])]
+        with open(self.place / f"{container}.log", "wb") as log:
+            self.processes[container] = subprocess.Popen(
+                argv, env=self.environment(name, container), cwd=self.place,
+                stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+            )  # fmt: skip
+
+    def environment(self, name: str, container: str) -> dict[str, str]:
+        """The variables that a container has: those of the file and those of the image."""
+        own = {key: self._here(name, container, value) for key, value in SERVICES[name]["environment"].items()}
+        image = {
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "HAKOIRI_DATA": str(self.place / "data"),
+            "XDG_CACHE_HOME": str(self.place / container),
+            "BUILT_KERNELS": str(self.place / "kernels"),
+        }
+        return image | own
+
+    def check(self, name: str, container: str) -> "subprocess.CompletedProcess[str]":
+        """Do the health check of a service."""
+        kind, *words = (self._here(name, container, word) for word in SERVICES[name]["healthcheck"]["test"])
+        return self.execute(["/bin/sh", "-c", *words] if kind == "CMD-SHELL" else words, name, container)
+
+    def execute(self, argv: list[str], name: str, container: str) -> "subprocess.CompletedProcess[str]":
+        """As ``docker compose exec`` does."""
+        return subprocess.run(
+            argv, env=self.environment(name, container), cwd=self.place,
+            check=False, capture_output=True, text=True, timeout=PATIENCE_SECONDS,
+        )  # fmt: skip
+
+    def log(self, container: str) -> str:
+        return (self.place / f"{container}.log").read_text(encoding="utf-8")
+
+    def _here(self, name: str, container: str, text: str) -> str:
+        """A text of the file with the paths, addresses and ports that containers have here."""
+        places = {
+            "/tmp/store": self.place / f"{container}-store",
+            "/store": self.place / "hosts",
+            "/data": self.place / ("redis" if name == "redis" else "data"),
+        }
+        text = re.sub(f"(?<![-\\w])({'|'.join(places)})", lambda match: str(places[match[1]]), text)
+        text = text.replace("@redis:", "@127.0.0.1:").replace("hakoiri-container", f"/bin/sh {ROOT}/scripts/container")
+        for port, free in self.ports.items():
+            text = text.replace(port, free)
+        values = {"REDIS_PASSWORD": self.password, "HAKOIRI_TOKEN": self.token}
+        return interpolate(text.replace("0.0.0.0", "127.0.0.1"), values)  # noqa: S104
+
+
+def test_redis_refuses_a_password_that_would_break_its_url(tmp_path: Path) -> None:
+    service = Service(tmp_path)
+    service.password = 'a"b@c d'  # noqa: S105
+    service.start("redis", "redis")
+    assert service.processes["redis"].wait(PATIENCE_SECONDS) != 0
+    assert "REDIS_PASSWORD may hold" in service.log("redis")
+    assert service.password not in service.log("redis")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        ".env",
+        ".git/config",
+        ".venv/bin/python",
+        "tests/conftest.py",
+        "scripts/setup",
+        "hakoiri/worker/__pycache__/a.pyc",
+    ],
+)
+def test_nothing_else_is_in_the_build_context(name: str) -> None:
+    assert not passes(name)

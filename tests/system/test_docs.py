@@ -15,6 +15,7 @@ from typer.main import get_command
 
 from hakoiri.cli import app
 from hakoiri.puzzles.nakuron.board import random_board
+from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.names import DATABASES
 from tests.support.commands import ROOT, Hakoiri, clean_environment
 from tests.support.pages import compare_outputs
@@ -217,3 +218,16 @@ def test_the_program_draws_them_still(
             assert drawn.size == kept.size and max(difference.mean) < 2
     else:
         assert (tmp_path / name).read_bytes() == (PICTURES / name).read_bytes()
+
+
+def test_boards_in_the_texts_are_boards() -> None:
+    """Those of sliding blocks, also where the command takes too long to be typed here."""
+    given = [words for text in _TEXTS for words in commands(text) if {"sliding", "--from"} <= {*words}]
+    boards = [words for words in given if not words[words.index("--from") + 1].endswith(".txt")]
+    assert len(boards) > 2
+    for words in boards:
+        pairs = [*pairwise(words)]
+        options = [value.split("=", 1) for flag, value in pairs if flag == "-o"]
+        options += [["goal", value] for flag, value in pairs if flag == "--goal"]
+        (board,) = (value for flag, value in pairs if flag == "--from")
+        PuzzleSpec("sliding", dict(options), board).build()

@@ -14,6 +14,7 @@ from pyarrow import parquet
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from tests.support.commands import START_OF_2, FinishedRuns, Hakoiri
 from tests.support.process_setup import stand_still
+from tests.support.published import HAKOIRI as KNOWN
 
 START_KEY = 0x17038BBB
 ENDINGS = ("csv", "npz", "graphml", "parquet")
@@ -151,3 +152,58 @@ def test_moves_are_a_table_of_their_own(finished: FinishedRuns, arrays: dict[str
     assert [[row["source"], row["target"]] for row in rows] == expected
     rows = edges_of(hakoiri, run, tmp_path / "edges.csv")
     assert [[int(row["source"], 16), int(row["target"], 16)] for row in rows] == expected
+
+
+@pytest.mark.slow
+def test_graphml_holds_the_exploration(finished: FinishedRuns, arrays: dict[str, Any], tmp_path: Path) -> None:
+    """As an interrupted one, below, by default."""
+    graph = nx.read_graphml(export(finished.hakoiri, finished.explored["run"], tmp_path / "run.graphml", 25_955))
+    assert not graph.is_directed()
+    assert graph.number_of_nodes() == KNOWN["reachable"]
+    assert graph.number_of_edges() == len(arrays["edges"])
+    start = next(node for node, there in graph.nodes(data=True) if there["configuration"] == KNOWN["start"])
+    assert int(start, 16) == START_KEY
+    distances = nx.single_source_shortest_path_length(graph, start)
+    assert distances == {node: there["depth"] for node, there in graph.nodes(data=True)}
+    goals = [node for node, there in graph.nodes(data=True) if there["goal"]]
+    assert min(distances[node] for node in goals) == KNOWN["solution by metric"]["unit"]
+
+
+@pytest.mark.parametrize("ending", ["npz", pytest.param("graphml", marks=pytest.mark.slow)])
+def test_a_census_by_its_components(ending: str, finished: FinishedRuns, tmp_path: Path) -> None:
+    """65,880 vertices, 103,390 edges; the components are those that networkx finds."""
+    target = export(finished.hakoiri, finished.counted["run"], tmp_path / f"run.{ending}", 65_880)
+    if ending == "npz":
+        with np.load(target, allow_pickle=False) as loaded:
+            graph: nx.Graph = nx.Graph(loaded["edges"].tolist())
+            label = dict(enumerate(loaded["components"].tolist()))
+    else:
+        graph = nx.read_graphml(target)
+        label = dict(graph.nodes(data="component"))
+    assert graph.number_of_nodes() == KNOWN["configurations"]
+    assert graph.number_of_edges() == KNOWN["moves"]
+    components = list(nx.connected_components(graph))
+    assert len(components) == KNOWN["components"]
+    sizes = Counter(len(component) for component in components)
+    for size, count in KNOWN["component sizes, each with how often"].items():
+        assert sizes[size] == count
+    assert all(len({label[vertex] for vertex in component}) == 1 for component in components)
+    assert len(set(label.values())) == len(components)
+
+
+def test_parquet_holds_what_csv_does(merged: tuple[Hakoiri, dict[str, Any]], tmp_path: Path) -> None:
+    hakoiri, found = merged
+    table = parquet.read_table(export(hakoiri, found["run"], tmp_path / "run.parquet", 13_011))
+    rows = read_csv(export(hakoiri, found["run"], tmp_path / "run.csv", 13_011))
+    assert {field.name: str(field.type) for field in table.schema} == {
+        "key": "uint32",
+        "configuration": "string",
+        "depth": "uint32",
+        "goal": "bool",
+    }
+    told = [
+        {"key": f"{row['key']:#010x}", "goal": str(int(row["goal"]))}
+        | {"configuration": row["configuration"], "depth": str(row["depth"])}
+        for row in table.to_pylist()
+    ]
+    assert told == rows

@@ -8,13 +8,18 @@ from itertools import pairwise
 from typing import Any
 
 import msgpack
+import psutil
 import pytest
 import redis
 
+from hakoiri.worker.transport.connection import living_workers
 from hakoiri.worker.transport.payload import TaskRequest
 from tests.support.commands import (
+    START_OF_201,
+    START_OF_248,
     FinishedRuns,
     Hakoiri,
+    await_end,
     wait_until,
 )
 from tests.support.published import HAKOIRI as KNOWN
@@ -248,3 +253,106 @@ def test_a_redis_that_dies_and_comes_back(
         running.wait_for("Redis is back")
         with workers(server.url, 1):
             comes_out_right(running, finished)
+
+
+#: In some dozens of chunks.
+SLOW_CENSUS = ("run", "klotski", "--whole", "--farm", "0", "--chunk", "1000", "--json")
+
+
+def test_strong_components_by_workers(farm: Workers, hakoiri: Hakoiri) -> None:
+    hakoiri.ask("run", "superpuzz", "-o", "columns=4", "--farm", "0")
+    by_threads = hakoiri.ask("components", "last", "--strong")
+    assert by_threads["components"]
+    with redis.Redis.from_url(farm.url) as client:
+        client.config_resetstat()
+        assert hakoiri.ask("components", "last", "--strong", "--redis", farm.url) == by_threads
+        # The moves, and the components.
+        assert client.info("commandstats")["cmdstat_rpush"]["calls"] > 1
+
+
+@pytest.mark.parametrize(
+    ("chunk", "start"),
+    [
+        ("1", START_OF_201),
+        ("7", START_OF_248),
+        pytest.param("1", START_OF_248, marks=SLOW),
+        pytest.param("7", KNOWN["start"], marks=SLOW),
+        pytest.param("100", KNOWN["start"], marks=SLOW),
+        pytest.param("1000", KNOWN["start"], marks=SLOW),
+    ],
+)
+def test_layers_do_not_depend_on_the_chunks(chunk: str, start: str, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
+    expected = hakoiri.ask("run", "klotski", "--from", start)["digest"]
+    assert start != KNOWN["start"] or expected == finished.explored["digest"]
+    for threads in ("1", "3"):
+        cut = ("--chunk", chunk, "--farm", "0", "--workers", threads)
+        assert hakoiri.ask("run", "klotski", "--from", start, *cut)["digest"] == expected, threads
+
+
+@pytest.mark.parametrize("chunk", ["1", pytest.param("7", marks=SLOW)])
+def test_components_do_not_depend_on_the_chunks(chunk: str, farm: Workers, hakoiri: Hakoiri) -> None:
+    space = ("run", "sliding", "--from", "AAB/C../DEE", "--whole")
+    expected = hakoiri.ask(*space)["digest"]
+    cut = (*space, "--chunk", chunk, "--farm", "0")
+    with by_workers():
+        assert hakoiri.ask(*cut, "--redis", farm.url)["digest"] == expected
+    for threads in ("1", "3"):
+        assert hakoiri.ask(*cut, "--workers", threads)["digest"] == expected, threads
+
+
+@pytest.mark.parametrize("count", ["2", *(pytest.param(count, marks=SLOW) for count in ("1", "3"))])
+def test_digests_do_not_depend_on_the_number_of_workers(
+    count: str, hakoiri: Hakoiri, redis_server: RedisServer, finished: FinishedRuns
+) -> None:
+    """A run that starts workers for itself ends them, too."""
+    resources = ("--redis", redis_server.url, "--workers", count, "--farm", "0", "--chunk", "5000")
+    running = hakoiri.start("run", "klotski", "--whole", "--json", *resources)
+    family: list[psutil.Process] = []
+    wait_until(lambda: family.extend(running.children()) or running.process.poll() is not None or len(family) > 2)
+    comes_out_right(running, finished)
+    assert any(host["workers"] for host in hakoiri.ask("status", "last")["work_log"]["hosts"])
+    assert await_end(family) == []
+
+
+def test_workers_that_are_stopped_are_not_waited_for(redis_server: RedisServer, workers: StartWorkers) -> None:
+    """Their heartbeats, which would live for some seconds, end with them."""
+    with workers(redis_server.url, 2) as team:
+        assert len(living_workers(redis_server.client)) == 2
+        team.supervisor.send(signal.SIGTERM)
+        assert team.supervisor.finish().code == 0
+        assert not living_workers(redis_server.client)
+
+
+def test_a_flushed_redis(
+    hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, finished: FinishedRuns
+) -> None:
+    """Everything in it is lost: chunks, jobs, and who lives."""
+    running = held_run(hakoiri, redis_server)
+    redis_server.flush()
+    with workers(redis_server.url, 1):
+        comes_out_right(running, finished)
+
+
+@SLOW
+def test_a_chunk_that_takes_too_long_goes_to_another_worker(
+    hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, finished: FinishedRuns
+) -> None:
+    """The first worker stands still with its chunk and answers when nobody waits for it any more."""
+    with workers(redis_server.url, 2) as team:
+        client = redis_server.client
+        wait_until(lambda: client.info("clients")["blocked_clients"] == 2, what="two workers that wait for a job")
+        # Redis serves those that wait in turn, so this one is given a chunk, and never begins it.
+        sleeper = psutil.Process(team.pids()[0])
+        sleeper.suspend()
+        try:
+            running = hakoiri.start(*SLOW_CENSUS, "--redis", redis_server.url, "--deadline", "0.5")
+            assert "is sent again" in comes_out_right(running, finished)
+        finally:
+            sleeper.resume()
+        wait_until(
+            lambda: not client.llen("rq:queue:hakoiri") and list(client.scan_iter("hakoiri:*:events")), what="late"
+        )
+        # The job itself is there until it is done.
+        wait_until(
+            lambda: all(client.ttl(key) != FOR_EVER for key in leftovers(client)), what="what came late to have an end"
+        )

@@ -264,3 +264,13 @@ def test_the_password_of_redis_is_told_to_nobody(hakoiri: Hakoiri, locked_redis:
         if file.is_file():
             assert PASSWORD.encode() not in file.read_bytes(), file
     assert not [text for text in seen if PASSWORD in text]
+
+
+def test_cancel_stops_a_driver_for_good(hakoiri: Hakoiri, redis_server: RedisServer) -> None:
+    running = held_run(hakoiri, redis_server)
+    assert hakoiri.ask("cancel", "last")["status"] == "cancelled"
+    ended = running.finish()
+    assert ended.code == 1
+    assert "cancelled" in ended.stderr
+    assert "on request" in ended.stderr
+    assert hakoiri.ask("status", "last")["status"] == "cancelled"

@@ -342,3 +342,24 @@ def test_errors_with_a_next_step_have_a_hint(line: str, hint: str, hakoiri: Hako
     (tmp_path / "start").write_text("1", encoding="utf-8")
     hakoiri.ask("run", "klotski", "--layers", "3")
     assert f"; {hint}" in flat(hakoiri.here(*line.format(start=tmp_path / "start").split(), check=False).error)
+
+
+def test_tiles_with_the_blank_last_have_the_layers_of_those_with_it_first(hakoiri: Hakoiri) -> None:
+    first = hakoiri.ask("run", "tiles", "-o", "rows=2", "-o", "columns=4")
+    last = hakoiri.ask("run", "tiles", "-o", "rows=2", "-o", "columns=4", "-o", "blank=last")
+    assert last["layers"] == first["layers"] and last["start"] == "1234/567."
+    assert hakoiri.ask("verify", "last", "--full")["ok"]
+    goal = hakoiri.ask("run", "tiles", "-o", "rows=2", "-o", "columns=4", "-o", "blank=last", "--goal", "**34/567*")
+    plain = hakoiri.ask("run", "tiles", "-o", "rows=2", "-o", "columns=4", "--goal", "*123/45**", "--from", ".123/4567")
+    assert goal["goals"] == plain["goals"] == 2 * 3 // 2
+    refused = hakoiri.here("run", "tiles", "--from", "1234/5678/9abc/def.", check=False)
+    assert "set -o rows=4; set -o columns=4" in refused.error
+
+
+def test_failed_runs_are_pruned(hakoiri: Hakoiri, tmp_path: Path) -> None:
+    (file := tmp_path / "ring.py").write_text(RING.replace("% 12", "% (12 - key)", 1), encoding="utf-8")
+    assert hakoiri.here("run", f"{file}:Ring", check=False).code == 1
+    kept = hakoiri.ask("run", "klotski", "--from", START_OF_2)["run"]
+    gone = hakoiri.here("runs", "--prune", "--yes", "--json")
+    assert len(gone.json["runs"]) == 1 and " failed" in gone.stderr
+    assert [row["run"] for row in hakoiri.ask("runs")["runs"]] == [kept]

@@ -3,18 +3,21 @@
 import pickle
 import tracemalloc
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import msgpack
 import numpy as np
 import pytest
 
-from hakoiri.errors import HakoiriError
+from hakoiri.coordinator.runs.catalogue import delete_run
+from hakoiri.errors import HakoiriError, PayloadError
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import MOST_UNTYPED, pack_record, seal, unpack_record
 from hakoiri.storage.names import MANIFEST_KEY, META, STATE_KEY
 from hakoiri.web.settings import Settings
 from hakoiri.worker.hosts.requests import HostExpanded, HostRequest
+from hakoiri.worker.layers.step import Partial
 from hakoiri.worker.studies.deals import SolveResult
 from hakoiri.worker.transport.payload import Event, MsgpackSerializer, unpack_arrays, unpacked
 from tests.support.commands import FinishedRuns, Hakoiri, Running
@@ -140,3 +143,56 @@ def test_a_deep_record_of_a_run_hides_no_other_run(record: bytes, field: str, ha
     assert {row["run"]: row["status"] for row in rows} == {sound: "queued", deep: "damaged"}
     assert hakoiri.ask("delete", deep, "--yes") == {"runs": [deep], "status": "deleted"}
     assert hakoiri.ask("status", sound)["status"] == "queued"
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        None,
+        5,
+        [5],
+        [[]],
+        {"k": 1},
+        [["p", "u32", [1], pickle.dumps(Evil())]],
+        [["r", "|O", [1], pickle.dumps(Evil())]],
+        [["r", ["<i8"], [1], bytes(8)]],
+        [["r", "<i8", [2], bytes(8)]],
+        [["r", "<i8", [2**64 - 1], b""]],
+        [["r", "<i8", "trap", bytes(8)]],
+        [["k", "u32", [2**62], bytes(8)]],
+        [["k", "u32", [-1], bytes(8)]],
+        [["k", "u32", [], bytes(8)]],
+        [["k", "u32", [3], b"\xff" * 40]],
+    ],
+)
+def test_a_hostile_payload_is_refused_as_one(entries: Any) -> None:
+    """Its checksum is right: anybody can compute one."""
+    with pytest.raises(PayloadError):
+        unpack_arrays(seal(msgpack.packb(entries)))
+
+
+def test_runs_that_belong_to_each_other_are_deleted(hakoiri: Hakoiri) -> None:
+    one, other = (hakoiri.ask("enqueue", "pancakes", "-o", f"n={n}")["run"] for n in (3, 4))
+    for run, base in ((one, other), (other, one)):
+        with Ledger(hakoiri.data / run, writable=True) as ledger:
+            manifest = replace(ledger.manifest, plan={"base": base})
+            ledger.stage_record(META, MANIFEST_KEY, manifest.as_dict())
+            ledger.commit(ledger.state)
+    assert sorted(delete_run(hakoiri.data / one)) == sorted([one, other])
+    assert list(hakoiri.data.iterdir()) == []
+
+
+def test_a_partial_record_of_another_kind_is_passed_over(hakoiri: Hakoiri) -> None:
+    """One of an earlier version, or of other work: its layer is begun anew."""
+    run = hakoiri.ask("enqueue", "pancakes", "-o", "n=3")["run"]
+    for fields in ({"last": "0x0"}, {"depth": "1", "partition": b""}, nested(300)):
+        with Ledger(hakoiri.data / run, writable=True) as ledger:
+            ledger.stage(META, b"partial", pack_record(fields, META + b"partial"))
+            ledger.commit(ledger.state)
+            assert ledger.has_partial
+            assert ledger.read_partial(Partial) is None
+
+
+@pytest.mark.parametrize("value", [{"a": 1, "b": [1.5, None, "x"]}, [], -5, 2**64 - 1, "é", b"\0" * 300])
+def test_what_msgpack_writes_is_read(value: object) -> None:
+    assert MsgpackSerializer.loads(msgpack.packb(value)) == value

@@ -16,12 +16,13 @@ from hakoiri.api import open_run
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.keys.layout import ints
 from hakoiri.storage.ledger.ledger import Ledger
-from hakoiri.worker.transport.connection import DRAINING, input_key, living_hosts
+from hakoiri.worker.transport.connection import ALIVE_SECONDS, DRAINING, input_key, living_hosts, worker_key
 from tests.support.commands import Finished, Hakoiri, Running, wait_until
 from tests.support.disks import FILLER, small_disk
-from tests.support.process_setup import stand_still_after_layer, stand_still_after_round
+from tests.support.process_setup import stand_still_after_layer, stand_still_after_round, stand_still_at_hosts
 from tests.support.published import TILES as DISTANCES
 from tests.support.servers import RedisServer, Workers, started_host
+from tests.support.web import ADDRESS, ENVIRONMENT, Server
 
 pytestmark = pytest.mark.timeout(300)
 SLOW = pytest.mark.slow
@@ -490,3 +491,145 @@ def test_a_census_is_labelled_anew_without_a_host_that_is_lost_when_it_is_comple
     hakoiri.ask("collect", run, env=env)
     assert not [part for number in range(3) for part in hosts_that_leave.store(number).glob("run-*")]
     assert hakoiri.ask("verify", run)["faults"] == []
+
+
+def test_the_redis_that_is_named_is_that_of_all_who_ask(hakoiri: Hakoiri, hosts: Hosts) -> None:
+    """By an option alone: by a run that belongs to it, and by a process that answers a long question of the page."""
+    words = ("pancakes", "-o", "n=7")
+    run, alone = hakoiri.ask("run", *words, *hosts.arguments())["run"], hakoiri.ask("run", *words)["run"]
+    hardest = [hakoiri.ask("hardest", each, "--redis", hosts.url) for each in (run, alone)]
+    assert {**hardest[0], "run": "", "distances": ""} == {**hardest[1], "run": "", "distances": ""}
+    served = Server(hakoiri.start("serve", *ADDRESS, "--no-drive", "--redis", hosts.url, env=ENVIRONMENT))
+    with closing(served.client) as client:
+        layers = [client.get(f"/api/runs/{each}/layers/6").json() for each in (run, alone)]
+        assert layers[0]["configurations"] == layers[1]["configurations"]
+        files = [f"/api/runs/{each}/export.csv" for each in (run, alone)]
+        assert client.post(files[0]).status_code == 202
+        wait_until(lambda: all(client.post(each).status_code == 303 for each in files), what="the files")
+        assert client.get(files[0]).content == client.get(files[1]).content
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stays_away", [False, pytest.param(True, marks=SLOW)])
+def test_a_run_goes_on_when_a_host_dies_while_it_receives_its_ranges(
+    stays_away: bool, hakoiri: Hakoiri, hosts: Hosts
+) -> None:
+    (process,) = (child for child in hosts.started[1].supervisor.children() if "redis" not in child.name())
+    beat = worker_key(hosts.name(1))
+
+    def is_suspended_while_it_waits() -> bool:
+        """Otherwise the request would stay in the queue, for the process that is started next."""
+        process.suspend()
+        if client.info("clients")["blocked_clients"] == len(hosts.started):
+            return True
+        process.resume()
+        return False
+
+    with redis.Redis.from_url(hosts.url) as client:
+        wait_until(is_suspended_while_it_waits, what="a host that waits for a request")
+        # However long the command takes to start, it must choose this host.
+        assert client.persist(beat)
+        running = hakoiri.start("run", *GAP, *hosts.arguments("--json"))
+        wait_until(lambda: client.keys(input_key("*", "*")), what="the requests")
+        client.expire(beat, ALIVE_SECONDS)
+    if stays_away:
+        hosts.started[1].supervisor.end()
+    else:
+        process.kill()
+    finished = running.finish()
+    assert (finished.code, "dealing out restarts" in finished.stderr) == (0, True), finished
+    assert_as_by_threads(hakoiri, hosts, finished.json["run"], *GAP)
+
+
+@pytest.mark.slow
+@SLOW
+def test_a_host_that_is_away_is_waited_for(hakoiri: Hakoiri, hosts: Hosts) -> None:
+    running = standing(hakoiri, hosts, AFTER_LAYER)
+    with waited_for(hosts, 1, running):
+        hosts.started[1].supervisor.end()
+    running.wait_for("waiting for ")
+    hosts.start(1)
+    assert_goes_on(hakoiri, hosts, running)
+
+
+@pytest.mark.slow
+@SLOW
+def test_the_redis_of_the_queue_may_come_back_empty(hakoiri: Hakoiri, hosts: Hosts, redis_server: RedisServer) -> None:
+    running = standing(hakoiri, hosts, AFTER_LAYER)
+    with waited_for(hosts, 1, running):
+        redis_server.kill()
+        redis_server.start()
+    finished = running.finish()
+    assert finished.code == 0, finished
+    assert_as_by_threads(hakoiri, hosts, finished.json["run"], *TILES)
+
+
+@pytest.mark.slow
+@SLOW
+def test_a_queued_run_is_kept_by_hosts_too(hakoiri: Hakoiri, hosts: Hosts) -> None:
+    run = hakoiri.ask("enqueue", *TILES, *hosts.arguments())["run"]
+    coordinator = hakoiri.start("coordinator", "--redis", hosts.url)
+    wait_until(lambda: hakoiri.state().status == "complete")
+    coordinator.send(signal.SIGTERM)
+    coordinator.finish()
+    assert hakoiri.ask("status", run)["work_log"]["layers"]["hosts"]["layers"] > 3
+    assert_as_by_threads(hakoiri, hosts, run, *TILES)
+
+
+@pytest.mark.slow
+def test_answers_of_a_run_with_copies_need_not_all_hosts(hakoiri: Hakoiri, hosts_that_leave: Hosts) -> None:
+    run = hakoiri.ask("run", "pancakes", "-o", "n=8", *hosts_that_leave.arguments("--copies", "2"))["run"]
+    env = {"HAKOIRI_REDIS": hosts_that_leave.url}
+    known = hakoiri.ask("path", run, "--to", "farthest", env=env)
+    lost = hosts_that_leave.name(0)
+    hosts_that_leave.started[0].supervisor.end()
+    await_absence(hosts_that_leave, lost)
+    assert hakoiri.ask("path", run, "--to", "farthest", env=env) == known
+    hosts_that_leave.started[2].supervisor.end()
+    refused = hakoiri.here("path", run, "--to", "farthest", env=env, check=False)
+    assert (refused.code, f"hakoiri delete {run}" in refused.error) == (1, True)
+    refused = hakoiri.here("drain", lost, "--redis", hosts_that_leave.url, check=False)
+    assert (
+        refused.code,
+        f"{hosts_that_leave.name(2)} do not answer, and keep layers of run {run}" in refused.error,
+    ) == (1, True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("figure", "least", "number"),
+    [
+        pytest.param("configurations", 1, 0, marks=pytest.mark.slow),
+        pytest.param("depth", 0, 1, marks=pytest.mark.slow),
+        pytest.param("components", 1, 2, marks=pytest.mark.slow),
+        ("components_done", 300, 1),
+    ],
+)
+def test_a_lost_disk_costs_a_census_with_copies_no_configuration(
+    figure: str, least: int, number: int, hakoiri: Hakoiri, hosts_that_leave: Hosts
+) -> None:
+    """Before it is listed, when it is copied, when it is labelled, and in the midst of its measures."""
+    arguments, before = (
+        hosts_that_leave.arguments("--copies", "2", "--json"),
+        partial(stand_still_at_hosts, figure, least),
+    )
+    running = hakoiri.start("run", *SPACE, *arguments, before=before)
+    running.stands_still()
+    assert len(keepers(hakoiri)) == 3
+    _, finished = drained_by(hakoiri, hosts_that_leave, lost(hosts_that_leave, number), running)
+    assert finished.code == 0, finished
+    assert len(keepers(hakoiri)) == 2
+    assert finished.json["digest"] == hakoiri.ask("run", *SPACE)["digest"]
+    assert hakoiri.ask("verify", finished.json["run"], "--redis", hosts_that_leave.url)["faults"] == []
+
+
+@pytest.mark.slow
+def test_a_census_under_way_goes_on_without_a_host_that_leaves(hakoiri: Hakoiri, hosts_that_leave: Hosts) -> None:
+    arguments, before = hosts_that_leave.arguments("--json"), partial(stand_still_at_hosts, "depth", 0)
+    running = hakoiri.start("run", *SPACE, *arguments, before=before)
+    running.stands_still()
+    _, finished = drained_by(hakoiri, hosts_that_leave, hosts_that_leave.name(0), running)
+    assert (finished.code, len(keepers(hakoiri))) == (0, 2), finished
+    assert not list(hosts_that_leave.store(0).glob("run-*"))
+    assert finished.json["digest"] == hakoiri.ask("run", *SPACE)["digest"]
+    assert hakoiri.ask("verify", finished.json["run"], "--redis", hosts_that_leave.url)["faults"] == []

@@ -182,3 +182,42 @@ def test_redis_killed_again_and_again(
         assert running.finish().code == 0, running.finish()
     assert any(host["workers"] for host in hakoiri.ask("status", "last")["work_log"]["hosts"])
     assert_counted(hakoiri, undisturbed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("successors", [0, 2], ids=["nobody-follows", "others-follow"])
+def test_all_workers_killed(
+    hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, undisturbed: dict[str, Any], successors: int
+) -> None:
+    with workers(redis_server.url, 2) as team:
+        running = hakoiri.start(*WHOLE, *FARMED, "--redis", redis_server.url, before=stand_still_in_census(1))
+        running.stands_still()
+        team.supervisor.end()
+        running.send(signal.SIGCONT)
+    if successors:
+        with workers(redis_server.url, successors):
+            assert running.finish().code == 0, running.finish()
+    else:
+        assert running.finish().code == 0, running.finish()
+        assert "no worker" in running.stderr
+    assert_counted(hakoiri, undisturbed)
+
+
+@pytest.mark.slow
+def test_everything_killed_at_once(
+    hakoiri: Hakoiri, workers: StartWorkers, tmp_path: Path, undisturbed: dict[str, Any]
+) -> None:
+    with RedisServer(tmp_path / "redis", appendonly=True) as server, workers(server.url, 2) as team:
+        running = hakoiri.start(*WHOLE, *FARMED, "--redis", server.url, before=stand_still_in_census(2))
+        running.stands_still()
+        running.send(signal.SIGCONT)
+        running.stands_still()
+        running.send(signal.SIGCONT)
+        running.kill()
+        team.supervisor.end()
+        server.kill()
+    assert hakoiri.state().figures["configurations"] == 65_880
+    hakoiri.here("resume", "last")
+    state = hakoiri.state()
+    assert (state.session, state.status, state.digest) == (2, "complete", undisturbed["whole"])
+    assert hakoiri.ask("verify", "last")["ok"]

@@ -21,7 +21,7 @@ from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.results import Diameter, read_pairs, recorded_components, stage_component
-from tests.support.commands import ROOT, Hakoiri
+from tests.support.commands import ROOT, START_OF_248, FinishedRuns, Hakoiri
 from tests.support.servers import Workers, by_workers
 from tests.support.toy_runs import before_call
 from tests.support.user_puzzles import changed, ruled, written
@@ -216,3 +216,20 @@ def test_what_the_text_types_prints_what_it_shows(hakoiri: Hakoiri, monkeypatch:
             assert not set(map(str.rstrip, shown)) - set(printed), (command, printed)
             typed += 1
     assert typed > 10
+
+
+def test_undirected_runs_agree_with_diameter(hakoiri: Hakoiri, finished: FinishedRuns) -> None:
+    hakoiri.ask("run", "klotski", "--from", START_OF_248)
+    exact, (only,) = (
+        hakoiri.ask("diameter", "last"),
+        hakoiri.ask("components", "last", "--strong")["components"],
+    )
+    assert (only["size"], only["diameter"]) == (248, exact["diameter"])
+    assert [only["from"], only["to"]] in exact["pairs"]
+    whole = finished.hakoiri.ask("components", finished.counted["run"], "--strong")
+    plain = finished.hakoiri.ask("components", finished.counted["run"])["components"]
+    assert (whole["strong_components"], whole["weak_components"], whole["single"]) == (898, 898, 0)
+    names = ("component", "size", "diameter", "representative")
+    assert [[one[name] for name in names] for one in whole["components"]] == [
+        [one[name] for name in names] for one in plain
+    ]

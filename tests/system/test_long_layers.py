@@ -20,7 +20,7 @@ import pytest
 from hakoiri.errors import StorageError
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import LayerRecord, State
-from hakoiri.storage.names import SPILL_FOLDER
+from hakoiri.storage.names import CLOSED, DATA_FILE, SPILL_FOLDER
 from tests.support.commands import HAKOIRI, Hakoiri, Running, wait_until
 from tests.support.disks import KINDS, small_disk
 from tests.support.process_setup import stand_still, stand_still_after_layer
@@ -462,3 +462,31 @@ def test_a_question_keeps_to_the_budget(hakoiri: Hakoiri, measured: Path) -> Non
     found = hakoiri(*far, executable=str(measured), seconds=LONG_SECONDS)
     assert found.json["length"] == 12
     assert int(found.stderr.splitlines()[-1]) / 1024 < 128 + BASE_MIB
+
+
+@pytest.mark.parametrize("seed", [11, *(pytest.param(seed, marks=SLOW) for seed in seeds(12, 2, 6))])
+def test_killed_in_a_long_layer_of_a_directed_puzzle(hakoiri: Hakoiri, undisturbed: Undisturbed, seed: int) -> None:
+    expected = undisturbed(PEGS)
+    killed_again_and_again(hakoiri, PEGS, seed, [(11, "merged"), (14, "expanded")], [STARVED])
+    hakoiri("resume", "last", *AT_SPEED)
+    assert_as_undisturbed(hakoiri, expected)
+
+
+@pytest.mark.slow
+def test_damaged_older_keys_of_a_directed_puzzle(hakoiri: Hakoiri, undisturbed: Undisturbed) -> None:
+    """The keys that a directed search keeps beside its layers are refused, too, and made anew."""
+    stood_still(hakoiri, "run", *PEGS, *STARVED, depth=14, what="merged").kill()
+    directory = hakoiri.run_directory()
+    with Ledger(directory) as ledger:
+        name = ledger.names(CLOSED)[0]
+        value = ledger.read(CLOSED, name)
+    assert value is not None
+    raw = (directory / DATA_FILE).read_bytes()
+    assert raw.count(value) > 0
+    (directory / DATA_FILE).write_bytes(raw.replace(value, value[:-1] + bytes([value[-1] ^ 1])))
+    refused = hakoiri("resume", "last", check=False)
+    assert (refused.code, refused.stdout) == (1, "")
+    assert "damaged" in refused.error
+    assert f"hakoiri resume {directory.name} --repair" in refused.error
+    hakoiri("resume", "last", "--repair", *AT_SPEED)
+    assert_as_undisturbed(hakoiri, undisturbed(PEGS))

@@ -19,6 +19,7 @@ from hakoiri.worker.transport.payload import Arrays
 from tests.support.commands import Hakoiri
 from tests.support.runs import Notes
 from tests.support.servers import RedisServer, other_worker
+from tests.system.conftest import StartWorkers
 
 #: A worker, or host, that hides one configuration of the pancakes, whoever leads to it.
 LIAR = """
@@ -237,3 +238,58 @@ def test_a_wrong_result_is_replaced_by_the_one_made_here(redis_server: RedisServ
         assert any(f"worker {liar} is excluded" in text for text in notes.texts)
         with pytest.raises(UntrustedError, match="has used some of its answers"):
             results([right, wrong])
+
+
+def test_a_hidden_configuration_is_missed_where_the_size_of_the_space_is_known(
+    hakoiri: Hakoiri, redis_server: RedisServer, honest: tuple[str, int], tmp_path: Path
+) -> None:
+    """The run does not say that it is complete."""
+    with other_worker(redis_server, LIAR.format(hidden=honest[1]), store=tmp_path / "host"):
+        ended = hakoiri("run", *PANCAKES, "--redis", redis_server.url, *HOSTED, "--json", check=False)
+    assert ended.code == 1
+    assert "this run found 40,319 configurations, expected 40,320 from any start of pancakes" in ended.stderr
+    assert hakoiri("status", "last", "--json").json["status"] == "failed"
+
+
+def test_a_configuration_that_a_farmed_chunk_omits_shows_in_the_sum_of_all_moves(
+    hakoiri: Hakoiri, redis_server: RedisServer
+) -> None:
+    """Nobody knows how many this board reaches."""
+    board = ("sliding", "--from", "AABB/C..D/EEFF")
+    hakoiri("run", *board)
+    with open_run("last", data=hakoiri.data) as run:
+        hidden = int(run.layer(6)[5])
+    with other_worker(redis_server, OMITTING.format(hidden=hidden)):
+        ended = hakoiri("run", *board, "--redis", redis_server.url, "--farm", "always", "--json", check=False)
+    assert ended.code == 1
+    assert "some moves of this run are not reversed by another" in ended.stderr
+    assert hakoiri("status", "last", "--json").json["status"] == "failed"
+
+
+def test_a_worker_whose_results_hold_keys_of_nothing_is_left_out(redis_server: RedisServer) -> None:
+    """Also by a run that audits none: kernels must not get them."""
+    spec, notes = PuzzleSpec("pancakes", {"n": "8"}), Notes()
+    puzzle = spec.build()
+    chunk = [np.arange(300, dtype=puzzle.layout.dtype)]
+    with other_worker(redis_server, INVENTING.format(wrong=2**32 - 1)) as liar:
+        executor = RemoteExecutor(redis_server.url, connect(redis_server.url), puzzle, spec, Control(), notes, 1 << 28)
+        with closing(executor):
+            ((_, found),) = executor.map("neighbours", [chunk])
+    assert all(np.array_equal(*pair) for pair in zip(found, TASKS["neighbours"](puzzle, chunk, ()), strict=True))
+    assert any(f"worker {liar} is excluded" in text for text in notes.texts)
+
+
+def test_an_audited_worker_that_hides_a_configuration_is_left_out(
+    hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, honest: tuple[str, int]
+) -> None:
+    """Others do its chunks."""
+    with other_worker(redis_server, LIAR.format(hidden=honest[1])) as liar:
+        running = hakoiri.start("run", *CENSUS, "--redis", redis_server.url, "--audit", "100%", "--json")
+        running.wait_for(f"worker {liar} is excluded from this run: its result of chunk ")
+        with workers(redis_server.url, 1):
+            ended = running.finish()
+    assert (ended.code, ended.json["digest"], ended.json["configurations"]) == (0, honest[0], 40_320)
+    audit = hakoiri("status", "last", "--json").json["work_log"]["audit"]
+    assert audit["untrusted"] == [liar]
+    assert audit["chunks"] > 10
+    assert f"excluded because they were wrong: {liar}" in hakoiri("status", "last").stdout

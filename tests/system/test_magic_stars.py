@@ -1,6 +1,7 @@
 """Magic stars by the command line: published counts by threads and by workers, through kills, and all that one asks."""
 
 import csv
+import signal
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -8,7 +9,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from tests.support.commands import Hakoiri
+from tests.support.commands import Hakoiri, Running, wait_until
 from tests.support.servers import Workers, by_workers
 
 #: Orbits by the 2n symmetries of the figure. Up to 8 points published; all by two independent programs.
@@ -139,3 +140,44 @@ def test_only_trees_have_solutions(hakoiri: Hakoiri) -> None:
     assert "is not a tree" in hakoiri.here("solutions", "last", check=False).error
     refused = hakoiri.here("export", "last", "--images", "--to", "x.csv", check=False)
     assert "leave out --images" in refused.error
+
+
+def comes_to(hakoiri: Hakoiri, chunks: int, running: Running) -> None:
+    """Wait until so many chunks are committed, or the run has ended."""
+    wait_until(
+        lambda: hakoiri.state().figures.get("chunks_done", 0) >= chunks or running.process.poll() is not None,
+        what=f"chunk {chunks}",
+    )
+
+
+@pytest.mark.parametrize(
+    ("number", "kills", "chunk"),
+    [
+        (signal.SIGKILL, 1, "2"),
+        pytest.param(signal.SIGTERM, 2, "1", marks=pytest.mark.slow),
+        pytest.param(signal.SIGKILL, 6, "1", marks=pytest.mark.slow),
+    ],
+)
+def test_killed_and_resumed(number: int, kills: int, chunk: str, hakoiri: Hakoiri) -> None:
+    command, done = [*SLOW, chunk], 0
+    for _ in range(kills):
+        running = hakoiri.start(*command)
+        comes_to(hakoiri, done + 1, running)
+        running.send(number)
+        running.finish()
+        state = hakoiri.state()
+        assert state.figures.get("chunks_done", 0) >= done
+        done = state.figures.get("chunks_done", 0)
+        if state.status == "complete":
+            break  # It was faster than the signal.
+        row = hakoiri.ask("status", "last")
+        assert (row["chunks_done"], row["solutions"]) == (done, state.figures.get("configurations", 0))
+        command = ["resume", "last", "--workers", "1"]
+    assert done > 0
+    assert hakoiri.ask("verify", "last")["ok"]
+    found = hakoiri.ask("resume", "last")
+    assert_counts(found, 9)
+    assert found["layers"][-1] == 3_014
+    assert 1 <= found["sessions"] <= kills + 1
+    undisturbed = stars(hakoiri, 9)
+    assert (found["digest"], found["nodes"]) == (undisturbed["digest"], undisturbed["nodes"])

@@ -97,3 +97,16 @@ def test_a_host_that_is_killed_in_mid_layer(hosts: Hosts, hakoiri: Hakoiri) -> N
     ended = running.finish()
     assert "restarts" in ended.stderr
     assert_right(ended, hakoiri)
+
+
+def test_a_host_that_is_cut_off_in_mid_layer(hosts: Hosts, hakoiri: Hakoiri) -> None:
+    """The run waits until it is back."""
+    running = hosts.start(*SPACE)
+    hosts.await_layer(15, running)
+    hosts.network.cut("two")
+    running.wait_for("waiting for ")
+    assert set(hosts.data_redis()) == {"one", "three"}
+    hosts.network.mend("two")
+    ended = running.finish()
+    assert "restarts" in ended.stderr
+    assert_right(ended, hakoiri)

@@ -20,7 +20,7 @@ from hakoiri.coordinator.executors.remote import RemoteExecutor
 from hakoiri.coordinator.runs.opening import open_context
 from hakoiri.coordinator.session.resources import Resources, Tuning
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.errors import WorkerError
+from hakoiri.errors import TaskError, WorkerError
 from hakoiri.keys.layout import Keys, Layout
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
@@ -494,3 +494,20 @@ CHUNKS: list[tuple[str, Arrays, Arrays]] = [
     ("look", EDGE, [FAR, np.zeros(1, dtype=np.uint8), np.array([2])]),
     ("diameters", [], [*EDGE, np.array([0, 1 << 40])]),
 ]
+
+
+@pytest.mark.parametrize(("task", "shared", "chunk"), CHUNKS, ids=[each[0] for each in CHUNKS])
+def test_a_worker_refuses_a_forged_chunk_and_lives_on(
+    task: str, shared: Arrays, chunk: Arrays, farm: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The coordinator is one that does not look at what it sends."""
+    puzzle, before = CUBE.build(), farm.pids()
+    monkeypatch.setattr(remote, "wrong_array", lambda *_, **__: "")
+    executor = remote.RemoteExecutor(
+        farm.url, connect(farm.url), puzzle, CUBE, Control(), SilentObserver(), 1 << 28
+    )  # fmt: skip
+    with closing(executor):
+        with pytest.raises(TaskError, match=rf"task {task} failed on worker .*: array \d of the (shared|chunk) "):
+            list(executor.map(task, [chunk], shared))
+        assert len(list(executor.map("neighbours", [[puzzle.keys([0])]]))) == 1
+    assert farm.pids() == before

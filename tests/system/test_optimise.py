@@ -10,8 +10,10 @@ import pytest
 from hakoiri.coordinator.plays.optimise import best_of
 from hakoiri.coordinator.plays.plan import Best
 from hakoiri.puzzles.nakuron.board import random_board
+from hakoiri.puzzles.nakuron.puzzle import Nakuron
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.names import run_directories
+from hakoiri.storage.results import read_arrays
 from tests.support.commands import Hakoiri, wait_until
 from tests.support.published import KNOWN, Known
 from tests.support.servers import Workers, by_workers
@@ -169,3 +171,28 @@ def test_other_mistakes_are_one_line(hakoiri: Hakoiri, tmp_path: Path) -> None:
         assert said in refused.error
     assert hakoiri.here("generate", "nakuron", "--setting", "4", check=False).code == 2
     assert not hakoiri.data.exists()
+
+
+def has_beam(hakoiri: Hakoiri) -> bool:
+    for run in run_directories(hakoiri.data):
+        with RunStore(run) as store:
+            return bool(read_arrays(store))
+    return False
+
+
+@pytest.mark.slow
+def test_a_killed_search_goes_on_and_loses_nothing(hakoiri: Hakoiri, tmp_path: Path) -> None:
+    path = written(LARGE.text(), tmp_path / "large.txt")
+    line = ("optimise", "nakuron", "--from", path, "--width", "8")
+    running = hakoiri.start(*line, "--time", "1h")
+    wait_until(lambda: has_beam(hakoiri), seconds=240, what="a beam on disk")
+    running.kill()
+    before = best_there(hakoiri)
+    assert before is not None
+    assert Nakuron().replay(before.sequence, LARGE.text()) == before.score > 0
+    rounds = str(hakoiri.ask("status", "last")["rounds"] + 1)
+    again = hakoiri.ask(*line, "--rounds", rounds)
+    assert again["score"] >= before.score
+    whole = hakoiri.ask(*line, "--rounds", rounds, data=tmp_path / "whole")
+    for name in ("score", "sequence", "moves_tried"):
+        assert again[name] == whole[name]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from campaigns.mayhem import poisonous
-from tests.support.commands import Finished, Hakoiri, wait_until
+from tests.support.commands import HAKOIRI, Finished, Hakoiri, wait_until
 from tests.support.process_setup import be_the_program
 
 #: The puzzles of the campaign, and some that say when they have come to the harmful rule.
@@ -113,3 +113,28 @@ def test_a_run_of_a_user_that_never_answers_is_cancelled_from_elsewhere(
     ended = running.finish()
     assert (ended.code, "cancelled on request" in ended.stderr) == (1, True), ended
     assert hakoiri.state().status == "cancelled"
+
+
+def test_a_file_that_ends_its_process_is_told(poison: Path, hakoiri: Hakoiri) -> None:
+    ended = hakoiri("run", f"{poison}:Harmless", env={"POISON_AT_IMPORT": "1"}, executable=HAKOIRI, check=False)
+    assert (ended.code, ended.stdout) == (1, "")
+    assert "ended with exit code 0" in ended.error
+
+
+@pytest.mark.parametrize(("name", "in_time"), [("Spins", True), pytest.param("InC", False, marks=pytest.mark.slow)])
+def test_a_run_that_never_answers_is_cancelled(
+    name: str, in_time: bool, poison: Path, hakoiri: Hakoiri, tmp_path: Path
+) -> None:
+    """The run behind it is driven then. A loop in C is killed after 30 seconds."""
+    files = {"HAKOIRI_PUZZLE_FILES": str(poison), "POISON_WAITS": str(tmp_path / "waits")}
+    first, second = (hakoiri.json("enqueue", f"{poison}:{puzzle}")["run"] for puzzle in (name, "Harmless"))
+    service = hakoiri.start("coordinator", "--threads", env=files)
+    wait_until((tmp_path / "waits").exists, what="it to be driven")
+    cancelled = hakoiri.here("cancel", first, check=False)
+    assert (cancelled.code == 0) == in_time, cancelled
+    wait_until(lambda: hakoiri.ask("status", second)["status"] == "complete", what="the other one")
+    service.send(signal.SIGTERM)
+    assert service.finish().code == 0
+    if not in_time:
+        hakoiri.here("cancel", first)
+    assert hakoiri.ask("status", first)["status"] == "cancelled"

@@ -15,6 +15,7 @@ import pytest
 import redis
 
 from hakoiri.coordinator.plays.optimise import best_of
+from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.runs.service import serve
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
@@ -550,3 +551,26 @@ def test_a_coordinator_leaves_a_run_that_it_has_lost(hakoiri: Hakoiri) -> None:
     assert ends == []
     assert "was taken over by another process" in said[-1][0]
     assert said[-1][1:] == (Hint("status", directory.name),)
+
+
+def test_two_coordinators_share_a_directory(hakoiri: Hakoiri, farm: Workers) -> None:
+    """A run's lock lets one of them drive it; together they do all."""
+    small = ("--from", START_OF_248, "--chunk", "10")
+    runs = [enqueue(hakoiri, *which) for which in (("--chunk", "400"), small, small, small)]
+    coordinators = [start_coordinator(hakoiri, farm.url) for _ in range(2)]
+    for run in runs:
+        wait_for_status(hakoiri, run, "complete")
+    for coordinator in coordinators:
+        stop(coordinator)
+    for run in runs:
+        assert any(f"run {run}: complete" in coordinator.stderr for coordinator in coordinators)
+        assert hakoiri.ask("status", run)["configurations"] == (25_955 if run == runs[0] else 248)
+        assert {layer["session"] for layer in hakoiri.ask("layers", run)["layers"]} == {1}
+
+
+def test_what_another_measures_of_a_study_is_left_alone(hakoiri: Hakoiri) -> None:
+    """A member's own run lies where whoever goes on with the study finds it."""
+    directory = hakoiri.data / hakoiri.ask("study", "sizes", "hanoi", "--sizes", "2..3", "--queue")["run"]
+    with pytest.raises(TakenOverError):
+        drive(directory, Resources(workers=1), Control(), Removing(directory))
+    assert list(directory.glob(f"members/*/member/{DATA_FILE}"))

@@ -5,6 +5,7 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, suppress
 from functools import partial
+from http.client import HTTPConnection
 from pathlib import Path
 
 import psutil
@@ -12,7 +13,7 @@ import pytest
 
 from tests.support.commands import HAKOIRI, PATIENCE_SECONDS, Hakoiri, wait_until
 from tests.support.web import ADDRESS, ENVIRONMENT, TOKEN, Server, family, gone
-from tests.support.web_requests import CHUNKED, ENDLESS, HEAD, MUCH
+from tests.support.web_requests import CHUNKED, ENDLESS, HEAD, MUCH, many_files
 
 
 @pytest.fixture
@@ -169,3 +170,66 @@ def test_a_trailer_is_no_header(server: Server) -> None:
         client.sendall(CHUNKED + trailing + HEAD + b"Connection: close\r\n\r\n")
         answers = b"".join(iter(partial(client.recv, 65_536), b""))
         assert answers.count(b"HTTP/1.1 401") == 2
+
+
+@pytest.mark.slow
+def test_a_kill_in_the_midst_of_a_run(hakoiri: Hakoiri, serve: Callable[..., Server]) -> None:
+    """The next server goes on with it, from its last commit."""
+    server = serve()
+    wanted = {"puzzle": "pancakes", "options": {"n": "11"}}
+    where = server.client.post("/api/runs", json=wanted).headers["location"]
+    wait_until(lambda: (server.client.get(where).json()["depth"] or 0) > 2, what="a run under way")
+    killed(server)
+    before = hakoiri.ask("status", where.rpartition("/")[2])
+    assert before["status"] == "interrupted" and 0 < before["configurations"] < 39_916_800
+    server = serve()
+    wait_until(lambda: server.client.get(where).json()["status"] == "complete", what="its end")
+    found = server.client.get(where).json()
+    assert found["configurations"] == 39_916_800
+    assert len({layer["session"] for layer in server.client.get(f"{where}/layers").json()["layers"]}) == 2
+
+
+@pytest.mark.slow
+def test_a_coordinator_that_dies_is_replaced(serve: Callable[..., Server]) -> None:
+    server = serve()
+    (coordinator,) = server.process.children()
+    coordinator.kill()
+    server.process.wait_for("another one starts")
+    where = server.client.post("/api/runs", json={"puzzle": "hanoi"}).headers["location"]
+    wait_until(lambda: server.client.get(where).json()["status"] == "complete", what="its end")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_question_that_is_stopped_keeps_what_it_proved(hakoiri: Hakoiri, serve: Callable[..., Server]) -> None:
+    run = hakoiri.json("run", "pancakes", "-o", "n=10")["run"]
+    server = serve("--no-drive")
+    asked = server.client.post(f"/api/runs/{run}/path?from=0x5&to=farthest")
+    assert asked.status_code == 202
+    question = asked.headers["location"]
+    server.client.delete(question)
+    wait_until(lambda: server.client.get(question).json()["status"] != "running", what="it to stop")
+    assert server.client.get(question).json()["status"] in ("failed", "answered")
+    exported = f"/api/runs/{run}/export.npz"
+    wait_until(lambda: server.client.post(exported).status_code == 303, 600, "the file")
+    part = server.client.get(exported, headers={"Range": "bytes=0-3"})
+    assert (part.status_code, part.content) == (206, b"PK\x03\x04")
+
+
+def test_any_number_of_strangers_keeps_nobody_out(server: Server) -> None:
+    """Idle ones, more than there may be connections: who shows a token is answered, by a new connection, too."""
+    port, shown = server.client.base_url.port, {"Authorization": f"Bearer {TOKEN}"}
+    with many_files(), ExitStack() as open_ones:
+        known, new = (
+            open_ones.enter_context(closing(HTTPConnection("127.0.0.1", port, PATIENCE_SECONDS))) for _ in range(2)
+        )
+        known.request("GET", "/api/puzzles", headers=shown)
+        assert known.getresponse().read()
+        connected = known.sock
+        for _ in range(1_010):
+            open_ones.enter_context(connect(server))
+        for client in (known, new):
+            client.request("GET", "/api/puzzles", headers=shown)
+            answer = client.getresponse()
+            assert (answer.status, bool(answer.read())) == (200, True)
+        assert known.sock is connected, "it had to connect again"

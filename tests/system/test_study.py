@@ -4,16 +4,23 @@ import csv
 import json
 import re
 import shlex
+import signal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import matplotlib.image
 import pytest
 
+from hakoiri.coordinator.studies import deals as study
+from hakoiri.coordinator.studies.deals import kept_deals
 from hakoiri.coordinator.studies.hunt import HuntFigures, Record, legs_of, records_of
+from hakoiri.coordinator.studies.table import Deal
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.names import run_directories
 from tests.support.commands import Hakoiri, wait_until
+from tests.support.process_setup import stand_still_beyond
+from tests.support.runs import opened
 from tests.support.servers import Workers, by_workers
 
 SMALL = ("study", "deals", "superpuzz", "--sizes", "3..4", "--deals", "12")
@@ -323,3 +330,45 @@ def test_rq_workers_hunt_as_threads_do(hakoiri: Hakoiri, farm: Workers, tmp_path
         farmed = hakoiri.ask(*SMALL_HUNT, "--redis", farm.url)
     alone = hakoiri.ask(*SMALL_HUNT, data=tmp_path / "other")
     assert without_times(farmed) == without_times(alone)
+
+
+def stand_still_after(deals: int) -> None:
+    """Make each deal durable by itself, and stop as SIGSTOP does as soon as there are more than so many."""
+    vars(study)["_KEEP_SECONDS"] = 0.0
+    stand_still_beyond("deals_done", deals)
+
+
+def test_a_killed_study_and_an_interrupted_one_go_on(hakoiri: Hakoiri) -> None:
+    line = ("study", "deals", "superpuzz", "--sizes", "3,5", "--deals", "40", "--seed", "2")
+
+    def there() -> list[Deal]:
+        for run in run_directories(hakoiri.data):
+            with opened(run) as job:
+                return [deal for deals in kept_deals(job.study, job.store).values() for deal in deals]
+        return []
+
+    running = hakoiri.start(*line, before=partial(stand_still_after, 40))
+    running.stands_still()
+    assert running.kill().code == -signal.SIGKILL
+    killed = there()
+    assert 40 < len(killed) < 80
+    assert hakoiri.ask("status", "last")["status"] == "interrupted"
+
+    again = hakoiri.start(*line, "--json", before=partial(stand_still_after, len(killed)))
+    again.stands_still()
+    again.send(signal.SIGINT)
+    again.send(signal.SIGCONT)
+    interrupted = again.finish()
+    assert interrupted.code == 130
+    assert interrupted.json["complete"] is False
+    assert f"{len(killed)} deals are done" in interrupted.stderr
+    left = there()
+    assert len(killed) < len(left) < 80
+
+    (command,) = re.findall("interrupted: stopped by SIGINT; continue with: hakoiri (.*)", interrupted.stderr)
+    finished = hakoiri.here(*shlex.split(command))
+    assert f"{len(left)} deals are done" in finished.stderr
+    last = there()
+    assert len(last) == 80
+    # With their seconds: what was kept is as it was, and searched once.
+    assert set(killed) <= set(left) <= set(last)

@@ -19,7 +19,7 @@ from hakoiri.worker.program import program_of
 from hakoiri.worker.rq_worker import _build_puzzle, _outcome, _perform
 from hakoiri.worker.studies.deals import SolveResult, WalkResult
 from hakoiri.worker.studies.family import Member
-from hakoiri.worker.transport.connection import input_key, redis_errors
+from hakoiri.worker.transport.connection import input_key, redis_errors, without_password
 from hakoiri.worker.transport.payload import Event, TaskRequest, pack_arrays, unpacked
 
 RESULTS: tuple[Any, ...] = (SolveResult, WalkResult, Member)
@@ -140,3 +140,29 @@ def test_a_puzzle_is_built_once_for_all_requests_that_name_it(monkeypatch: pytes
     other = built(PuzzleSpec("hanoi", {"discs": "3", "pegs": "3"}))
     assert other.name == "hanoi"
     assert list(rq_worker._puzzles.values()) == [other]
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("redis://den:6379/0", "redis://den:6379/0"),
+        ("redis://fox:secret@den:6379/0", "redis://den:6379/0"),
+        ("rediss://:se@cret@den/1?ssl_cert_reqs=none", "rediss://den/1"),
+        ("unix:///run/redis.sock?password=secret", "unix:///run/redis.sock"),
+        ("den", "den"),
+        ("localhost:6379", "localhost:6379"),
+        ("redis://[::1]:6379/0", "redis://[::1]:6379/0"),
+        # Where one is not written as it should be, whoever wrote it knows it.
+        ("fox:secret@den:6379", "an address that is not readable"),
+        (":secret@den", "an address that is not readable"),
+        ("redis://:se/cret@den:6379/0", "an address that is not readable"),
+        ("redis://:secret?@den", "an address that is not readable"),
+        ("redis://[secret@den", "an address that is not readable"),
+        # As is left of one that is cut off, or whose @ is another letter.
+        ("redis://:secret", "an address that is not readable"),
+        ("redis://fox:secret", "an address that is not readable"),
+        ("redis://:secret`den:6379/0", "an address that is not readable"),
+    ],
+)
+def test_no_password_is_told(url: str, told: str) -> None:
+    assert without_password(url) == told

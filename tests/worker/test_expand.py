@@ -247,3 +247,40 @@ def test_ranges_with_bitmaps_are_expanded_in_many_pieces_in_turn(
         found = [piece.keys for pieces in step.merge(0, lambda: True) for piece in pieces]
     assert len(sizes) > 5
     assert np.array_equal(np.concatenate(found), layers[depth])
+
+
+class _Ring(Puzzle):
+    """Each number leads to both beside it; 0 to its neighbour, twice."""
+
+    name, undirected, most_successors = "ring", True, 3
+
+    def __init__(self, layout: str) -> None:
+        self.layout = LAYOUTS[layout]
+        super().__init__({})
+
+    def usual_start(self) -> int:
+        return 0
+
+    def successors(self, key: int) -> list[int]:
+        ends = self.layout.greatest
+        return [1, 1, ends] if key == 0 else [(key - 1) % (ends + 1), (key + 1) % (ends + 1)]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_it_is_the_sum_of_what_each_leads_to_less_itself_in_every_layout(layout: str) -> None:
+    """By numbers of Python."""
+    puzzle = _Ring(layout)
+    keys = puzzle.keys([0, 5, puzzle.layout.greatest])
+    bits, odd = (1 << 64) - 1, 0x9E3779B97F4A7C15
+
+    def mixed(key: int) -> int:
+        found = 0
+        for shift in reversed(range(0, puzzle.layout.bits, 64)):
+            found = (found + (key >> shift & bits)) * odd & bits
+        return found ^ found >> 32
+
+    expected = 0
+    for key in ints(keys):
+        for successor in set(puzzle.successors(key)):
+            expected += mixed(successor) - mixed(key)
+    assert flow_of(puzzle, keys, puzzle.expand(keys)) == expected % (1 << 64)

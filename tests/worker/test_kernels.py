@@ -19,6 +19,7 @@ from hakoiri.coordinator.session.resources import Budget
 from hakoiri.coordinator.session.session import ComputeContext, Control, SilentObserver
 from hakoiri.errors import TaskError
 from hakoiri.keys.layout import U32, U64, U128, U256, Key, Keys, Layout, ints
+from hakoiri.keys.order import difference
 from hakoiri.puzzles.contract import Expansion, Puzzle
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.worker.graphs.bounds import Aim, Bounds, _around, least_alike, look_here
@@ -38,7 +39,7 @@ from hakoiri.worker.graphs.searches import (
     renumbered,
 )
 from hakoiri.worker.layers import kernels
-from hakoiri.worker.layers.kernels import DENSE_SPAN, merge, split
+from hakoiri.worker.layers.kernels import DENSE_SPAN, merge, simple_edges, split
 from hakoiri.worker.tasks import TASKS, do_task
 from tests.support.keys import any_keys, layouts
 
@@ -459,3 +460,37 @@ def test_a_graph_of_configurations_holds_the_moves_between_them(all_keys: Keys, 
         neighbours = graph.targets[graph.offsets[vertex] : graph.offsets[vertex + 1]]
         assert keys[neighbours].tolist() == sorted(known.intersection(PUZZLE.successors(int(keys[vertex]))))
     assert graph.offsets[-1] == len(graph.targets)
+
+
+@given(layouts, st.sets(st.integers(0, 90)), st.sets(st.integers(0, 90)))
+@example(U32, {7}, set(range(90)))  # Looked up one by one.
+@example(U128, {7, 90}, set(range(90)))
+@example(U64, set(range(90)), {7})
+def test_the_difference_of_two_batches(layout: Layout, some: set[Key], others: set[Key]) -> None:
+    keys, known = layout.pack(sorted(some)), layout.pack(sorted(others))
+    assert ints(difference(keys, known)) == sorted(some - others)
+    assert ints(keys) == sorted(some)
+
+
+@given(st.data())
+def test_simple_edges(data: st.DataObject) -> None:
+    layout = data.draw(layouts)
+    few = data.draw(st.lists(any_keys(layout), min_size=1, max_size=6))
+    keys = st.sampled_from(few)
+    rows = data.draw(st.lists(st.tuples(keys, st.lists(keys, max_size=12)), max_size=12))
+    sources = layout.pack([source for source, _ in rows])
+    successors = layout.pack([successor for _, row in rows for successor in row])
+    counts = np.array([len(row) for _, row in rows], dtype=np.uint16)
+    found, degrees = simple_edges(sources, successors, counts)
+    expected = [sorted(set(row) - {source}) for source, row in rows]
+    assert degrees.tolist() == [len(row) for row in expected]
+    assert ints(found) == [successor for row in expected for successor in row]
+
+
+def test_a_permutation_that_moves_edges_is_found_out() -> None:
+    path, cycle = compressed(nx.path_graph(4)), compressed(nx.cycle_graph(4))
+    turn = np.array([1, 2, 3, 0], dtype=np.int32)
+    assert (keeps_edges(path, turn), keeps_edges(path, turn[::-1].copy())) == (False, False)
+    assert keeps_edges(path, np.array([3, 2, 1, 0], dtype=np.int32))
+    assert keeps_edges(cycle, turn)
+    assert not keeps_edges(cycle, np.zeros(4, dtype=np.int32))

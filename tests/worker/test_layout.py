@@ -107,3 +107,10 @@ def test_tiny_graphs(vertices: int) -> None:
     places = laid_out(graph, 3)
     assert np.isfinite(places).all()
     assert stress(graph, places, np.arange(vertices, dtype=np.int32)) < 0.01
+
+
+def test_a_cycle_is_a_circle_and_its_longest_axis_is_the_first() -> None:
+    radii = np.linalg.norm(laid_out(graph_of(nx.cycle_graph(60)), 2), axis=0)
+    assert radii.std() < 0.02 * radii.mean()
+    extents = np.ptp(laid_out(graph_of(nx.grid_2d_graph(30, 5)), 3), axis=1)
+    assert extents[0] > 3 * extents[1] > extents[2]

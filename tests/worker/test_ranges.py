@@ -386,3 +386,12 @@ def test_who_waits_for_another_host_takes_blocks_in_meanwhile(tmp_path: Path) ->
     came.set()
     sender.join(60.0)
     assert (arrived, found_in(exchange.take(1), U32)) == ([0], [5_000])
+
+
+@given(samples(), st.integers(1, 40))
+def test_a_partition_survives_its_record(drawn: tuple[Layout, list[Key]], ranges: int) -> None:
+    layout, sample = drawn
+    partition = partition_by(layout.pack(sample), ranges)
+    again = Partition.unpack(partition.packed, layout)
+    assert again == partition
+    assert again.table.tolist() == partition.table.tolist()

@@ -10,7 +10,7 @@ from hakoiri.keys.layout import ints
 from hakoiri.puzzles.capabilities import Dealt, Move, SearchOrder, Until
 from hakoiri.puzzles.solitaires.cards import random_deal
 from hakoiri.puzzles.solitaires.solitaire import Gap, Solitaire, Superpuzz, moved
-from hakoiri.worker.solitaires.shortening import DIAMETERS, replay, shorten
+from hakoiri.worker.solitaires.shortening import DIAMETERS, element_component, replay, shorten
 from hakoiri.worker.solitaires.solving import solve
 from hakoiri.worker.studies import deals as layered
 from hakoiri.worker.studies.deals import Goal, SolveResult
@@ -330,3 +330,59 @@ def test_with_enough_reach_a_solution_becomes_a_shortest_one() -> None:
     assert shorten(puzzle, puzzle.start, papers_moves(puzzle), 1_000).left == {
         "revisits": 24, "aces": 22, "components": 22, "twice": 22, "shortcuts": 18,
     }  # fmt: skip
+
+
+def test_the_papers_deal_of_superpuzz() -> None:
+    puzzle = Superpuzz(start=FIGURE_1_PUZZ)
+    found = solved(puzzle, "bfs")
+    assert (found.positions, found.depth, found.exhausted) == (622_473, 72, True)
+    assert found.goal is not None
+    assert len(found.goal.moves) == 18
+    assert_replays(puzzle, found.goal)
+    assert found.fixed is not None
+    assert_replays(puzzle, found.fixed, fixed=True)
+    first = solved(puzzle, "bfs", "goal")
+    assert first.goal == found.goal
+    assert not first.exhausted
+    assert first.positions < found.positions
+    assert solved(puzzle, "dfs").positions == found.positions
+
+
+def test_depth_first_gives_the_24_moves_that_the_paper_prints() -> None:
+    puzzle = Superpuzz(start=FIGURE_1_PUZZ)
+    found = solved(puzzle, "dfs", "both")
+    assert found.goal is not None
+    assert found.fixed is not None
+    assert " ".join(puzzle.describe_moves(puzzle.follow(puzzle.start, found.goal.moves))) == FIGURE_1_MOVES
+    assert_replays(puzzle, found.fixed, fixed=True)
+
+
+def test_the_papers_figure_6_has_a_solution_of_6_moves_and_one_of_15() -> None:
+    """Its scan is lost; these are the one row and the three cards that both of its orders need."""
+    puzzle = Gap(
+        start="11 .. 12 .. 13 .. 14 ../21 22 23 24 25 26 27 15/31 32 33 34 35 36 37 16/41 42 43 44 45 46 47 17"
+    )
+    short, long = (solve(puzzle, puzzle.start, order, "goal", 10**6).goal for order in ("bfs", "longest"))
+    assert short is not None and long is not None
+    assert [puzzle.word(card) for card, _ in short.moves] == ["12", "13", "14", "15", "16", "17"]
+    assert len(long.moves) == 15
+    told = "15 14 15 16 13 14 15 16 17 12 13 14 15 16 17"
+    path = puzzle.follow(puzzle.start, puzzle.read_moves(told))
+    assert puzzle.is_goal(puzzle.keys(path[-1:]))[0]
+
+
+def test_loops_are_left_out() -> None:
+    """A walk around an element component and on."""
+    puzzle = Superpuzz({"columns": "3"}, "HA .. S2/DA C2 D2/.. H2 ../SA CA ..")
+    places, moves = puzzle.placing.unpack(puzzle.start), list[Move]()
+    here = places
+    for card in (0, 2, 0, 2, 0, 2):
+        (move,) = [move for move in puzzle.moves(here) if move[0] == card]
+        moves.append(move)
+        here = moved(here, *move)
+    assert element_component(puzzle, tuple(places)) == (3, 1)
+    assert here == places
+    shorter = shorten(puzzle, puzzle.start, moves)
+    assert shorter.moves == []
+    assert [each.why for each in shorter.rounds[0].redundant] == ["revisit"]
+    assert shorten(puzzle, puzzle.start, moves[:4]).moves != moves[:4]

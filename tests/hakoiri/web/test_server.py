@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import json
+import shutil
 import sys
 import threading
 import time
@@ -21,8 +22,8 @@ from hakoiri.web.runs.opened import OpenRuns
 from hakoiri.web.settings import Settings
 from tests.hakoiri.web.conftest import Served
 from tests.support.commands import PATIENCE_SECONDS
-from tests.support.web import TOKEN
-from tests.support.web_requests import fuzz
+from tests.support.web import TOKEN, client_of
+from tests.support.web_requests import METHODS, fuzz
 
 
 @pytest.fixture(scope="module")
@@ -344,3 +345,22 @@ def test_some_questions_of_any_kind(served: Served) -> None:
     before = {*served.data.iterdir()}
     assert fuzz(served.client, names, 100, ("get", "head")).total() == 100
     assert {*served.data.iterdir()} == before
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_ten_thousand_requests_of_any_kind(served: Served, tmp_path: Path) -> None:
+    # They may change the runs.
+    shutil.copytree(served.data, tmp_path / "data")
+    with client_of(Settings(tmp_path / "data", token=TOKEN)) as client:
+        assert fuzz(client, [served.small, served.whole, served.directed], 10_000, METHODS).total() == 10_000
+        assert client.get("/api/runs").status_code == 200
+
+
+def test_the_first_two_passes_of_a_request_are_looked_at(stranger: TestClient) -> None:
+    """Each costs a signature, and a request has room for thousands."""
+    mine = stranger.get("/", params={"token": TOKEN}).headers["set-cookie"].partition(";")[0]
+    stranger.cookies.clear()
+    for others, code in ((0, 200), (1, 200), (2, 401), (4_000, 401)):
+        cookie = f"{'hakoiri-8080=1; ' * others}{mine}"
+        assert stranger.get("/api/puzzles", headers={"Cookie": cookie}).status_code == code
