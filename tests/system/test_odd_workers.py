@@ -83,7 +83,8 @@ OTHER_VERSIONS = {
     ),
     "this worker has no task 'forest'": "from hakoiri.worker.tasks import TASKS; del TASKS['forest']",
     "does not understand the request": (
-        "import hakoiri.worker.rq_worker as rq; rq.TaskRequest = lambda session, token, attempt, keep: None"
+        "from dataclasses import make_dataclass; import hakoiri.worker.rq_worker as rq; "
+        "rq.TaskRequest = make_dataclass('TaskRequest', [('later', int)])"
     ),
 }
 
