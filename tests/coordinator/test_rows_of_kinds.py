@@ -21,7 +21,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Kind:
-    """How a run is made, and stopped after `stop` checks; a row of a table; a lie in it, and what is said then."""
+    """The making of a run, stopped after `stop` checks; a row of a table; a lie in it, and what is said then."""
 
     make: Callable[..., Path]
     stop: int

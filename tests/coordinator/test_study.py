@@ -14,7 +14,7 @@ from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.session.resources import LEAST_MEMORY, Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.coordinator.studies.deals import StudyDeals, StudyFigures, kept_deals
+from hakoiri.coordinator.studies.deals import StudyFigures, kept_deals
 from hakoiri.coordinator.studies.sizes import SizeRow, StudySizes, b_files, read_rows
 from hakoiri.coordinator.studies.table import (
     CAP,
@@ -262,7 +262,6 @@ def test_too_little_memory_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     hints = Hint("lower", "cap"), Hint("lower", "workers")
     with refused(OverBudgetError, "ran out of memory", *hints), monkeypatch.context() as patch:
         patch.setitem(SOLVERS, "cards", Exhausted)
-        patch.setattr(StudyDeals, "kernels", ())
         done(SMALL, tmp_path)
 
 
