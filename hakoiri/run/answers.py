@@ -25,7 +25,7 @@ from hakoiri.storage.ledger.manifest import Depth, LayerRecord
 from hakoiri.storage.results import read_labels
 from hakoiri.worker.graphs.searches import Graph
 
-#: Bytes of sorting a configuration besides two copies of its key: its place in the order, and its depth, twice.
+#: Bytes to sort a configuration, besides two copies of its key: its place in the order, and two copies of its depth.
 _BYTES_BESIDE_KEY = 16
 
 
@@ -33,13 +33,13 @@ class Answers:
     """An open run of any kind. `name` is its name, `puzzle` its puzzle, `kind` its class.
 
     `resources` are the threads and memory of this process for questions; `redis` is the URL of the Redis of the hosts
-    that keep the run, ``None`` if none do.
+    that keep the run, ``None`` if no hosts keep it.
     """
 
     def __init__(self, store: RunStore, resources: Resources | None = None) -> None:
-        """Take ownership of `store`, and close it if the run's puzzle differs from that of this program.
+        """Take ownership of `store`; close it and raise if the run's puzzle differs from this program's.
 
-        Resources not given are those that the run was created with.
+        Resources not given default to those of the run's creation.
         """
         self.name, self._store, self._closed = store.manifest.run, store, False
         self._distances: dict[str, GoalDistances] = {}

@@ -28,7 +28,7 @@ from hakoiri.puzzles.user.files import is_own_module
 
 #: A digest for each part of the code, by the part's name.
 Digests = Mapping[str, str]
-#: The modules whose functions answer requests to workers and to hosts, and the packing of arrays.
+#: The modules whose functions answer requests to workers and to hosts, and the module that packs arrays.
 _ROOTS = ("hakoiri.worker.tasks", "hakoiri.worker.hosts.host", "hakoiri.worker.transport.payload")
 #: The parts of Hakoiri, by prefixes of module names; all other modules belong to the puzzle.
 _PARTS = {
@@ -38,7 +38,7 @@ _PARTS = {
 _PUZZLE, _PYTHON = "puzzle", "Python"
 _HOME = Path(__file__).parents[1]
 _INSTALLED = tuple({sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib")})
-#: A module and the names imported from it, or modules. Any other word in a match is the name of no module.
+#: A module and the names imported from it, or modules. Other words in a match name no module.
 _IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+)?import[ \t]*(\([^)]*\)|[^\n]*)", re.MULTILINE)
 
 

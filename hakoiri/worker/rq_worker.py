@@ -145,7 +145,7 @@ class TaskWorker(SimpleWorker):
 
     @property
     def seconds_left(self) -> float:
-        """The seconds until it takes no more chunks."""
+        """The seconds until this worker stops taking chunks."""
         return self._until - time.monotonic() - max(self._lately)
 
     def _nothing(self, *_: Any, **__: Any) -> None:
@@ -164,7 +164,7 @@ class TaskWorker(SimpleWorker):
         self._look_at_time()
 
     def _look_at_time(self) -> None:
-        """Stop before the next chunk, or set an alarm for when it would be too late."""
+        """Stop before the next chunk if no time is left, else set an alarm for the last moment to begin one."""
         if (left := self.seconds_left) < math.inf:
             self._stop_requested = self._stop_requested or left <= 0
             signal.setitimer(signal.ITIMER_REAL, max(left, 0))

@@ -156,7 +156,7 @@ def named_files(words: list[str] | None) -> list[Path]:
 
 
 def log(text: str, *hints: Hint) -> None:
-    """Print a line with its time, for people and log collectors."""
+    """Print a timestamped line on stderr, for people and log collectors."""
     stderr().print(f"{local_time()} {worded(text, hints)}")
 
 

@@ -44,7 +44,7 @@ from hakoiri.worker.graphs.searches import MOST_VERTICES, Distances, Vertices
 
 
 def opened_solver(context: ComputeContext, store: RunStore) -> EccentricitySolver:
-    """Return a solver for the component of a run of eccentricities, with nothing proved."""
+    """Return a new solver, with no bounds proved yet, for the component of an eccentricity run."""
     with open_base(store, context.redis) as base:
         keys = component_keys(context, base, store.plan(Belonging).component)
     return EccentricitySolver(context, keys, build_graph(context, keys))

@@ -59,7 +59,7 @@ class Way(Enum):
 
 
 class DistancePolicy:
-    """Chooses the method for the components of a run; `moves` is the mean per configuration, for a census only."""
+    """Chooses the method for the components of a run; `moves`, for a census, is the mean number per configuration."""
 
     def __init__(self, run: RunStore, puzzle: Puzzle, budget: Budget, moves: float | None = None) -> None:
         self._run, self._puzzle, self._budget = run, puzzle, budget
@@ -123,7 +123,7 @@ class DistancePolicy:
         return size * (2 * (self._puzzle.layout.bytes + 2 + 4 * self._moves) + 8)
 
     def by_symmetry(self, context: ComputeContext, component: int, size: int) -> Diameter | None:
-        """Return the distances of a component by its kinds; ``None`` if the graph gives them, or must."""
+        """Return the distances of a component by its kinds; ``None`` if they come from the graph."""
         kinds = self.kinds(component, context.control) if self.may_be_symmetry(size) else None
         found = by_symmetry(context, self._run, component, kinds) if kinds else None
         if found is None or not self._census:

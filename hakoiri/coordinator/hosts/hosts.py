@@ -29,7 +29,7 @@ from hakoiri.worker.transport.connection import (
 from hakoiri.worker.transport.payload import Array, Arrays, Event, TaskRequest
 
 _WAIT_SECONDS, _LOOK_SECONDS = 0.25, 1.0
-#: Before another attempt; twice as long before each further one.
+#: The pause before another attempt, which doubles with each further one, and the longest pause.
 _PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.5, 8.0
 #: Hosts cost 1.0 to 1.6 times the processor time of threads (docs/reports/scaling.md), and some hundredths of a second
 #: for each layer. So they pay if they have this many times the threads, and threads take this long for a layer.
@@ -52,9 +52,9 @@ class HostGoneError(WorkerError):
 
 
 class HostPool:
-    """Sends requests to hosts at the Redis `url`. `wanted` hosts keep a new run; 0 stands for all that live.
+    """Sends requests to hosts at the Redis `url`. `wanted` hosts keep a new run; 0 stands for all living hosts.
 
-    ``None`` also stands for all that live, but only if that pays (`pays`).
+    ``None`` also stands for all living hosts, but only if they pay (`pays`).
 
     Attributes: `puzzle`; `memory`, the bytes that each host may take, 0 if it may choose. `copies` is the number of
     hosts that keep each range of a new run, 1 or 2, and `address` the URL without its password.
@@ -80,7 +80,7 @@ class HostPool:
         return self._responsive(self._redis_retry.call(lambda: living_hosts(self._redis)))
 
     def _responsive(self, living: Mapping[str, HostBeat]) -> dict[str, HostBeat]:
-        """Return the living hosts without those that have just left a request waiting."""
+        """Return the living hosts, except hosts that have just left a request waiting."""
         now = time.monotonic()
         return {name: beat for name, beat in living.items() if self._mute.get(beat.process, 0.0) < now}
 
@@ -90,7 +90,7 @@ class HostPool:
         return self._wanted is not None or self.copies > 1
 
     def pays(self, threads: int, seconds: float) -> bool:
-        """Return whether hosts are to make layers that `threads` of this process would make otherwise, in `seconds`."""
+        """Return whether hosts are to make a layer that would take `threads` threads of this process `seconds`."""
         if self.is_requested:
             return True
         if seconds < _LEAST_SECONDS:
@@ -129,7 +129,7 @@ class HostPool:
         return leaving, free[: max(0, self._wanted - len(members))] if self._wanted else free
 
     def draining(self) -> set[str]:
-        """Return the hosts that are to keep nothing any more."""
+        """Return the hosts that are to give up all their ranges."""
         return self._redis_retry.call(lambda: draining_hosts(self._redis))
 
     def await_all(self, names: list[str], dispensable: Collection[str] = ()) -> dict[str, HostBeat]:
@@ -176,7 +176,7 @@ class HostPool:
                 self._redis_answers = True
                 raise HostLostError("Redis was away") from error
             finally:
-                # They expire, and the error that ended this is to be reported.
+                # The keys expire by themselves, and the first error is the one to report.
                 with suppress(redis.RedisError):
                     flight.take_back()
 

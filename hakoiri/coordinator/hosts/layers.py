@@ -45,9 +45,9 @@ class MovedError(Exception):
 
 
 def require_base(run_hosts: RunHosts, base: RunStore, parts: Iterable[str]) -> None:
-    """Return if the parts of the run `base` at hosts, with these digests, are all of it.
+    """Check that the parts of the run `base` at hosts, with these digests, make up the whole run.
 
-    `MovedError` if ranges are at other hosts, `HostLostError` if ranges are moving, or lost.
+    Raises `MovedError` if ranges are at other hosts, `HostLostError` if ranges are moving, or lost.
     """
     whole = sum_lanes(lanes_in(record.digest) for record in base.layer_records())
     if sum_lanes(map(lanes_in, parts)) == whole:
@@ -75,7 +75,7 @@ class LastRound:
 class _Ahead(NamedTuple):
     """The first round of layer `depth`, expanded with the merge of the layer before.
 
-    `range_map` has the ranges at that time, `figures` the figures of each host.
+    `range_map` is the map at that time, `figures` has the figures of each host.
     """
 
     depth: Depth
@@ -96,7 +96,7 @@ class HostRounds:
         self._merged = math.inf
 
     def expand(self, depth: Depth, expanded: int) -> dict[str, HostExpanded]:
-        """Have hosts expand for a layer all that is not expanded yet; return the figures of each host."""
+        """Have hosts expand all keys not yet expanded for a layer; return the figures of each host."""
         ahead, self._ahead = self._ahead, None
         if ahead is not None and ahead.depth == depth and ahead.range_map is self._hosts.range_map:
             self._round, figures = 0, ahead.figures
@@ -110,17 +110,17 @@ class HostRounds:
         return figures
 
     def merge(self, depth: Depth, figures: dict[str, HostExpanded], is_last: bool) -> dict[str, HostMerged]:
-        """Have hosts merge a layer that they have expanded as `figures`; return the figures of each host."""
+        """Have hosts merge a layer; `figures` come from `expand`. Return the figures of each host."""
         range_map, seconds = self._hosts.range_map, max(answer.seconds for answer in figures.values())
         is_short = max(seconds, self._merged) < AHEAD_SECONDS and self._round == 1
-        # Sending copies of this layer would abandon the work on the next one.
+        # Sending copies of this layer would discard the work on the next one.
         ahead = is_short and not is_last and not range_map.copies
         answers = self._ask("host-merge", depth, figures, ahead=ahead)
         self._ahead = _Ahead(depth + 1, range_map, _figures_of(answers)) if ahead else None
         merged = {host: unpacked(arrays, HostMerged) for host, arrays in answers.items()}
         self._merged = max(answer.seconds for answer in merged.values())
         if fault := _lost_keys(figures, merged):
-            # IMPORTANT: the loss may be in a round that is kept.
+            # IMPORTANT: restart the layer, because a kept round may lack the lost keys.
             self._store.erase(META, ROUND_KEY)
             self._session.commit(self._store.state)
             raise HostLostError(fault)
@@ -149,19 +149,19 @@ class HostRounds:
             self._session.commit(state)
 
     def _go_back(self, depth: Depth, first: bool) -> dict[str, HostExpanded]:
-        """Have hosts go back to the last round that all have kept; return their answers, none if the layer is begun.
+        """Have hosts go back to the last round that all have kept; return their figures, or nothing to begin anew.
 
-        The `first` attempt of a session says that it goes on.
+        The `first` attempt of a session notes that the layer continues.
         """
         if (kept := self._kept(depth)) is None:
-            # At random, so that a restored coordinator draws another one.
+            # Random, so that a restored coordinator draws a different text.
             self._round, self._beginning = 0, secrets.token_hex(8)
             return {}
         self._round, self._beginning = kept.round, kept.beginning
         figures = _figures_of(self._ask("host-back", depth, {}))
         if lost := [host for host, answer in figures.items() if answer.round != self._round]:
             self._session.observer.note(f"{', '.join(lost)} cannot go back to its last round; layer {depth} restarts")
-            # Who could go back takes messages of this attempt already.
+            # A new attempt, because hosts that went back already accept messages of this one.
             self._attempt, self._round, figures = self._hosts.next_attempt(), 0, {}
             self._beginning = secrets.token_hex(8)
         elif first:
@@ -180,7 +180,7 @@ class HostRounds:
     def _ask(
         self, task: str, depth: Depth, figures: dict[str, HostExpanded], **more: Any
     ) -> dict[str, list[Array]]:  # fmt: skip
-        """Return the answers of all hosts to a request, which states how many messages each gets by `figures`."""
+        """Return the answers of all hosts to a request; `figures` gives the messages that each is to expect."""
         tuning, hosts = self._session.context.tuning, self._hosts.range_map.hosts
         common = {
             "attempt": self._attempt, "beginning": self._beginning, "round": self._round,
@@ -192,7 +192,7 @@ class HostRounds:
 
 
 def _lost_keys(figures: dict[str, HostExpanded], merged: dict[str, HostMerged]) -> str:
-    """Return the first range whose host has not as many keys as others have sent, in words; else nothing."""
+    """Return in words the first range whose host lacks keys that other hosts have sent; else an empty text."""
     given, taken = (
         np.array([getattr(answer, name) for answer in answers.values()]).sum(axis=0)
         for answers, name in ((figures, "given"), (merged, "taken"))
@@ -212,9 +212,9 @@ def _figures_of(answers: dict[str, list[Array]]) -> dict[str, HostExpanded]:
 _RANGES = 16
 #: A host joins a run only if layers take this long, because it is sent its share of all layers.
 _LEAST_SECONDS = 5.0
-#: Short layers do not ask Redis each time who has come or is to leave.
+#: The least seconds between two looks in Redis for hosts that join or are to leave.
 _LOOK_SECONDS = 1.0
-#: Keys by which a space of numbers is cut.
+#: The sample size of a puzzle that numbers its configurations: evenly spaced numbers.
 _EVENLY = 1 << 14
 
 
@@ -274,7 +274,7 @@ class HostedStep:
     def _deal_out(
         cls, session: Session, pool: HostPool, depth: Depth, known: list[Layer], asked: list[str]
     ) -> "HostedStep":  # fmt: skip
-        """Deal out to living hosts; `asked` has the hosts of earlier attempts, and gets those of this one."""
+        """Deal out layers to living hosts; `asked` collects the hosts of all attempts."""
         layout, hosts = session.puzzle.layout, pool.choose(bool(asked))
         left = sorted({*asked} - {*hosts})
         asked += hosts
@@ -353,7 +353,7 @@ class HostedStep:
         return record, figures, merged
 
     def _note(self, depth: Depth, figures: dict[str, HostExpanded], merged: dict[str, HostMerged]) -> None:
-        """Count what each host has done for a layer."""
+        """Add the work of each host for a layer to the work log."""
         work_log, seconds = self._session.work_log, {host: answer.seconds for host, answer in figures.items()}
         work_log.add_expansion(depth, seconds)
         range_map, slowest = self._hosts.range_map, max(seconds.values())

@@ -29,12 +29,12 @@ _MOST_BYTES, _MOST_LAYERS = 1 << 28, 1 << 12
 class RangeMover:
     """Moves ranges between the hosts of a run; its `store` is open for writing.
 
-    All raise as `HostPool.insist` and `HostPool.ask`.
+    All methods raise as `HostPool.insist` and `HostPool.ask`.
     """
 
     def __init__(self, store: RunStore, run_hosts: RunHosts, note: Callable[[str], None]) -> None:
         self._store, self._hosts, self._note = store, run_hosts, note
-        #: The ranges that hosts were found ready for, and whether copies were compared.
+        #: The map that hosts were last found ready for, and whether copies were compared.
         self._ready: RangeMap | None = None
         self._compared = False
 
@@ -43,7 +43,7 @@ class RangeMover:
         range_map = self._hosts.range_map
         if not range_map.settled:
             if self._store.state.depth < 0:
-                # Hosts may have begun with other ranges.
+                # Hosts may have begun to list with other ranges.
                 self._hosts.pool.insist("dealing out", partial(self._hosts.ask, "host-take", 0))
             if range_map is not self._ready:
                 self._require(range_map)
@@ -91,7 +91,7 @@ class RangeMover:
         Raises `WorkerError`, and records nothing, unless these copies are complete.
         """
         range_map = self._hosts.range_map
-        # One that only was to join is forgotten.
+        # A host that was only about to join needs no takeover.
         while host in range_map.hosts:
             # A space that is being listed has no copies yet.
             copies = " from their copies" if self._store.state.depth >= 0 else ""
@@ -106,7 +106,7 @@ class RangeMover:
                 return
 
     def let_leave(self) -> list[str]:
-        """Move ranges away from living hosts that are to leave; return hosts that may join the run."""
+        """Move ranges away from living hosts that are to leave; return the hosts that may join the run."""
         pool, range_map = self._hosts.pool, self._hosts.range_map
         if range_map.left and (back := sorted({*range_map.left} & pool.living().keys())):
             self.let_go(back)
@@ -117,7 +117,7 @@ class RangeMover:
         return [host for host in joining if host not in self._hosts.range_map.hosts]
 
     def admit(self, hosts: Sequence[str]) -> None:
-        """Add hosts to the run, and move ranges to them so that all have as many."""
+        """Add hosts to the run, and move ranges to them so that all hosts have equally many."""
         joined = self._hosts.range_map.joined_by(hosts)
         targets = joined.to_hosts(hosts)
         moved = [number for number, target in enumerate(targets) if target != NOBODY]
@@ -141,7 +141,7 @@ class RangeMover:
         return there
 
     def balance(self, targets: list[int]) -> None:
-        """Move ranges to these hosts of the run."""
+        """Move each range to its target, a host of the run; -1 leaves the range where it is."""
         moved = [number for number, target in enumerate(targets) if target != NOBODY]
         self._note(f"moving {_ranges(moved)} to hosts that have less to do")
         self._move(self._hosts.range_map, targets, self._hosts.range_map.moved(targets))
@@ -180,11 +180,11 @@ class RangeMover:
             return
         range_map = self._hosts.range_map
         self._hosts.range_map = replace(range_map, left=[host for host in range_map.left if host not in hosts])
-        # What is under way goes on.
+        # No restart, unlike `_record`: the layer in progress continues.
         self._store.stage_record(META, HOSTS_KEY, asdict(self._hosts.range_map))
 
     def _move(self, range_map: RangeMap, targets: list[int], after: RangeMap) -> None:
-        """Send ranges between the hosts of `range_map`, which may be more than those of the run; make `after` so.
+        """Send ranges between the hosts of `range_map`, which may include new hosts; then record and settle `after`.
 
         A range is not sent to a host with its copy. Raises `WorkerError`, and records nothing, unless all has arrived.
         """
@@ -202,12 +202,12 @@ class RangeMover:
         self.settle()
 
     def _record(self, range_map: RangeMap) -> None:
-        """Record a map. The layer under way restarts and, if ranges move, so do the labels of a whole space."""
+        """Record a map. The layer in progress restarts and, if ranges move, so do the labels of a whole space."""
         state = self._store.state
         self._store.stage_record(META, HOSTS_KEY, asdict(range_map))
         self._store.erase(META, ROUND_KEY)
         if not range_map.settled:
-            # IMPORTANT: in one commit, or roots that hosts are about to forget would be numbered.
+            # IMPORTANT: erase the numbers in the same commit, or they would be given to roots that hosts drop.
             self._store.erase(META, NUMBERS_KEY)
             state = _without_labels(state, self._store.directory.name)
         self._store.commit(state)
@@ -225,7 +225,7 @@ class RangeMover:
             yield first, self._store.state.depth
 
     def _send(self, targets: list[int]) -> None:
-        """Have the hosts send all layers of their ranges to these."""
+        """Have the hosts send all layers of each range to its target."""
         if any(target != NOBODY for target in targets):
             for first, last in self._batches():
                 self._send_batch(targets, first, last)
@@ -243,7 +243,7 @@ class RangeMover:
         self._hosts.pool.insist(f"copying of {_named(first, last)}", work)
 
     def _require(self, range_map: RangeMap, dry: bool = True) -> None:
-        """Raise `WorkerError` if hosts that settle `range_map`, or count (`dry`), lack what the records say."""
+        """Have hosts settle `range_map`, or only count if `dry`; `WorkerError` if they lack recorded configurations."""
         if fault := self._placed(range_map, dry)[0]:
             raise WorkerError(fault, Hint("host", "DIR"))
         self._ready = range_map
@@ -254,7 +254,7 @@ class RangeMover:
         Return the fault of the first layer that is not as its record says, and the sums of `Copies.settle` by host.
         """
         fault, kind, home = "", np.dtype(np.uint64), [not record.hosted for record in self._store.layer_records()]
-        # Hosts were given the layers with which their first one was compared.
+        # Layers made here are at hosts only if the first layer made by hosts was compared with them.
         given = max(0, sum(home) - 2) if self._hosts.pool.puzzle.undirected else 0
         sums = [np.zeros((len(range_map.owners), 2), dtype=kind) for _ in range_map.hosts]
         before, self._hosts.range_map = self._hosts.range_map, range_map
@@ -265,7 +265,7 @@ class RangeMover:
                 answers = self._hosts.pool.insist(f"{'counting' if dry else 'moving'} of {_named(first, last)}", ask)
                 figures = np.zeros((last - first + 1, 3), dtype=kind)
                 for place, host in enumerate(range_map.hosts):
-                    # Digests add up modulo 2^64, as these do.
+                    # Digest lanes add up modulo 2^64, as uint64 does.
                     figures += answers[host][0]
                     sums[place] += answers[host][1]
                 for depth, (size, *lanes) in enumerate(figures.tolist(), first):
@@ -281,7 +281,7 @@ class RangeMover:
 
 
 def _without_labels(state: State, run: str) -> State:
-    """Return the state of a run whose labels are void, if it has labels; one that was complete can be resumed."""
+    """Return the state of a run whose labels are void, if it has labels; a complete run can then be resumed."""
     if state.figures.get("components") is None:
         return state
     void = replace(state, figures={**state.figures, "components": None, "exhausted": False}, digest="")
@@ -303,9 +303,9 @@ def _ranges(numbers: Sequence[int]) -> str:
 #: Bytes of layers that a host sends or receives in a second: 121 MB took 1.7 s on one machine; links and disks may be
 #: slower.
 _MOVED_BYTES = 20_000_000
-#: The seconds of a move of nothing, and those that each layer adds.
+#: The fixed seconds of a move, and the additional seconds for each layer.
 _MOVE_SECONDS, _LAYER_SECONDS = 0.03, 0.0001
-#: A move that did not pay is considered again once the time lost is so many times as long.
+#: A move that did not pay is considered again once the time lost has grown by this factor.
 _PATIENCE = 1.1
 #: If each host has fewer ranges than this, ranges are cut so that each has twice as many.
 _LEAST_RANGES = 8
@@ -320,7 +320,7 @@ class HostBalancer:
 
     def __init__(self, store: RunStore, run_hosts: RunHosts, moving: RangeMover) -> None:
         self._store, self._hosts, self._moving = store, run_hosts, moving
-        #: The size of each range in the last layer, if known, and about the size in all layers together.
+        #: The size of each range in the last layer, if known, and its approximate size in all layers together.
         self._sizes, self._stored = list[float](), list[float]()
         #: The seconds for which hosts waited for the fullest one since the last move, and the seconds from which a move
         #: is considered.
@@ -368,7 +368,7 @@ class HostBalancer:
             self._cut(range_map.pieces(self._sizes if known else [1] * len(range_map.owners), parts))
 
     def _cut(self, pieces: Sequence[int]) -> None:
-        """Cut each range into so many pieces."""
+        """Cut each range into its number of `pieces`."""
         if any(count > 1 for count in pieces):
             stored = self._stored_of(self._hosts.range_map)
             there = self._moving.cut(pieces, self._store.state.depth)
@@ -376,7 +376,7 @@ class HostBalancer:
             self._sizes = _shares(self._sizes, there) if len(self._sizes) == len(there) else []
 
     def _stored_of(self, range_map: RangeMap) -> list[float]:
-        """Return about how many keys each range has in all layers; if unknown, the mean."""
+        """Return the approximate number of keys of each range in all layers; if unknown, the mean."""
         ranges = len(range_map.owners)
         if len(self._stored) != ranges:
             self._stored = [self._store.state.figures["configurations"] / ranges] * ranges

@@ -8,9 +8,9 @@ from typing import TypeVar
 from hakoiri.errors import Hint, WorkerError
 
 NOBODY = -1
-#: Ranges move if the fullest host has more than the first times the mean, until it has at most the second times.
+#: Ranges move if the fullest host has more than the first number times the mean, until it has at most the second.
 _UNEVEN, _EVEN = 1.1, 1.05
-#: A mean host has this many parts. A range of two or more such parts is cut into parts.
+#: The mean load of a host is this many parts. A range of two or more parts is cut into parts.
 _PARTS = 8
 #: The most ranges of each host, and of all hosts: each takes some time in every layer.
 _MOST_EACH, _MOST = 64, 1 << 12
@@ -21,10 +21,11 @@ _Value = TypeVar("_Value", int, float)
 class RangeMap:
     """The hosts of a run, and the number of the host of each range of `partition`.
 
-    `copies` has the number of the host with the copy of each range, or -1; it is empty where a run has no copies. The
-    copies of ranges in `due` are not there yet. Unless it is `settled` some blocks are still where they were. The hosts
-    in `left` keep no range any more, but have not dropped what they had. With `neighbours` the ranges of a host follow
-    those of the host before it. The next host has their copies and takes over; for the last host, the one before it.
+    `copies` has the number of the host with the copy of each range, or -1; it is empty if the run has no copies. The
+    copies of ranges in `due` are still to be made. Unless the map is `settled`, some blocks are still at former hosts.
+    The hosts in `left` keep no ranges, but have not dropped their parts yet. With `neighbours`, each host's ranges come
+    after the ranges of the host before it. The next host has its copies and takes over; for the last host, the one
+    before it does.
     Hosts are reached over the Redis at `redis`, a URL without its password.
     """
 
@@ -81,7 +82,7 @@ class RangeMap:
         return targets
 
     def to_hosts(self, hosts: Sequence[str]) -> list[int]:
-        """Return for each range the number of the one of `hosts` that takes it over, or -1; then all have as many."""
+        """Return for each range which of `hosts` takes it over, by number, or -1, so that all have equally many."""
         load, targets = Counter(self.owners), [NOBODY] * len(self.owners)
         for step in range(len(self.owners)):
             target = self.hosts.index(hosts[step % len(hosts)])
@@ -96,7 +97,7 @@ class RangeMap:
     def pieces(self, sizes: Sequence[float], parts: int = 0) -> list[int]:
         """Return the number of pieces for each range of these sizes, so that the mean host has about `parts` ranges.
 
-        Without `parts`, as many as balance the hosts. All are 1 if there would be too many ranges.
+        Without `parts`, the pieces are small enough to balance the hosts. All are 1 if there would be too many ranges.
         """
         part = max(1.0, sum(sizes) / ((parts or _PARTS) * len(self.hosts)))
         pieces = [round(size / part) if size >= 2 * part else 1 for size in sizes]
@@ -116,11 +117,11 @@ class RangeMap:
         return max(self._loads(sizes)) * len(self.hosts) > _UNEVEN * sum(sizes)
 
     def balanced(self, sizes: Sequence[float], stored: Sequence[float]) -> list[int]:
-        """Return for each range the number of the host that takes it over, or -1, so that hosts have as many keys.
+        """Return for each range the number of the host that takes it over, or -1, so that hosts have equally many keys.
 
-        `sizes` are those of the ranges in the last layer, `stored` those in all layers, which move with it. While the
-        fullest host has too much, it gives to the emptiest the range that evens them most for the keys moved, if one is
-        small enough. The square prefers few moves: in the towers of Hanoi ranges that are empty now grow later.
+        `sizes` counts the keys of each range in the last layer, `stored` in all layers, which move with it. While the
+        fullest host has too much, it gives the emptiest host the range that evens them most for the keys moved, if one
+        is small enough. The square prefers few moves: in the towers of Hanoi, empty ranges grow later.
         """
         targets, load = [NOBODY] * len(self.owners), self._loads(sizes)
         if not self.is_uneven(sizes):
@@ -138,7 +139,7 @@ class RangeMap:
             load[fullest], load[emptiest] = load[fullest] - sizes[number], load[emptiest] + sizes[number]
 
     def _loads(self, sizes: Sequence[float]) -> list[float]:
-        """Return what each host has."""
+        """Return the total size of each host's ranges."""
         load = [0.0] * len(self.hosts)
         for owner, size in zip(self.owners, sizes, strict=True):
             load[owner] += size
@@ -158,11 +159,11 @@ class RangeMap:
         return replace(self, hosts=names, owners=owners, copies=copies, settled=False, left=left)._copied()
 
     def taken_over(self, host: str) -> "RangeMap":
-        """Return the map after others have taken over from a host, which has left."""
+        """Return the map after other hosts have taken over from a host and it has left."""
         return self.moved(self.from_host(host)).without(host)
 
     def copied(self) -> "RangeMap":
-        """Return the map of a run without copies with copies of all ranges, which are due."""
+        """Return the map with a copy of every range due, for a run without copies."""
         return replace(self, copies=[NOBODY] * len(self.owners))._copied()
 
     def _copied(self) -> "RangeMap":

@@ -1,4 +1,4 @@
-"""The hosts of one run: requests to them, reads of the layers that they have, and checks of these layers.
+"""The hosts of one run: requests to them, reads of their layers, and checks of these layers.
 
 The index of a layer, the first key of each block at each host, is fetched once. Blocks are fetched on demand, from all
 hosts at once.
@@ -55,7 +55,7 @@ class RunHosts:
         store, pool = session.store, session.context.hosts
         if pool is not None:
             found = cls.of(store, pool, base)
-            # Their Redis may be another one by now.
+            # The URL of their Redis may have changed.
             store.stage_record(META, HOSTS_KEY, asdict(found.range_map))
             return found
         range_map, here = _range_map_of(store), session.context.redis is not None
@@ -70,7 +70,7 @@ class RunHosts:
         self, task: str, depth: Depth, fields: Mapping[str, Mapping[str, Any]] | None = None,
         keys: Callable[[str], Sequence[Keys]] = lambda host: (), waits: bool = True,
     ) -> dict[str, list[Array]]:  # fmt: skip
-        """Send a request to all hosts, or to those in `fields` with these fields; return their answers by host.
+        """Send a request to all hosts, or only to hosts in `fields`, with these fields; return their answers by host.
 
         `keys` gives the arrays that go with each request. If it `waits`, it waits for a host that is away. Otherwise it
         leaves that host out if others have copies, else raises `ElsewhereError`. Raises as `HostPool.ask`.
@@ -86,7 +86,7 @@ class RunHosts:
         return self.pool.ask(task, self._requests(depth, asked, keys, living), living)
 
     def tell(self, task: str, depth: Depth) -> None:
-        """Send all hosts a request that concerns no other host, and whose answer is not wanted."""
+        """Send all hosts a request without waiting for answers; no host needs another one for it."""
         self.pool.tell(task, self._requests(depth, {host: {} for host in self.range_map.hosts}, lambda host: (), {}))
 
     def _requests(
@@ -122,7 +122,7 @@ class RunHosts:
         return {host: np.concatenate(mine) for host, mine in places.items()}
 
     def slabs_by_host(self, slabs: range) -> dict[str, list[int]]:
-        """Return by host which of these slabs of labels of a whole space it has."""
+        """Return the slabs of labels of a whole space, grouped by the host that has them."""
         range_map, size, found = self.range_map, self._store.layer_record(0).size, dict[str, list[int]]()
         each = even_slabs(size, len(range_map.owners))
         for slab in range(slabs.start, min(slabs.stop, slabs_in(size))):
@@ -136,7 +136,7 @@ class RunHosts:
         everybody.ask("host-leave", 0, {host: {} for host in hosts}, waits=waits)
 
     def away(self, hosts: Collection[str]) -> ElsewhereError:
-        """Return the error that these hosts do not answer, with what to do."""
+        """Return the error that these hosts do not answer, with the next step for the user."""
         run = self._store.directory.name
         drained = [Hint("drain", host) for host in sorted(hosts)]
         lost = [Hint("begin anew", run)] if self.range_map.lost_with(hosts) else drained
@@ -262,9 +262,9 @@ class HostedBlocks:
             return self._indexes[depth]
 
     def _firsts(self, host: str, arrays: list[Array], there: Collection[str]) -> list[Key]:
-        """Return the first keys of the blocks to fetch from a host: own ones, and copies for hosts that are away.
+        """Return the first keys of the blocks to fetch from a host: own blocks, and copies for hosts that are away.
 
-        Blocks of ranges that move are already among the copies of their new host, and perhaps also at the old one.
+        Blocks of moving ranges are already among the copies of their new host, and perhaps still at the old one.
         """
         range_map, (own, copied) = self._hosts.range_map, map(ints, arrays)
         if range_map.settled and {*range_map.hosts} <= {*there}:
@@ -314,8 +314,8 @@ class HostedCheck(NamedTuple):
 class _Answer(NamedTuple):
     """The last answer of a host. `broken` are the depths of layers with faults.
 
-    `figures` has for each layer [size, two lanes of the digest, goals], `copies` the same of copies, without goals.
-    `duplicate` is a key that occurs in two layers, if one does; `candidates` are those of the sample of each layer.
+    `figures` has for each layer [size, two lanes of the digest, goals], `copies` for its copies [size, two lanes].
+    `duplicate` holds a key that occurs in two layers, if any; `candidates` holds each layer's keys for the sample.
     """
 
     faults: list[str]
@@ -331,7 +331,7 @@ def check_hosted(
 ) -> HostedCheck:  # fmt: skip
     """Have all hosts of a run check their parts, in which none of the increasing keys `others` may occur.
 
-    Raises as `HostPool.insist`, and `ElsewhereError` where a host is away.
+    Raises as `HostPool.insist`, and `ElsewhereError` if a host is away.
     """
     records = [record for record in store.layer_records() if record.hosted]
     if not records:
@@ -370,7 +370,7 @@ def _checked(
         context.control.check()
         context.tell(Progress(len(answers), len(hosts), "hosts have checked what they keep"))
         asked = {host: {**common, "attempt": attempt, "round": number} for host in left}
-        # The first request alone has the keys that lie here.
+        # Only the first request to a host carries the keys of the layers stored here.
         found = run_hosts.ask("host-check", last, asked, lambda host: beside.pop(host, []), waits=False)
         answers |= {host: arrays for host, arrays in found.items() if unpacked(arrays, HostChecked).finished}
         left -= answers.keys()

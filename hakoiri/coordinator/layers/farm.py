@@ -28,7 +28,7 @@ _HERE = CallingThread([])
 
 
 class SharedPieces:
-    """An iterator over pieces from which several threads may take until `ended` is set; `lock` is held meanwhile."""
+    """An iterator over pieces from which several threads may take until `ended` is set; taking one holds `lock`."""
 
     def __init__(self, pieces: Iterator[RangeSource]) -> None:
         self._pieces, self.lock = pieces, Lock()
@@ -49,7 +49,7 @@ class SharedPieces:
 
 
 class Farm:
-    """Expands for layer `depth`, cut into ranges by `partition`, `size` keys at a time; `sample` is some of them.
+    """Expands keys for layer `depth`, which `partition` cuts into ranges, `size` keys at a time; `sample` has some.
 
     Threads of this process take part, too, unless everything is to be sent.
     """
@@ -79,7 +79,7 @@ class Farm:
                 self._context.executor.work_log.add_expanded("", made.size, made.seconds)
             found.put((made.size, made.flow))
 
-        # This thread is not to wait 5 ms for rules in plain Python whenever it has sent or received something.
+        # Otherwise this thread would wait 5 ms for rules in plain Python after each send or receive.
         sys.setswitchinterval(_SWITCH_SECONDS)
         futures = self._context.local.draw("expand", work, pieces, land, self._threads)
         for future in futures:

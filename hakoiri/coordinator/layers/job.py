@@ -102,7 +102,7 @@ class Explore(Job):
 
 
 def layer_summary(records: list[LayerRecord]) -> dict[str, Any]:
-    """Return a summary of stored layers for any kind of run; ``None`` for what only other kinds have."""
+    """Return a summary of stored layers for any kind of run; figures that only other kinds have are ``None``."""
     layers = {"goals": sum(record.goals for record in records), "layers": [record.size for record in records]}
     return layers | dict.fromkeys(("largest_window", "largest_window_at"))
 
@@ -124,9 +124,9 @@ _BLOCK, _PLAIN_BLOCK = 4_096, 64
 class Probe(NamedTuple):
     """The figures of a probe.
 
-    `configurations` were found, in layers up to `depth`. They are all that the start reaches if `exhausted`; otherwise
-    a limit ended the search, and `total` is the number of all if the puzzle knows it. `goal_depth` is the fewest moves
-    to a goal, ``None`` if no goal was found. `spent` are the seconds of the search, `share` is the mean size of a
+    `configurations` were found, in layers up to `depth`. If `exhausted`, the start reaches no others; otherwise a
+    limit ended the search, and `total` is the number of all configurations, if known. `goal_depth` is the fewest moves
+    to a goal, ``None`` if no goal was found. `spent` is the seconds of the search, `share` the mean size of a
     configuration on disk in bytes, in the largest layer.
     """
 
@@ -145,17 +145,17 @@ class Probe(NamedTuple):
 
     @property
     def seconds(self) -> float | None:
-        """The seconds that a search for all takes by one thread, at this pace; ``None`` if unknown."""
+        """The seconds of a complete search by one thread at this pace; ``None`` if unknown."""
         return None if self.expected is None else self.expected * self.spent / self.configurations
 
     @property
     def stored_bytes(self) -> int | None:
-        """The size of all on disk; ``None`` if unknown."""
+        """The bytes of all configurations on disk; ``None`` if unknown."""
         return None if self.expected is None else math.ceil(self.expected * self.share)
 
 
 def probe(puzzle: Puzzle, most: int = MOST_CONFIGURATIONS, seconds: float = MOST_SECONDS) -> Probe:
-    """Search from the start until all layers, `most` configurations or `seconds` are exceeded.
+    """Search from the start until no layer is left, or until `most` configurations or `seconds` are exceeded.
 
     Raises `UnanswerableError` for a tree, which has no moves.
     """

@@ -178,7 +178,7 @@ def _levels_to(context: ComputeContext, search: LayeredSearch, ends: Keys, one: 
 
 
 def first_or_all(batches: Iterator[Keys], one: bool) -> Keys:
-    """Return the least key of increasing batches, of which there is at least one, or all keys."""
+    """Return all keys of increasing batches, or with `one` the least; there is at least one batch."""
     return next(batches)[:1] if one else np.concatenate(list(batches))
 
 

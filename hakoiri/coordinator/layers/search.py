@@ -36,7 +36,7 @@ _NOTED_SECONDS = 0.1
 
 @dataclass(frozen=True)
 class StoredFigures(Figures):
-    """The number of stored configurations of a run, and whether they are all there are."""
+    """The number of stored configurations of a run, and whether no others exist."""
 
     configurations: int = 0
     exhausted: bool = False
@@ -128,9 +128,9 @@ class LayeredSearch:
         self.state = self.store.state
         self.found = self.figures.of(self.state)
         self._pace = Pace(self.puzzle.total)
-        #: The seconds of the last layer made here, and what expanding a configuration cost.
+        #: The seconds of the last layer made here, and the cost of expanding a configuration.
         self._seconds, self._cost = 0.0, Cost()
-        #: The size of the largest layer that was expanded here; whether workers have expanded any, or that is noted.
+        #: The size of the largest layer expanded here; whether workers have expanded one, or a note says none has.
         self._widest, self._is_noted = 0, False
         #: The sum over the moves of the layer expanded last (`worker.layers.kernels`); ``None`` if it is not summed.
         self.last_flow: int | None = None
@@ -160,7 +160,7 @@ class LayeredSearch:
         self.commit()
 
     def end(self) -> None:
-        """Have hosts discard what they have begun; note if no chunk was worth sending to the workers that live."""
+        """Have hosts discard what they have begun; note if no chunk was worth sending to the living workers."""
         if self._hosting is not None:
             self._hosting.end()
         self._note_expanded_here()
@@ -183,7 +183,7 @@ class LayeredSearch:
         return replace(self.found, exhausted=not self.current.size)
 
     def _window(self) -> tuple[Layer, Older]:
-        """Return U(N) and the older layers from disk, or the first layer and none."""
+        """Return U(N) and the older layers from disk, or the first layer, without older ones."""
         depth = self.state.depth
         if not self.store.has_partial:
             Spill(self.store.directory, self.store.layout, depth + 1).clear()
@@ -236,7 +236,7 @@ class LayeredSearch:
         return self._made_by(LayerStep(self._session, depth, current, known, self._pace, self._commit_staged))
 
     def _hosted(self, current: Layer) -> Layer | None:
-        """Return the layer after `current`, made by hosts; ``None`` if none take part, or not yet."""
+        """Return the layer after `current`, made by hosts; ``None`` if no hosts take part, or not yet."""
         context, depth = self._session.context, self.state.depth + 1
         if self._hosting is None:
             # IMPORTANT: the one place that decides whether hosts make a run.
@@ -267,9 +267,9 @@ class LayeredSearch:
         return cast(Layer, HostedLayer(record.size))
 
     def _made_by(self, step: LayerStep) -> Layer:
-        """Return the layer of a step, only staged if the next step need not read it, else stored.
+        """Return the layer that `step` makes: committed if the next step reads it from disk, else only staged.
 
-        With rules in plain Python it is also stored at once, because the next step takes long.
+        With rules in plain Python it is also committed at once, because the next step takes long.
         """
         record, layer = step.run()
         self._cost, self._maker = step.cost, "workers" if any(record.work) else "threads"
@@ -285,7 +285,7 @@ class LayeredSearch:
         return layer
 
     def _note_expanded_here(self) -> None:
-        """Note once that layers are not sent to the workers that live, if none was."""
+        """Note once why layers are not sent to the living workers, if none was sent."""
         if not self._is_noted and self._hosting is None:
             self._is_noted = self._session.context.note_expanded_here("layers", self._widest, self._cost)
 
@@ -312,7 +312,7 @@ class LayeredSearch:
 
 @contextmanager
 def scratch_search(context: ComputeContext, run: RunStore, start: Key) -> Iterator[LayeredSearch]:
-    """Yield a temporary search, within the memory of `context`; its layers are stored beside those of `run`.
+    """Yield a temporary search, within the memory of `context`; its layers are stored beside the layers of `run`.
 
     Its layers are not made by hosts, because a temporary run cannot read layers that hosts keep.
     """

@@ -1,6 +1,6 @@
 """One layer made by threads and workers: planned, resumed from its last checkpoint, committed range by range.
 
-    keys -> expanded, and sorted out by key range, beyond the budget on disk
+    keys -> expanded, and grouped by key range, on disk beyond the budget
          -> each range merged, less the known keys -> blocks -> LMDB
 
 The memory taken does not depend on the size of the layer. Merged ranges are committed every few seconds, and a long
@@ -40,9 +40,9 @@ from hakoiri.worker.layers.step import KNOWN_WEIGHT, HeldKeys, Partial, RangeSte
 from hakoiri.worker.pool import guarded
 from hakoiri.worker.transport.payload import Array
 
-#: A half of a layer shows no pace before this time.
+#: The least seconds of expanding, or of merging, from which a pace is estimated.
 _LEAST_SECONDS = 1.0
-#: The pace is that of the slowest of the last layers, this many.
+#: The number of last layers; the slowest of them gives the pace.
 _LAYERS = 3
 
 
@@ -57,7 +57,7 @@ class Pace:
         self._began, self._done_before = clock(), 0
         self._is_resumed = False
         self._expanding: float | None = None
-        #: Seconds of merging for each of expanding, in the layer before; seconds for each configuration expanded.
+        #: Seconds of merging per second of expanding, in the layer before; seconds per configuration, in the last ones.
         self._merging: float | None = None
         self._each = deque[float](maxlen=_LAYERS)
 
@@ -73,7 +73,7 @@ class Pace:
         self._began, self._done_before = now, done
 
     def finish(self, size: int) -> None:
-        """End a layer for which `size` configurations were expanded. A resumed layer shows no pace."""
+        """End a layer for which `size` configurations were expanded. A resumed layer gives no pace."""
         if self._expanding is not None and size:
             merging = self._clock() - self._began
             self._merging = merging / max(self._expanding, 1e-6)
@@ -101,18 +101,18 @@ class Pace:
         return layer_left + max(self._each) * max(0, self._most - expanded)
 
 
-#: The most seconds to expand a sample, and the number of keys below which they do not matter.
+#: The most seconds to expand a sample; a sample of at most the second number of keys may take longer.
 _SAMPLE_SECONDS, _LEAST_SAMPLED = 0.005, 256
 
 
 class LayerStep:
     """The step that makes layer `depth`: the successors of `source`, less `known`, which includes `source`.
 
-    When it begins, nothing may be staged in the store but what `commit_before` commits: it is called once, before
-    anything of this layer is staged, and while threads are busy if they can be.
+    When it begins, the store may have staged only entries that `commit_before` commits. That is called once, before
+    anything of this layer is staged, and if possible while threads are busy.
     """
 
-    #: If given, the layer has only keys that this has, too.
+    #: If given, the layer has only keys of this source.
     _within: Source | None = None
     _uses_bitmaps = True
 
@@ -144,7 +144,7 @@ class LayerStep:
         try:
             self._pace.expand(self._partial.expanded)
             self._expand_all()
-            # IMPORTANT: nothing of this layer may go with it.
+            # IMPORTANT: before the merge, so that this commit contains nothing of this layer.
             self._commit_before()
             self._pace.merge(self._partial.merged)
             self._merge_all()
@@ -193,7 +193,7 @@ class LayerStep:
             return
         self._spill.clear()
         if self._store.has_partial:
-            # From the layer before, or from an earlier version, which cut the layer in another way.
+            # The partial layer is an older one, or was cut differently by an earlier version.
             self._store.erase(BLOCKS, number_key(self._depth))
         self._partition = self._cut()
         self._partial = Partial(self._depth, self._partition.packed, flow=0 if self._sums else None)
@@ -225,7 +225,7 @@ class LayerStep:
 
     @property
     def _expected(self) -> int:
-        """About how many successors there are, duplicates counted."""
+        """The estimated number of successors, duplicates counted."""
         return int(self._sampled.branching * self._source.size)
 
     @property

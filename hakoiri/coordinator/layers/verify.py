@@ -2,9 +2,9 @@
 
 By the triangle inequality a successor of a configuration in U(N) lies in U(N-1), U(N) or U(N+1) and nowhere else, and
 each configuration of U(N) has a neighbour in U(N-1). In a directed puzzle a successor lies in one of the layers up to
-U(N+1), and something in U(N-1) leads to each of U(N). Together with a start that is alone in U(0) this makes every
-layer exactly what it claims to be. Successors come from the puzzle's reference rules in plain Python, not from the
-kernel that made the layers.
+U(N+1), and each configuration of U(N) has a predecessor in U(N-1). Together with a start that is alone in U(0) this
+makes every layer exactly what it claims to be. Successors come from the puzzle's reference rules in plain Python, not
+from the kernel that made the layers.
 
 As many configurations are compared at a time as the memory allows: each comparison reads the layers concerned once.
 Layers that hosts keep are read from there and derived here: no host proves its own work.
@@ -149,7 +149,7 @@ class _GatheredKeys:
 class PassedLayers:
     """The checked layers of a directed run.
 
-    `older` are all before the present one; `reached` are keys of the next one that have a predecessor in it.
+    `older` has all layers before the present one; `reached` has keys of the next layer with a predecessor in it.
     """
 
     def __init__(self, session: Session) -> None:
@@ -164,16 +164,16 @@ class PassedLayers:
 
 
 def common(keys: Keys, layer: Layer) -> Keys:
-    """Return those of some increasing keys that are in a layer."""
+    """Return the keys that are in a layer; `keys` increase."""
     return keys[~members(layer.exclude_from(keys), keys)]
 
 
-#: Configurations looked at per layer, without `full`.
+#: Configurations checked per layer, without `full`.
 SAMPLE_PER_LAYER = 64
 
 
 class LayersVerifier(Check):
-    """The layers of an exploration against the rules of the puzzle."""
+    """Verifies the layers of an exploration by the rules of the puzzle."""
 
     def check(self) -> None:
         self._deepest = self.store.state.depth
@@ -298,7 +298,7 @@ class LayersVerifier(Check):
         return keys[[key not in before for key in ints(keys)]]
 
     def _predecessors(self, depth: Depth, keys: Keys) -> dict[Key, Key]:
-        """Return a predecessor in the layer before, by the kernel, for those of a few keys that have one."""
+        """Return, by the kernel, a predecessor in the layer before for each of a few keys that has one."""
         found: dict[Key, Key] = {}
         for block in self._before(depth, keys) if len(keys) else ():
             self.control.check()
@@ -311,7 +311,7 @@ class LayersVerifier(Check):
         return found
 
     def _before(self, depth: Depth, keys: Keys) -> Iterator[Keys]:
-        """Yield the keys of the layer before, first those that moves backwards lead to from `keys`."""
+        """Yield the keys of the layer before; keys found by backward moves from `keys` come first."""
         if isinstance(self.puzzle, Reversible):
             near = merge([self.puzzle.unmove(keys).successors], [])
             yield near[self.store.contains(depth - 1, near)]
@@ -327,7 +327,7 @@ class LayersVerifier(Check):
                 self.report.fault(f"layer {record.depth} has {goals} goals, but {record.goals} in its record")
         self._check_nearest_goal(records)
         if state.status == "complete" and state.digest != chain(record.digest for record in records):
-            # A repair makes it that of the layers, whatever they are.
+            # A repair derives it from the layers, so it helps only if they are sound.
             wrong = self.report.damage if self.report.ok else self.report.fault
             wrong("the digest of the run is not that of its layers")
 

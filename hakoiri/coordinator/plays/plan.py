@@ -13,7 +13,7 @@ from hakoiri.keys.seeds import MOST_SEED
 from hakoiri.puzzles.capabilities import Scored
 from hakoiri.puzzles.registry import PuzzleSpec, names_of, puzzle_class
 
-#: The strategy of every scored puzzle; the others are the games that it names.
+#: The strategy that every scored puzzle has; its other strategies are in `Scored.games`.
 BEAM = "beam"
 #: The price of a lost point, in points.
 PRICE = 0.5
@@ -23,16 +23,16 @@ SECONDS = 300.0
 FIRST_WIDTH = 8
 #: Moves for each board of a layer: some lead to boards seen before.
 _MOVES_PER_BOARD = 1.3
-#: The part of the time to plan with, so that the last layers are reached.
+#: The planned part of the time; the rest is a reserve, so that the beam reaches the last layers.
 _PLANNED = 0.92
 
 
 @dataclass(frozen=True)
 class OptimisePlan:
-    """The plan of an optimisation. `width` is that of every beam, or ``None``: fitted to the time.
+    """The plan of an optimisation. `width` is the width of every beam; ``None`` fits it to the time.
 
-    `price` is the cost of a lost point in a beam; a `rising` one grows (`coordinator.plays.beam.Beam`). `board` is a
-    text if the puzzle plays boards without a key, else ``None``: the start of the run's puzzle.
+    `price` is the cost of a lost point in a beam; a `rising` price grows (`coordinator.plays.beam.Beam`). `board` is
+    the text of a board without a key, or ``None`` to play from the start of the run's puzzle.
     """
 
     strategy: str = BEAM

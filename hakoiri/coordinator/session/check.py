@@ -1,4 +1,4 @@
-"""Verification of a run: the report, and what the verifications of all kinds share.
+"""Verification of a run: the report, and the base class of the verifications of all kinds.
 
 Moves are derived again by the reference rules, in this process or by workers.
 """
@@ -33,7 +33,7 @@ Cause = Literal["puzzle", "damage", "unknown"]
 Moves = tuple[Keys, Keys, Array]
 #: Configurations whose successors are Python integers at the same time.
 KEYS_AT_ONCE = 1 << 12
-#: Memory of a move in a comparison: keys, and bytes besides.
+#: Memory of a move in a comparison: the number of its keys, and the additional bytes.
 _KEYS_PER_MOVE, _BYTES_PER_MOVE = 4, 32
 _Item = TypeVar("_Item")
 
@@ -48,9 +48,9 @@ class Report:
     hints: tuple[Hint, ...] = ()
     #: The state of the run; ``None`` if it cannot be opened.
     state: State | None = None
-    #: Whether something was left out that ``full`` checks.
+    #: True if some checks of ``full`` were left out.
     sampled: bool = False
-    #: The layers of which checksums and digests are as their hosts say, in words.
+    #: The layers whose checksums and digests were reported by hosts and not recomputed here, in words.
     believed: str = ""
     #: Seed of the sample. IMPORTANT: random by default, else the maker of a run could hide faults outside the sample.
     seed: int = field(default_factory=lambda: secrets.randbelow(_SEEDS))
@@ -96,7 +96,7 @@ class Report:
 class Check(Session):
     """A verification in progress. With `full` it checks everything instead of a sample; faults go into `report`.
 
-    `audited` holds all layers; the blocks of each are sound.
+    `audited` holds all layers; the blocks of every layer are sound.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class Check(Session):
         self.full, self.report, self.audited = full, report, audited
 
     def check(self) -> None:
-        """Report everything wrong with the run, whose layers are each sound. May raise `DamagedError`."""
+        """Report all faults of the run; every single layer is sound. May raise `DamagedError`."""
         raise NotImplementedError
 
     def sample(self, count: int, size: int, salt: int) -> Array:

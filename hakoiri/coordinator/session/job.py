@@ -67,13 +67,13 @@ class Play(NamedTuple):
 
 
 class Job(ABC):
-    """The operations on a run of one kind. `store` is the open run, `puzzle` the one that its manifest pins."""
+    """The operations on a run of one kind. `store` is the open run, `puzzle` is pinned by its manifest."""
 
-    #: The work begins at the puzzle's start, so the start is part of the run's identity.
+    #: True if the work begins at the puzzle's start, which is then part of the run's identity.
     from_start: ClassVar[bool] = False
-    #: Its layers are the configurations of a graph of moves: it answers paths, distances and components.
+    #: True if its layers are the configurations of a graph of moves: it answers paths, distances and components.
     has_graph: ClassVar[bool] = False
-    #: One plan is one run: creating it again resumes it, with new limits.
+    #: True if one plan is one run: creating it again resumes it, with new limits.
     named_by_plan: ClassVar[bool] = False
     #: The noun for its rows, in the plural; empty if it has layers.
     row_noun: ClassVar[str] = ""
@@ -101,7 +101,7 @@ class Job(ABC):
 
     @classmethod
     def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
-        """Return the puzzle of a new run; raise `PuzzleError` if it or the plan makes no sense for this kind."""
+        """Return the puzzle of a new run; raise `PuzzleError` if the puzzle or the plan is invalid for this kind."""
         return spec.build()
 
     @classmethod

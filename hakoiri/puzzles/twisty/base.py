@@ -166,7 +166,7 @@ _EXAMPLE = "R U R'"
 
 
 class Twisty(Numbered):
-    """The base of these puzzles, which define their `pieces` and `turns`."""
+    """The base class of twisty puzzles; a subclass defines `pieces` and `turns`."""
 
     undirected = paired = True
     # Renaming the stickers makes any configuration the solved one.
@@ -175,23 +175,23 @@ class Twisty(Numbered):
 
     @abstractmethod
     def net(self, faces: Mapping[str, str]) -> Picture:
-        """All faces, unfolded; for each its colours as its row of the text has them."""
+        """Return the unfolded picture; `faces` has the colours of each face, as in its row of the text."""
 
     @abstractmethod
     def turns(self) -> dict[str, Turn]:
-        """The moves by name. For each move its inverse must be there too."""
+        """The moves by name, closed under inversion."""
 
     def prepare(self, start: str | None) -> None:
         pieces = self.pieces
         self._turns = self.turns()
-        # The turns of algorithms, which repeat them and take them back.
+        # The turns by which algorithms are read; an algorithm may double or invert each.
         self._clockwise = {name: turn for name, turn in self._turns.items() if name[-1] not in "2'"}
         self.most_successors = len(self._turns)
         self._places = list(pieces.moving.values())
         self._home = "".join(face * pieces.row for face in pieces.faces)
         self._orders = pieces.orders
         self._order_number = {order: number for number, order in enumerate(self._orders)}
-        # How many twists each digit of `twist` can be; the dependent place has no digit.
+        # The number of values of each digit of `twist`: the twists of its place. The dependent place has no digit.
         turning = [len(place) for place in self._places]
         self._digits = turning[: pieces.dependent] + turning[pieces.dependent + 1 :]
         self._twists = prod(self._digits)
@@ -225,7 +225,7 @@ class Twisty(Numbered):
         return colours
 
     def _read(self, text: str, anything: str = "") -> str:
-        """The colours of all stickers; a sticker may also be `anything`, where that is something."""
+        """The colours of all stickers; a sticker may also be `anything`, unless that is empty."""
         faces, size = self.pieces.faces, self.pieces.row
         known, all_of_them = ", ".join(faces), f"{len(faces) * size} stickers without '/'"
         rows = rows_in(

@@ -79,7 +79,7 @@ def start(
     return configuration_row(rules, rules.start)
 
 
-#: The cached parts of a run: its table, and its answers with their greatest number.
+#: The names under which a run's table and answers are cached, and the most answers cached.
 _TABLE, _ANSWERS, _MOST_KEPT = "table", "answers", 5_000
 
 positions = APIRouter(prefix="/api/runs/{run}")
@@ -118,7 +118,7 @@ def _look(asked: Asked, conf: str) -> Response:
 
 
 def _answer(asked: Asked, run: Run, memory: dict[str, Any], conf: str) -> Response:
-    """Return an answer; that of a small run is cached, because many clients request the same positions."""
+    """Return an answer. Answers of a small run are cached, because many clients request the same positions."""
     known: dict[str, bytes] = memory.setdefault(_ANSWERS, {})
     if conf not in known:
         row = _row(asked, run, memory, conf)

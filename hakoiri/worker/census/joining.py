@@ -49,14 +49,14 @@ from hakoiri.worker.pool import Threads
 
 #: Bytes of a tree while trees are united.
 TREE_BYTES = 8
-#: Edges united at a time, of 50 bytes each meanwhile.
+#: Edges united at a time; each takes 50 bytes meanwhile.
 _AT_ONCE = 1 << 16
-#: The half of an edge that has the number of the tree elsewhere.
+#: The mask of the half of an edge that has the number of the foreign tree.
 LOW = (1 << 32) - 1
 
 
 class TreeNumbers:
-    """The trees of some ranges: `trees` has their number in each range, `firsts` the number of the first one of each.
+    """The trees of some ranges: `trees` counts them in each range, `firsts` has the number of each range's first tree.
 
     Attributes: `count`, the number of all trees; `offsets`, the number of trees in the ranges before each. Both methods
     raise `DamagedError` for labels that name no tree.

@@ -1,1 +1,1 @@
-"""Hosts that keep ranges of runs: their parts on disk, what a coordinator asks of them, what they send each other."""
+"""Hosts that keep ranges of runs: their parts on disk, requests of a coordinator, messages between hosts."""

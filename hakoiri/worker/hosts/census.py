@@ -1,13 +1,13 @@
-"""The own ranges of a whole space at a host: listed, joined among themselves, joined to those of others, numbered.
+"""The own ranges of a whole space at a host: listed, joined among themselves and to foreign ranges, numbered.
 
-    list     the puzzle's configurations -> those in own ranges -> layer 0
-    join     own moves -> trees -> united by the moves between own ranges -> roots; moves elsewhere stay, in files
-    hand     moves elsewhere, each with the root that it comes from -> outbox -> inbox of their host
-    edges    what has come -> edges between own roots and those of others -> the coordinator, which unites them
+    list     the puzzle's configurations -> keys in own ranges -> layer 0
+    join     own moves -> trees -> united by the moves between own ranges -> roots; foreign moves wait in files
+    hand     foreign moves, each with the root that it comes from -> outbox -> inbox of their host
+    edges    received moves -> edges between own and foreign roots -> the coordinator, which unites them
     number   the component of each root, from the coordinator -> labels
 
-Passes are continued for some seconds a request, and are durable by themselves: a host that was restarted goes on alone.
-Only what was handed over is lost with any of the hosts, and is handed over again, in another attempt.
+Each request continues a pass for some seconds. Its progress is durable, so a restarted host continues where it was.
+Only moves handed over are lost with any of the hosts; another attempt hands them over again.
 """
 
 from collections.abc import Callable, Iterator
@@ -50,13 +50,13 @@ class HostCensus:
         self._attempt, self._done = 0, 0
 
     def close(self) -> None:
-        """End passes in progress; take and send no messages any more."""
+        """End passes in progress; accept and send no more messages."""
         self._passes.clear()
         if self._inbox is not None and self._outbox is not None:
             self._inbox.close()
             self._outbox.give_up()
 
-    # Requests, each of which is answered by [`HostPassed`] at least
+    # Requests; each answer begins with `HostPassed`
 
     def list_own(self, request: HostRequest) -> list[Array]:
         """List own configurations for some seconds."""
@@ -75,10 +75,10 @@ class HostCensus:
         """Send moves that lead to ranges of other hosts; accept their moves from now on."""
         self.close()
         self._store.discard_staged()
-        # IMPORTANT: moves that came in an earlier attempt come again.
+        # IMPORTANT: drop the moves received in an earlier attempt, because they are sent again.
         self._made, self._attempt = None, request.attempt
         if self._joining.done.numbered:
-            # IMPORTANT: labels are components by now, not trees: the coordinator was restored to an earlier moment.
+            # IMPORTANT: labels are already components, not trees, if the coordinator was restored to an earlier moment.
             self._store.erase(META, PARTIAL_KEY)
             self._commit()
             self._made = None
@@ -88,7 +88,7 @@ class HostCensus:
 
         def put(number: int, coded: Coded) -> None:
             if number not in request.mine:
-                raise PayloadError(f"a message of another host has pairs of range {number}, which this host has not")
+                raise PayloadError(f"a message of another host has pairs of range {number}, which this host lacks")
             joining.exchange.put(number, coded)
 
         self._inbox = Inbox(mail.receive, put)
@@ -104,7 +104,7 @@ class HostCensus:
         return self._answer(True, sent=outbox.sent, bytes=outbox.sent_bytes)
 
     def edges(self, request: HostRequest) -> list[Array]:
-        """Return also the edges between own roots and those of others, and the sizes of own roots (`TreeEdges`)."""
+        """Return also the edges between own and foreign roots, and the sizes of own roots (`TreeEdges`)."""
         if self._inbox is None or self._attempt != request.attempt:
             raise PayloadError("this host expects no moves of others, because it was restarted")
         self._inbox.await_all(request.expected, PATIENCE_SECONDS)
@@ -115,13 +115,13 @@ class HostCensus:
         return [*self._answer(True, received=self._inbox.received_bytes), found.pairs, found.sizes]
 
     def number(self, request: HostRequest, components: Labels) -> list[Array]:
-        """Label own configurations for some seconds; `components` has the number for each root."""
+        """Label own configurations for some seconds; `components` has the component of each root."""
         done = self._joining.done
         if components.dtype != np.uint32 or components.shape != (done.roots,) or not done.roots:
             raise PayloadError("a request is not readable: its components do not match the roots of this host")
         return self._go_on("number", partial(self._number, components), request)
 
-    # Passes, which yield how many configurations are done
+    # Passes, which yield the number of configurations done
 
     def _list(self) -> Iterator[int]:
         low, high = self._cuts.bounds(self._mine[0])[0], self._cuts.bounds(self._mine[-1])[1]
@@ -168,7 +168,7 @@ class HostCensus:
             )  # fmt: skip
         return packed(replace(passed, **figures))
 
-    # What they work on
+    # The objects that passes work on
 
     @property
     def _ranges(self) -> SlabRanges:

@@ -63,7 +63,7 @@ def begin_part(directory: Path, manifest: Manifest) -> None:
 
 @dataclass(frozen=True)
 class OwnRanges:
-    """The digest of the own ranges of a part, and the cuts that none of its blocks, or copies, reaches across."""
+    """The digest of the own ranges of a part, and the cuts, which none of its blocks, own or copied, reaches across."""
 
     digest: str
     partition: bytes = b""
@@ -98,21 +98,21 @@ class Copies(RunStore):
                 self.commit(self.state)
 
     def finish(self) -> None:
-        """Make all that was taken in, or erased, durable."""
+        """Make all additions and erasures durable."""
         with self._lock:
             self.commit(self.state)
 
     def settle(self, own: RunStore, request: HostRequest) -> list[Array]:
         """Put blocks of own ranges into the part's store, and copies here, for layers `first` to `depth`; durable.
 
-        Other blocks are dropped. If the request is `dry`, blocks are only counted; those that reach beyond their ranges
-        are split in any case. Return [size, two lanes of the digest] of each layer of the part, and the sum of the
-        checksums of the names of its blocks, and of its copies, of each range, as uint64. Raises `DamagedError`.
+        Other blocks are dropped. If the request is `dry`, blocks are only counted; blocks that reach beyond their
+        ranges are split in any case. Return, as uint64, [size, two lanes of the digest] of each layer of the part,
+        and for each range [sum of the checksums of the names of its own blocks, of its copies]. Raises `DamagedError`.
         """
         self.split(own, request)
         # Only the host that made the copies has checked them.
         own.checked_to = max(own.checked_to, request.depth)
-        # Until the end: a coordinator whose data was restored may take ranges for settled that still move.
+        # No digest until the end: a restored coordinator may believe ranges settled while they still move.
         OwnRanges("", request.partition).stage(own)
         mine, copied = request.mine, request.copied
         records, stale = list[LayerRecord](), list[bytes]()
@@ -123,7 +123,7 @@ class Copies(RunStore):
                 own.discard_staged()
                 self.discard_staged()
                 return
-            # IMPORTANT: in this order, so that there is no moment at which neither store has a block.
+            # IMPORTANT: in this order, so that every block is in at least one store at any moment.
             self.finish()
             own.commit(replace(own.state, depth=max(own.state.depth, depth)))
             for name in stale:
@@ -134,7 +134,7 @@ class Copies(RunStore):
         for depth in range(request.first, request.depth + 1):
             layer, here = _OwnLayer(own, depth), self.names(BLOCKS, number_key(depth))
             going = [name for name in layer.names if request.range_of_block(name) not in mine]
-            # Some may be there since an attempt that was broken off.
+            # An attempt that was broken off may have moved some blocks.
             coming = [name for name in here if request.range_of_block(name) in mine and name not in layer.names]
             for name in (*coming, *going):
                 if name in layer.names:
@@ -159,7 +159,7 @@ class Copies(RunStore):
     def split(self, own: RunStore, request: HostRequest) -> None:
         """Split blocks that reach beyond their ranges, own ones and copies; durable.
 
-        IMPORTANT: by what this host knows, or one restored to before ranges were cut would have keys of others' ranges.
+        IMPORTANT: compare with the cuts recorded here, or a host restored to before a cut would keep foreign keys.
         """
         known = OwnRanges.of(own)
         if known and request.partition == known.partition:
@@ -186,7 +186,7 @@ class Copies(RunStore):
                 commit()
         commit()
         if known:
-            # IMPORTANT: after the split blocks, or a kill would leave them whole under the new cuts.
+            # IMPORTANT: record the cuts after the split blocks, or a kill would leave whole blocks under the new cuts.
             replace(known, partition=request.partition).stage(own)
             commit()
 
@@ -196,7 +196,7 @@ def _parted(store: RunStore, depth: Depth, request: HostRequest, new: list[int])
     cuts, firsts, layout = request.cuts, store.first_keys(depth), store.layout
     for number in new:
         place = bisect_left(firsts, cuts.cuts[number - 1]) - 1
-        # Only the last block before the cut may reach beyond it, and only if it is of the same range as ever.
+        # Only the last block before the cut may reach beyond it, and only if it begins in the range before the cut.
         if place >= 0 and cuts.range_of(firsts[place]) == number - 1:
             (block,) = store.coded(depth, firsts[place : place + 1])
             keys = store.decode(block, raw=True)
@@ -207,7 +207,7 @@ def _parted(store: RunStore, depth: Depth, request: HostRequest, new: list[int])
 
 
 class _OwnLayer:
-    """A layer of the part in `store`, which blocks join and leave: their `names`, and the `record` that counts them."""
+    """A layer of the part in `store` whose blocks change: their `names`, and the `record` that counts them."""
 
     def __init__(self, store: RunStore, depth: Depth) -> None:
         self._store, self.names = store, {*store.names(BLOCKS, number_key(depth))}
@@ -220,7 +220,7 @@ class _OwnLayer:
         self._store.stage(BLOCKS, name, value)
 
     def remove(self, name: bytes) -> bytes:
-        """Stage that a block is not there any more; return it."""
+        """Stage the removal of a block; return its bytes."""
         value = self._store.read(BLOCKS, name) or b""
         self._count(name, value, -1)
         self.names.discard(name)
@@ -242,7 +242,7 @@ class _OwnLayer:
 
 
 class Transfer:
-    """Own blocks on their way to other hosts, and theirs to this one, in one attempt of one session."""
+    """The exchange of blocks with other hosts, in both directions, in one attempt of one session."""
 
     def __init__(
         self, own: RunStore, copies: Copies, data_pool: DataRedisPool, request: HostRequest, session: str,
@@ -250,7 +250,7 @@ class Transfer:
     ) -> None:  # fmt: skip
         self._own, self._copies, self._request, self._session = own, copies, request, session
         for depth in range(request.first, request.depth + 1):
-            # Stale copies may be cut otherwise.
+            # Stale copies may have other cuts.
             for name in copies.names(BLOCKS, number_key(depth)):
                 if request.targets[request.range_of_block(name)] == request.me:
                     copies.erase(BLOCKS, name)
@@ -265,7 +265,7 @@ class Transfer:
         return mine == (session, request.depth, request.attempt)
 
     def send(self) -> HostSent:
-        """Send own blocks; return when all are on their way."""
+        """Send own blocks; return when all messages are sent."""
         request, own = self._request, self._own
         leaving = sorted(number for number in request.mine if request.targets[number] not in (-1, request.me))
         for depth in range(request.first, request.depth + 1):
@@ -287,7 +287,7 @@ class Transfer:
         self._copies.finish()
 
     def close(self) -> None:
-        """Take and send no messages any more."""
+        """Accept and send no more messages."""
         self._inbox.close()
         self._outbox.give_up()
 

@@ -33,7 +33,7 @@ STORE, THREADS = "HAKOIRI_STORE", "HAKOIRI_THREADS"
 _Made = TypeVar("_Made")
 _NAME_FILE = "host"
 _MOST_NAME = 40
-#: The name of a part that a coordinator had deleted begins so, and ends with what it was before. It stays for a day.
+#: A part deleted by a coordinator gets this prefix before its name, and stays on disk for so many seconds.
 _DELETED, _STAYS_SECONDS = "deleted-", 86_400.0
 #: Requests that begin a step; reading must not disturb one.
 _STEPS = ("host-take", "host-expand", "host-back", "host-list")
@@ -45,18 +45,18 @@ class _NoGuard:
     """A guard that never stops work: a host finishes each request, and drops the result if it is out of date."""
 
     def check(self) -> None:
-        """Go on."""
+        """Do nothing."""
 
     def compute(self, puzzle: Puzzle, work: Callable[[], _Made]) -> _Made:
-        """Do it."""
+        """Return the result of `work`."""
         return work()
 
     def break_off(self) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 class Host:
-    """The host whose directory is `directory`: one process at a time, with so many `threads`.
+    """The host whose directory is `directory`: one process at a time, with this number of `threads`.
 
     Attributes: `name`, which stays with the directory; `place`, which differs for each copy of the directory; `tasks`,
     the requests that it answers. Raises `TaskError` if another process has the directory, and storage errors.
@@ -113,7 +113,7 @@ class Host:
             try:
                 return _answer(task, part, request, session, chunk, data_pool)
             except Exception:
-                # IMPORTANT: a failed write poisons an open store for good; the next request finds what is committed.
+                # IMPORTANT: a failed write poisons an open store for good; the next request reads the last commit.
                 self._close(directory)
                 raise
 
@@ -125,7 +125,7 @@ class Host:
                     shutil.rmtree(part, ignore_errors=True)
 
     def close(self) -> None:
-        """Close all parts; what is committed stays."""
+        """Close all parts; committed data stays."""
         for part in self._parts.values():
             part.close()
         self._resources.close()

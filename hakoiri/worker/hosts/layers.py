@@ -1,8 +1,8 @@
 """The layers of one host's part of a run: read by a step, read for others, and checked.
 
 The layers of goal distances lie within a finished run, whose ranges are at the same hosts, so each host reads its own
-configurations only (`BaseConfigurations`). Layer 0 holds the goals among these; each next layer holds those that lead
-to the last one.
+configurations only (`BaseConfigurations`). Layer 0 holds the goals among these, each further layer the
+configurations that lead to the layer before it.
 
 In the functions for others (`index`, `give`, `find`), `stores` begins with the store of the own ranges. The other one,
 if any, has copies of ranges of other hosts.
@@ -44,8 +44,8 @@ _TOGETHER = 64
 class BaseConfigurations:
     """The configurations of a finished run in a host's ranges, in memory if they fit `most_bytes`.
 
-    `stores` are those of its part of the run and of its copies, which may be missing. Attributes: `size`; `digest` of
-    all these configurations.
+    `stores` has the store of its part of the run, if any, and then the store of its copies, if any. Attributes: the
+    `size` and `digest` of all these configurations.
     """
 
     def __init__(self, stores: Sequence[RunStore], request: HostRequest, most_bytes: int) -> None:
@@ -74,7 +74,7 @@ class BaseConfigurations:
         return self._stored.sample() if self._held is None else self._held.sample()
 
     def _pieces(self, bounds: list[tuple[Key, Key]]) -> Iterator[Keys]:
-        """Yield all keys in these bounds, increasing; a range that was moved may be an own one and a copy at once."""
+        """Yield each key within `bounds` once, increasing; a moved range may be stored both as own and as a copy."""
         cuts = {*self._firsts[_TOGETHER::_TOGETHER]}
         for low, high in bounds:
             for begin, end in pairwise([low, *sorted(cut for cut in cuts if low < cut < high), high]):
@@ -102,10 +102,10 @@ def moves_within(puzzle: Puzzle, depth: Depth) -> Puzzle:
 
 #: Keys of a layer expanded to plan the step, and keys sampled from a range for each piece into which it is cut.
 SAMPLED = 2_048
-#: Planning the step of a short layer expands fewer keys: one in the first number, and at least the second.
+#: Planning the step of a short layer expands fewer keys: one of the first number, and at least the second number.
 _SAMPLED_OF, _LEAST_SAMPLED = 64, 256
-#: Threads are used only where they save more than this: handing out 16 ranges takes two milliseconds. Without that a
-#: host of one thread takes 0.9 times the processor time (sliding blocks of 200 layers).
+#: Threads are used only where they save more than this: handing out 16 ranges takes two milliseconds. Without
+#: them a host of one thread takes 0.9 times the processor time (sliding blocks of 200 layers).
 _SHORT_SECONDS = 0.002
 
 
@@ -113,7 +113,7 @@ class PartLayers:
     """The own keys of each layer in `store`, in memory where they fit.
 
     Attributes: `link`, the link to other hosts as the last round has shown it; `within`, for goal distances, the
-    configurations that have one.
+    configurations of the base run.
     """
 
     def __init__(self, store: RunStore, puzzle: Puzzle, threads: ThreadPool, shares: Shares) -> None:
@@ -150,9 +150,9 @@ class PartLayers:
         return RangeStep(puzzle, exchange, source, known, sample, size, self.shares, threads, True)
 
     def finish(self, made: RoundMark, keys: list[Keys] | None) -> None:
-        """Commit the own part of a layer, which is the last one then. Its `keys`, if given, stay in memory."""
+        """Commit the own part of the layer after the last one. Its `keys`, if given, stay in memory."""
         if not made.size and self._older is not None:
-            # IMPORTANT: an empty layer may end the run.
+            # IMPORTANT: check the older keys, because an empty layer may end the run.
             self._older.require_layers()
         self.store.stage_layer(made.record(made.depth, 0))
         self._held = {each: layer for each, layer in self._held.items() if each >= made.depth - 1}
@@ -161,7 +161,7 @@ class PartLayers:
         self.store.commit(replace(self.store.state, depth=made.depth))
 
     def forget(self, depth: Depth = 0) -> None:
-        """Hold no keys of layer `depth` and those after it."""
+        """Drop from memory the keys of layer `depth` and of all layers after it."""
         self._held = {each: layer for each, layer in self._held.items() if each < depth}
 
     def forget_older(self) -> None:
@@ -171,7 +171,7 @@ class PartLayers:
         self._older = None
 
     def _known(self, depth: Depth) -> list[Layer]:
-        """Return the own keys that layer `depth` must not have, those of the layer before it first."""
+        """Return the layers of own keys that layer `depth` must not have, first the layer before it."""
         if not depth:
             return []
         if self._puzzle.undirected:
@@ -185,9 +185,9 @@ class PartLayers:
         return [self.layer(depth - 1), *self._older.layers()]
 
 
-#: The seconds of a request, because others may wait.
+#: The most seconds of a request, because other requests may wait.
 _SECONDS = 5.0
-#: Faults reported of all layers.
+#: The most faults reported, of all layers together.
 _MOST_FAULTS = 100
 
 
@@ -198,7 +198,7 @@ def require_depth(own: RunStore, request: HostRequest, depth: Depth) -> None:
 
 
 def index(stores: Sequence[RunStore], request: HostRequest) -> list[Array]:
-    """Return the first keys of the blocks of a layer, own ones and copies; `DamagedError` if an own one is lost."""
+    """Return the first keys of the blocks of a layer, own and copied; `DamagedError` if an own block is lost."""
     own, *copies = stores
     require_depth(own, request, request.depth)
     own.require_whole(request.depth)
@@ -218,7 +218,7 @@ def labels(store: RunStore, request: HostRequest, slabs: Array) -> list[Array]:
     """Return the lengths of the entries of some slabs of labels, and their bytes, compressed: most are alike."""
     joined = store.read_partial(JoinProgress)
     if joined and len(joined.numbered) < len(joined.trees):
-        # IMPORTANT: until then they are numbers of trees.
+        # IMPORTANT: until all ranges are numbered, labels are numbers of trees, not of components.
         raise request.missing("its configurations have no labels yet")
     if slabs.dtype != np.int64 or slabs.ndim != 1 or (slabs < 0).any() or (slabs >> 32).any():
         raise PayloadError("a request is not readable: the numbers of its slabs are malformed")
@@ -227,7 +227,7 @@ def labels(store: RunStore, request: HostRequest, slabs: Array) -> list[Array]:
 
 
 def find(stores: Sequence[RunStore], request: HostRequest, keys: Keys) -> list[Array]:
-    """Return 1 for each of some increasing keys that is in layer `request.depth`, own or copied; `DamagedError`."""
+    """Return 1 per key in layer `request.depth`, own or copied, else 0; `keys` increase. Raises `DamagedError`."""
     if not stores[0].layout.holds(keys) or not is_increasing(keys):
         raise PayloadError("a request is not readable: the keys to look up do not increase")
     require_depth(stores[0], request, request.depth)
@@ -250,8 +250,7 @@ class PartCheck:
     """The check of the layers `request.first` to `request.depth` of `store`, in one attempt of one session.
 
     `others` are keys of the coordinator's own layers, increasing, which must not occur in these. About `together` keys
-    are held at a time. `copies` has the copies of other hosts' ranges, if there are any. `finished` is true at the
-    end.
+    are held at a time. `copies` has the copies of other hosts' ranges, if any. `finished` is true at the end.
     """
 
     def __init__(
@@ -295,11 +294,11 @@ class PartCheck:
         ]  # fmt: skip
 
     def _check(self) -> Iterator[None]:
-        """Check everything, in steps that are short."""
+        """Check everything in short steps."""
         for bounds in self._audit.ranges(self._together):
             self._audit.check(bounds)
             yield
-        # Here, so that the host is named whose part it is.
+        # Finish here, so that the faults name the host of this part.
         self._audit.finish()
         if self._copies is not None:
             yield from self._check_copies(self._copies)

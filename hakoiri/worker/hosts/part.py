@@ -1,6 +1,6 @@
 """The part of one run at this host: layers of its own ranges in a store, and the layer in the making.
 
-The store has the format of any run's (`docs/reference/file-formats.md`), with the ranges of this host only. A
+The store has the format of any run (`docs/reference/file-formats.md`), with the ranges of this host only. A
 layer that the coordinator has not committed is dropped when the next one begins. `worker.hosts.step` makes layers.
 """
 
@@ -35,7 +35,7 @@ from hakoiri.worker.transport.payload import Array, Arrays, packed
 class RunPart:
     """The part of a run below `directory`, open for writing and locked until `close`, which ends the threads, too.
 
-    A step may take `memory` bytes; 0 allows half of what is free.
+    A step may take `memory` bytes; 0 allows half of the free memory.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class RunPart:
         self._resources.close()
 
     def take(self, request: HostRequest, layers: list[Keys]) -> list[Array]:
-        """Keep own keys, and copies, of the layers before `request.depth`, nearest last, in place of all there is."""
+        """Keep own keys, and copies, of the layers before `request.depth`, nearest last; they replace all layers."""
         right = self.puzzle.are_keys
         if not all(self.store.layout.holds(keys) and is_increasing(keys) and right(keys).all() for keys in layers):
             raise PayloadError("a request is not readable: the keys of its layers are not increasing configurations")
@@ -94,7 +94,7 @@ class RunPart:
         return packed({})
 
     def expand(self, request: HostRequest, session: str) -> list[Array]:
-        """Expand own keys of the layer before `request.depth` for a round, and send what other hosts keep."""
+        """Expand own keys of the layer before `request.depth` for a round, and send the keys that other hosts keep."""
         if not request.round:
             self._require_ranges(request)
             self._drop_from(request.depth)
@@ -103,12 +103,12 @@ class RunPart:
         return self._expand(request, session)
 
     def keep(self, request: HostRequest, session: str) -> list[Array]:
-        """Make the round that was expanded last durable."""
+        """Make the last expanded round durable."""
         self._asked(request, session).keep(request.expected)
         return packed({})
 
     def back(self, request: HostRequest, session: str) -> list[Array]:
-        """Go back to the end of round `request.round`, another attempt; without it the answer names round 0."""
+        """Go back to the end of round `request.round` for another attempt; answer with round 0 if it was not kept."""
         self._abandon()
         self.store.discard_staged()
         self._require_ranges(request)
@@ -120,7 +120,7 @@ class RunPart:
         return packed(self._step.figures())
 
     def merge(self, request: HostRequest, session: str) -> list[Array]:
-        """Merge the own ranges of layer `request.depth`, durable on return; its figures.
+        """Merge the own ranges of layer `request.depth`, durable on return; return the figures.
 
         If `request.ahead`, also expand the first round of the next layer, and append its `HostExpanded`.
         """
@@ -158,7 +158,7 @@ class RunPart:
         return [self.store.layout.pack(found)]
 
     def send(self, request: HostRequest, session: str) -> list[Array]:
-        """Send own blocks to the hosts that are to keep them; accept theirs from now on."""
+        """Send own blocks to the hosts that are to keep them; accept blocks of other hosts from now on."""
         self._abandon()
         self.copies.split(self.store, request)
         self._transfer = Transfer(
@@ -167,7 +167,7 @@ class RunPart:
         return packed(self._transfer.send())
 
     def receive(self, request: HostRequest, session: str) -> list[Array]:
-        """Make durable what other hosts have sent."""
+        """Make the blocks that other hosts have sent durable."""
         if self._transfer is None or not self._transfer.is_asked(request, session):
             raise PayloadError("this host expects no blocks, because it was restarted")
         self._transfer.finish(request.expected)
@@ -177,7 +177,7 @@ class RunPart:
     def settle(self, request: HostRequest) -> list[Array]:
         """Move blocks to the store of own ranges or of copies; return the figures of `Copies.settle`.
 
-        Rounds kept of a layer, and what has been joined of a whole space, are dropped, unless the request is `dry`.
+        Unless the request is `dry`, kept rounds of a layer and joined trees of a whole space are dropped.
         """
         self._abandon()
         if request.dry:
@@ -189,7 +189,7 @@ class RunPart:
         return self.copies.settle(self.store, request)
 
     def check(self, request: HostRequest, session: str, others: Arrays) -> list[Array]:
-        """Check some more of the layers `request.first` to `request.depth` (`PartCheck`)."""
+        """Continue to check the layers `request.first` to `request.depth` (`PartCheck`)."""
         if not request.round:
             together = self._shares.layer_bytes // self.store.layout.bytes
             beside = others[0] if others else self.store.layout.empty(0)
@@ -220,8 +220,8 @@ class RunPart:
             self._layers.within = BaseConfigurations(stores, request, self._shares.layer_bytes)
 
     def forget_within(self, base: "RunPart") -> None:
-        """Have the next step read that run anew, because its part `base` is about to change."""
-        # Its store of copies may be new.
+        """Have the next step read the base run again, because its part `base` is about to change."""
+        # Only the stores of own ranges are compared: the store of copies may be new.
         if self._layers.within is not None and self._layers.within.stores[:1] == base.stores[:1]:
             self._layers.within = None
 
@@ -233,24 +233,24 @@ class RunPart:
         return self._copies
 
     def _require_ranges(self, request: HostRequest) -> None:
-        """Raise `TaskError` if the layers here have other ranges than the coordinator believes."""
+        """Raise `TaskError` if the layers here have other ranges than the coordinator's record."""
         known = OwnRanges.of(self.store)
         if known and known.digest != request.own_digest:
             raise request.missing("it keeps other ranges of the run than the coordinator's record says: one is older")
 
     def _drop_from(self, depth: Depth) -> None:
-        """Drop layer `depth` and those after it, and the work in progress."""
+        """Drop layer `depth`, all layers after it, and the work in progress."""
         self._abandon()
         self._layers.forget(depth)
         self.store.erase(META, PARTIAL_KEY)
-        # One more layer may have blocks already.
+        # The layer after the last may have blocks already.
         for each in range(depth, self.store.state.depth + 2):
             self.store.erase(BLOCKS, number_key(each))
             self.store.erase(LAYERS, number_key(each))
             if self._copies is not None:
                 self._copies.erase(BLOCKS, number_key(each))
         if self.store.state.depth >= depth:
-            # IMPORTANT: at once, because reads see commits: keys that are found again must not count as known.
+            # IMPORTANT: commit now, because reads see committed data only: keys found again must not count as known.
             if self._copies is not None:
                 self._copies.finish()
             self.store.commit(replace(self.store.state, depth=depth - 1))

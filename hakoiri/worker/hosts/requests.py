@@ -37,18 +37,18 @@ _DigestIfAny = Annotated[str, Meta(pattern=rf"\A({DIGEST})?\Z")]
 class HostRequest:
     """One request to one host about a run.
 
-    `manifest` is that of the run, `hosts` are those that keep it, `me` is the number of the receiver. `data_redis` has
-    the number of each host's data Redis. `owners` has the number of the host of each range of `partition`. `copies` has
-    that of the host with its copy, or -1; it is empty without copies. `depth` is the layer that is to be made, or read,
-    in the `attempt`-th attempt; `memory` what the host may take, in bytes, 0 if it may choose. `round` counts the
-    rounds in which it has been expanded before. A round takes about `round_seconds`, and what is merged is committed
-    every `commit_seconds`. Blocks of the layers from `first` to `depth` are sent to the hosts in `targets`, one for
-    each range, or -1. Where these layers are checked, `sample` keys of each are chosen by `seed`. Ranges are to be cut
-    in `pieces`. If it is `dry`, blocks are only counted as though they had moved; once it is `settled`, all layers
-    have. If it is `ahead`, a host that has merged the layer expands a round for the next one in the same attempt.
-    Layers of goal distances of a directed puzzle lie within the run of the manifest `base`, which has the same ranges.
-    Each range of a whole space but the last has so many `slabs`. `beginning` is a random text, another one each time
-    that a layer's first round is begun.
+    The `hosts` keep the run with this `manifest`; `me` is the number of the receiver. `data_redis` has the number of
+    each host's data Redis. `owners` has the number of the host of each range of `partition`. `copies` has the number of
+    the host with the range's copy, or -1; it is empty without copies. `depth` is the layer to make or to read, in the
+    `attempt`-th attempt; `memory` is the host's limit in bytes, 0 if it may choose. `round` counts the rounds in which
+    the layer was expanded before. A round takes about `round_seconds`, and merged ranges are committed every
+    `commit_seconds`. Blocks of the layers from `first` to `depth` are sent to the hosts in `targets`, one for each
+    range, or -1. A check of these layers chooses `sample` keys of each by `seed`. `pieces` has the number of pieces to
+    cut each range into. A `dry` request only counts blocks as though they had moved; with `settled` all layers have
+    moved. With `ahead`, a host that has merged the layer expands a round of the next one in the same attempt. `base` is
+    the manifest of the run that goal distances of a directed puzzle belong to; it has the same ranges. Each range of a
+    whole space except the last has `slabs` slabs. `beginning` is a random text, drawn whenever a layer's first round
+    begins.
     """
 
     manifest: dict[str, Any]
@@ -91,20 +91,20 @@ class HostRequest:
 
     @cached_property
     def mine(self) -> frozenset[int]:
-        """The ranges of the host that is asked."""
+        """The ranges that the receiver owns."""
         return frozenset(number for number, owner in enumerate(self.owners) if owner == self.me)
 
     @cached_property
     def own_digest(self) -> str:
         """The digest of the keys that the receiver keeps, however they are cut into ranges."""
         ends = 0, *self.cuts.cuts, self.cuts.layout.greatest + 1
-        # Those between two own ranges are no ends of own keys.
+        # An end between two own ranges occurs twice and is left out.
         times = Counter(ends[end] for number in self.mine for end in (number, number + 1))
         return hashlib.sha256(repr(sorted(end for end in times if times[end] == 1)).encode()).hexdigest()
 
     @cached_property
     def others_in_turn(self) -> list[int]:
-        """The ranges of others, one of each host after the other, beginning with that after the one that is asked.
+        """The ranges of other hosts: one of each host in turn, beginning with the host after the receiver.
 
         If all began with the first, its link would have to carry everything.
         """
@@ -117,11 +117,11 @@ class HostRequest:
 
     @cached_property
     def copied(self) -> frozenset[int]:
-        """The ranges of which it has a copy."""
+        """The ranges of which the receiver has a copy."""
         return frozenset(number for number, host in enumerate(self.copies) if host == self.me)
 
     def missing(self, text: str) -> TaskError:
-        """Return the error of a receiver that lacks the requested layers, with the next step for the user."""
+        """Return the error for a receiver that lacks the requested layers, with the next step for the user."""
         if self.copies:
             return TaskError(f"{text}; other hosts have copies", Hint("drain", self.hosts[self.me]))
         return TaskError(f"{text}; restore the newest copy of its directory, or of the run, or start a new run")
@@ -135,9 +135,9 @@ class HostRequest:
 class HostExpanded:
     """The figures of a host after a round, for all rounds so far: `size` keys expanded in `seconds` by `threads`.
 
-    `sent` counts its messages to each host in this attempt; `bytes` are those of all messages, and `given` the keys in
-    them by range. `flow` is that of all moves. `finished` is true if all its keys are expanded. `round` is the number
-    of rounds, or 0 if the host cannot go back to the requested one. `within` is the digest of its part of the base run.
+    `sent` counts its messages to each host in this attempt; `bytes` is their total size, and `given` counts their keys
+    by range. `flow` is the flow of all moves. `finished` is true if all its keys are expanded. `round` is the number of
+    rounds, or 0 if the host cannot go back to the requested one. `within` is the digest of its part of the base run.
     """
 
     size: int
@@ -161,7 +161,7 @@ class HostSent:
 
 @dataclass(frozen=True)
 class HostChecked:
-    """The answer to `host-check`: whether it is finished, its faults, and the depths of layers that have any."""
+    """The answer to `host-check`: whether the check is finished, its faults, and the depths of layers with faults."""
 
     finished: bool
     faults: list[str]
@@ -170,13 +170,13 @@ class HostChecked:
 
 @dataclass(frozen=True)
 class HostPassed:
-    """The figures of a host's part of a whole space in a pass, and whether that is `finished`.
+    """The figures of a host's part of a whole space in a pass, and whether the pass is `finished`.
 
-    `done` of its configurations are, by `threads`, for `seconds` of this request. Once all are listed `size`, `digest`,
-    `goals` and `stored` bytes are those of the part. `moves` and `balance` are sums over its moves so far
-    (`worker.census.forests.balance`). A `stray` move leads to no configuration. `sent` counts its messages to each
-    host, of `bytes` in all; `received` the bytes of those of others, and `spilled` those of its files. `beginning` is
-    that of its joining.
+    `done` counts the configurations done; this request took `seconds` with `threads`. Once all are listed, `size`,
+    `digest`, `goals` and `stored` bytes describe the part. `moves` and `balance` are sums over its moves so far
+    (`worker.census.forests.balance`). `stray` is true if a move leads to no configuration. `sent` counts its messages
+    to each host, `bytes` is their total size; `received` is the size of messages from other hosts, `spilled` the size
+    of its spill files. `beginning` identifies its joining.
     """
 
     finished: bool
@@ -201,9 +201,9 @@ class HostPassed:
 class HostMerged:
     """The figures of a host's committed part of a layer.
 
-    `spilled` counts bytes of spill files, `received` bytes of messages. Merging took `seconds`, of which the host
-    `waited` some for messages. `taken` counts the keys in messages by range. `sizes` has the size of each own range, in
-    order; it is empty if an earlier attempt merged some.
+    `spilled` counts bytes of spill files, `received` bytes of messages. Merging took `seconds`, of which
+    `waited` were spent waiting for messages. `taken` counts the keys in messages by range. `sizes` has the size of each
+    own range, in order; it is empty if an earlier attempt merged some ranges.
     """
 
     size: int

@@ -2,11 +2,11 @@
 
     round: own keys from where the last one ended, for some seconds -> successors: in own ranges held, or spilled
                                                                     -> all others: outbox -> inbox of their host
-    keep:  what stayed and what came -> spill files -> a mark in the store, committed
-    merge: range after range -> blocks, committed every few seconds together with how many ranges are merged
+    keep:  held and received keys -> spill files -> a mark in the store, committed
+    merge: range after range -> blocks, committed every few seconds with the number of merged ranges
 
 The coordinator records a round when all hosts have kept it. After a loss all go back to the round recorded last, which
-may be the one before a host's own last: so two marks are kept, and going back cuts the spill files off.
+may be the round before a host's own last one: so two marks are kept, and going back truncates the spill files.
 """
 
 from dataclasses import asdict, replace
@@ -44,7 +44,7 @@ def kept_mark(store: RunStore, request: HostRequest) -> RoundMark | None:
 
 
 class _KeyCounts:
-    """The `counts` of keys in blocks by range, from `known` ones on."""
+    """The `counts` of keys in blocks by range, starting from the `known` counts."""
 
     def __init__(self, known: list[int], ranges: int) -> None:
         self.counts, self._lock = np.array(known or [0] * ranges), Lock()
@@ -64,7 +64,7 @@ class _KeyCounts:
 class HostStep:
     """The making of the own part of layer `request.depth`, from `mark` on, in one attempt of one session.
 
-    Raises `DamagedError` where the spill files are not as the mark says.
+    Raises `DamagedError` if the spill files differ from the mark.
     """
 
     def __init__(
@@ -197,7 +197,7 @@ class HostStep:
         return figures, held.pieces
 
     def close(self, clear: bool = False) -> None:
-        """Take and send no messages any more; `clear` the spill files, too."""
+        """Accept and send no more messages; with `clear`, remove the spill files, too."""
         self._inbox.close()
         self._outbox.give_up()
         if clear:
@@ -209,11 +209,11 @@ class HostStep:
 
     @property
     def _received(self) -> int:
-        """The bytes of all messages of others, those of earlier attempts that count included."""
+        """The bytes of all messages from other hosts, including kept rounds of earlier attempts."""
         return self._before + self._inbox.received_bytes
 
     def _stage_merged(self) -> None:
-        """Stage how much is merged, if another attempt can go on from there."""
+        """Stage the number of merged ranges, if another attempt can continue from there."""
         if self._kept:
             # The coordinator has recorded the last round: no host goes back to an earlier one.
             self._stage(replace(self.mark, spilled=self.mark.spilled.beyond(self.mark.merged)))

@@ -1,8 +1,8 @@
 """Messages between hosts: coded blocks, the outbox of their sender, and the inbox of the host that keeps them.
 
-A message is a payload (`worker.transport.payload`): [three numbers; the ranges of its blocks; their first keys; how
-many keys and bytes each has; their bytes]. The numbers are that of its sender, its own, from 0 on for each pair of
-hosts, and 1 if the bytes are compressed, else 0. The coordinator tells each host how many messages to expect.
+A message is a payload (`worker.transport.payload`): [three numbers; the range of each block; its first key; its number
+of keys; its number of bytes; the bytes of all blocks]. The three numbers are the sender's; the message's, from 0 on for
+each pair of hosts; and 1 if the bytes are compressed, else 0. The coordinator tells each host how many to expect.
 """
 
 import threading
@@ -46,7 +46,7 @@ class Mail:
             try:
                 with self._data_pool.reach(self._numbers[owner]) as connection:
                     pipeline = connection.pipeline(transaction=False)
-                    # If Redis refuses it, redis-py puts all of it into words, unless it is a view.
+                    # A view, because redis-py puts the whole of any other value into the error if Redis refuses it.
                     pipeline.rpush(self._names[owner], memoryview(message))
                     pipeline.expire(self._names[owner], _KEEP_SECONDS)
                     pipeline.execute()
@@ -63,12 +63,12 @@ class Mail:
             return bytes(found[1]) if found else None
 
 
-#: The bytes of a message, about, and the most messages that wait for the network.
+#: The approximate bytes of a message, and the most messages that wait for the network.
 _MESSAGE_BYTES, _WAITING = 1 << 20, 16
-#: The messages sent at once: if each host sent to one at a time, some would receive from several, some from none.
+#: The messages sent at once: if each host sent one at a time, some hosts would receive several at once, others nothing.
 #: Messages up to the second number of bytes are sent before another thread has started.
 _SENDERS, _SMALL_BYTES = 8, 1 << 16
-#: A link is slow if a round waits for it for this part of its time, and for this many seconds.
+#: A link is slow if a round waits for it for more than this part of its time, and for more than this many seconds.
 _SLOW, _SLOW_SECONDS = 0.2, 0.1
 #: A layer is not sent in parts if sending takes this many times as long as expanding: keys in both parts are sent
 #: twice, which takes longer than the parts save. Pancakes of 11 send 1.2 times as much in parts by 2 hosts.
@@ -80,9 +80,9 @@ COMPRESSED_SECONDS, _LEVEL = 14e-9, 1
 
 
 class Link(NamedTuple):
-    """The link of a host, as its last round has shown it.
+    """The network link of a host, as measured in its last round.
 
-    If it `is_slow`, it may send layers `in_parts`, each while the rest is expanded, and messages may be compressed.
+    If it `is_slow`, it may send layers `in_parts`, each while the rest is expanded, and its messages may be compressed.
     """
 
     is_slow: bool = False
@@ -92,7 +92,7 @@ class Link(NamedTuple):
     def after(self, seconds: float, waited: float, busy: float, sent: int, threads: int) -> "Link":
         """Return the link after a round of `seconds`.
 
-        It was in use for `sent` bytes for `busy` seconds, for `waited` of which nothing else was left to do.
+        It carried `sent` bytes in `busy` seconds; for `waited` of these the host had nothing else to do.
         """
         # Once a link counts as slow, parts and compression shorten the waiting.
         spent, part = (busy, _SLOW / 2) if self.is_slow else (waited, _SLOW)
@@ -104,9 +104,9 @@ class Link(NamedTuple):
 class Outbox:
     """Sends blocks to the hosts that keep their ranges, from threads of its own; `owner_of` gives the host of a range.
 
-    `send` is called with the number of a host and a message; what it raises is raised by `put` or `flush`. Attributes:
-    `sent`, how many messages each host was sent; once `flush` has returned, `sent_bytes` of all of them, and
-    `busy`, the seconds for which any was under way.
+    `send` is called with the number of a host and a message; `put` or `flush` raises its errors. Attributes: `sent`,
+    the number of messages to each host; once `flush` has returned, `sent_bytes`, their total size, and `busy`, the
+    seconds in which at least one message was under way.
     """
 
     def __init__(
@@ -205,10 +205,10 @@ class Outbox:
 
 
 class Inbox:
-    """Takes messages as they come, from a thread of its own, and gives their blocks to `put` with their ranges.
+    """Receives messages in a thread of its own, and calls `put` with the range and the blocks of each part.
 
-    `receive` gives the next message, or ``None`` after a moment without one. A message that comes twice counts once.
-    Attribute `received_bytes`: of all messages.
+    `receive` returns the next message, or ``None`` after a moment without one. A repeated message counts once.
+    Attribute: `received_bytes`, the size of all messages.
     """
 
     def __init__(self, receive: Callable[[], bytes | None], put: Callable[[int, Coded], None]) -> None:
@@ -221,7 +221,7 @@ class Inbox:
         self._thread.start()
 
     def await_all(self, expected: Sequence[int], seconds: float) -> None:
-        """Wait for the expected messages of each host; `PayloadError` if none comes for so many seconds."""
+        """Wait for the expected messages of each host; `PayloadError` if none arrives for `seconds`."""
 
         def missing() -> int:
             counts = dict(enumerate(expected))
@@ -237,7 +237,7 @@ class Inbox:
                     raise PayloadError(f"{count} messages of other hosts have not arrived")
 
     def close(self) -> None:
-        """Accept no more messages from the return on; the thread ends in a moment."""
+        """Accept no more messages once this returns; the thread ends in a moment."""
         with self._taking:
             self._closed = True
 
@@ -247,7 +247,7 @@ class Inbox:
                 if (message := self._receive()) is None:
                     continue
                 with self._taking:
-                    # IMPORTANT: the next step has spill files by the same names.
+                    # IMPORTANT: write nothing after `close`: the next step has spill files by the same names.
                     if not self._closed:
                         self._take(message)
         except BaseException as error:
@@ -282,7 +282,7 @@ def compressed(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def unpack_message(message: bytes) -> tuple[int, int, list[tuple[int, Coded]]]:
-    """The inverse: the sender, the number, and the blocks of each range; `PayloadError` for a damaged message."""
+    """Return the sender, number, and blocks of each range of a message; `PayloadError` if it is damaged."""
     (sender, number, is_compressed), ranges, firsts, counts, lengths, data = unpack_arrays(message)
     coded = Coded(firsts, counts, lengths, (decompressed(data) if is_compressed else data).data)
     cuts = [0, *(np.flatnonzero(np.diff(ranges)) + 1).tolist(), len(ranges)]
@@ -291,5 +291,5 @@ def unpack_message(message: bytes) -> tuple[int, int, list[tuple[int, Coded]]]:
 
 
 def decompressed(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return the bytes again."""
+    """Return the decompressed bytes."""
     return np.frombuffer(zstandard.decompress(data.data), dtype=np.uint8)

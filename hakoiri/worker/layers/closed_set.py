@@ -50,7 +50,7 @@ def _places(keys: Keys, index: int, bits: np.uint64) -> tuple[np.uint64, np.uint
 
 @jit
 def add(words: Words, keys: Keys) -> None:
-    """Add some keys to a filter."""
+    """Add keys to the filter `words`."""
     bits = np.uint64(len(words)) << np.uint64(6)
     for index in range(len(keys)):
         one, other = _places(keys, index, bits)
@@ -85,7 +85,7 @@ def may_hold(words: Words, keys: Keys) -> Mask:
 class _Segment(NamedTuple):
     """A segment on disk: its number in the database, its number of keys, the CRC-32 of the names of its blocks.
 
-    The lanes are those of the digest of its keys (`storage.layers.blocks`); those of earlier versions have none.
+    The lanes are those of the digest of its keys (`storage.layers.blocks`); segments of earlier versions have no lanes.
     """
 
     number: int

@@ -71,7 +71,7 @@ class Bitmap:
         return self.words
 
     def between(self, low: Key, high: Key) -> "Bitmap":
-        """Return its part with low <= key < high: a view, or a copy if the bounds divide a word."""
+        """Return the part with low <= key < high: a view, or a copy if the bounds divide a word."""
         low, high = (min(max(bound, self.base), self.end) for bound in (low, high))
         begin = (low - self.base) // WORD_BITS
         base, words = self.base + begin * WORD_BITS, self.fill()[begin : -((self.base - high) // WORD_BITS)]
@@ -113,8 +113,8 @@ _WAITING = 4
 #: Bits listed at a time, approximately.
 _LISTED = 1 << 18
 
-#: A worker collects the successors of a chunk in a bitmap if there are fewer numbers than this times `DENSE_SPAN` for
-#: each, up to so many bytes: 1.8 ns a successor of the 3x4 tiles in place of 6.4.
+#: A worker collects the successors of a chunk in a bitmap of at most the second number of bytes if there are fewer
+#: numbers per successor than the first times `DENSE_SPAN`: 1.8 ns a successor of the 3x4 tiles instead of 6.4.
 _SPARSE, _MOST_BITMAP = 4, 1 << 26
 
 #: Stores blocks of the range with the given number.
@@ -124,8 +124,8 @@ Put = Callable[[int, Coded], None]
 class RangeSource(NamedTuple):
     """The keys of range `number` to be expanded, in batches, and the range's bitmap, if any.
 
-    If the bitmap `stays`, it stays in memory. Otherwise its keys, less the known ones, are coded afterwards. Holding
-    `alone` gives the right to use it.
+    If the bitmap `stays`, it stays in memory. Otherwise its keys, less the `known` ones, are coded afterwards. A thread
+    must hold `alone` to use it.
     """
 
     number: int
@@ -139,8 +139,8 @@ class RangeSource(NamedTuple):
 class ExpandedRange(NamedTuple):
     """The number of keys of a range that were expanded, and their successors except those in the range's bitmap.
 
-    `keys` are grouped by range, and `ends` are the ends of the groups. `flow` is that of all moves, if it is summed.
-    `seconds` is the time that it took.
+    `keys` are grouped by range, and `ends` are the ends of the groups. `flow` is the flow of all moves, if it is
+    summed. Expanding took `seconds`.
     """
 
     size: int

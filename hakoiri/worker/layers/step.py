@@ -58,13 +58,13 @@ class Totals:
 
 @dataclass(frozen=True)
 class Partial(Totals):
-    """The finished part of a layer whose ranges are those of `partition` (`Partition.packed`).
+    """The finished part of a layer that is cut into ranges by `partition` (`Partition.packed`).
 
-    `expanded` counts the keys of U(N), in order, whose successors are durable in the spill files. `at` is the next of
-    them, as hexadecimal text, if known. `merged` counts ranges of U(N+1).
+    `expanded` counts the keys of U(N), in order, whose successors are durable in the spill files. `at` is the next key
+    to expand, as hexadecimal text, if known. `merged` counts the merged ranges of U(N+1).
 
-    `part` is for layers that are filtered out of others (`coordinator.goals.search`): the number of keys that these
-    are compared with at a time. `flow` is that of the moves of the keys expanded, if it is summed.
+    `part` is the number of keys in memory at a time when a layer is filtered by comparison with other keys
+    (`coordinator.goals.search`), else 0. `flow` is the flow of the moves of all expanded keys, if it is summed.
     """
 
     depth: Depth
@@ -85,12 +85,12 @@ PARTS = 4
 
 @dataclass(frozen=True)
 class RoundMark(Partial):
-    """The progress of the layer after `round` rounds, which took `seconds`, and bytes `sent` and `received`.
+    """The progress of the layer after `round` rounds, which took `seconds`, with `sent` and `received` bytes.
 
-    Marks of another `beginning` are of no use: a host may have been restored to one of an earlier attempt.
+    A mark of another `beginning` is ignored: a host may have been restored to a mark of an earlier attempt.
 
-    `begun` maps each range to the key below which it is expanded; both are text, the key hexadecimal. `given` and
-    `taken` count by range the keys in messages to others, and from others.
+    `begun` maps each range to the key below which it is expanded; both are text, the key hexadecimal. `given` counts
+    by range the keys in messages to other hosts, `taken` the keys in messages from them.
     """
 
     round: int = 0
@@ -103,7 +103,7 @@ class RoundMark(Partial):
     taken: list[int] = field(default_factory=list)
 
 
-#: The memory of a successor, which is also sorted, coded and kept, in units of that of a known key.
+#: The memory of a successor, which is also sorted, coded and kept, in units of the memory of a known key.
 KNOWN_WEIGHT = 5
 
 
@@ -121,7 +121,7 @@ class SourceSample(NamedTuple):
 
 
 class HeldKeys:
-    """The keys of a layer under way, while all of them fit in `most_bytes`; else its `pieces` are ``None``."""
+    """The keys of a layer in progress, while all of them fit in `most_bytes`; else `pieces` is ``None``."""
 
     def __init__(self, most_bytes: int) -> None:
         self._left = most_bytes
