@@ -18,11 +18,11 @@ import re
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache, partial
 from pathlib import Path
 from types import FunctionType
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import platformdirs
 from llvmlite import ir
@@ -41,6 +41,7 @@ from numba.core.serialize import dumps  # noqa: E402
 from hakoiri.errors import PuzzleWarning  # noqa: E402
 from hakoiri.fingerprint import UnknownGlobalError, digest_of, fingerprint  # noqa: E402
 from hakoiri.owned import NotOwnedError, read_owned, require_owned_directory  # noqa: E402
+from hakoiri.timing import timed  # noqa: E402
 
 gc.freeze()
 if _collects:
@@ -60,9 +61,10 @@ class _Compilation:
 
     #: A kernel is being compiled; those that it calls belong to it.
     goes_on = False
-    #: Number of kernels compiled since the last `telling`; the function to call with it before each.
+    #: Number of kernels compiled so far.
     count = 0
-    tell: Callable[[int], None] = staticmethod(lambda count: None)
+    #: The functions to call before each kernel, the newest of them alone.
+    tellers: ClassVar[list[Callable[[], None]]] = []
 
 
 _compilation = _Compilation()
@@ -104,6 +106,7 @@ def jit(function: _Function) -> _Function:
     compiled._cache = kept = _Kept(compiled.py_func)
     compiler, fold = compiled._compiler, compiled._compiler.fold_argument_types
     compiler.compile = partial(kept.compile, compiled.targetctx, compiler.compile)
+    compiled.compile = partial(timed, compiled.compile)
     # A literal 0 is an integer like any other: for numba it is a type, and one more version to compile.
     compiler.fold_argument_types = lambda args, kws: fold(
         [_unliteral(each) for each in args], {name: _unliteral(each) for name, each in kws.items()}
@@ -119,12 +122,16 @@ def telling(tell: Callable[[int], None]) -> Iterator[None]:
     It is called in the thread that needs the kernel, but never between a kernel and those that it calls: numba would
     take an error for one of types.
     """
-    before = _compilation.count, _compilation.tell
-    _compilation.count, _compilation.tell = 0, tell
+    before = _compilation.count
+
+    def teller() -> None:
+        tell(_compilation.count - before)
+
+    _compilation.tellers.append(teller)
     try:
         yield
     finally:
-        _compilation.count, _compilation.tell = before
+        _compilation.tellers.remove(teller)
 
 
 @contextmanager
@@ -133,9 +140,13 @@ def _alone() -> Iterator[None]:
     if _compilation.goes_on:
         yield
         return
-    _compilation.tell(_compilation.count)
-    with open(cache_directory() / _LOCK_FILE, "w", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    for tell in _compilation.tellers[-1:]:
+        tell()
+    with ExitStack() as stack:
+        # Where the folder is gone, each process compiles for itself.
+        with suppress(OSError):
+            lock = stack.enter_context(open(cache_directory() / _LOCK_FILE, "w", encoding="utf-8"))
+            fcntl.flock(lock, fcntl.LOCK_EX)
         _compilation.goes_on = True
         try:
             yield
@@ -189,7 +200,7 @@ class _Kept(NullCache):
         raw = dumps((_is_plain(data.library._final_module), parts))  # type: ignore[no-untyped-call]
         # A kernel that cannot be written is compiled again the next time.
         with suppress(OSError):
-            path.parent.mkdir(mode=0o700, exist_ok=True)
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
                 file.write(hashlib.sha256(raw).digest() + raw)
             Path(file.name).replace(path)

@@ -56,10 +56,12 @@ def _processes() -> ProcessPoolExecutor:
 def _follow(tour: str) -> None:
     with TemporaryDirectory() as data, open(os.devnull, "w", encoding="utf-8") as nothing:
         os.environ["HAKOIRI_DATA"] = data
+        os.environ.pop("HAKOIRI_REDIS", None)
         os.chdir(data)
         for command in tour.split(";"):
             with redirect_stdout(nothing), redirect_stderr(nothing):
-                app(shlex.split(command), standalone_mode=False)
+                if code := app(shlex.split(command), standalone_mode=False):
+                    raise RuntimeError(f"{command} ended with {code}")
 
 
 if __name__ == "__main__":

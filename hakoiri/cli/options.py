@@ -14,8 +14,8 @@ import typer
 
 from hakoiri.cli.completing import options_beginning, puzzles_beginning, runs_beginning
 from hakoiri.errors import Hint, PuzzleError
-from hakoiri.keys.seeds import MOST_SEED
 from hakoiri.puzzles import classics
+from hakoiri.puzzles.options import MOST_SEED
 from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
 from hakoiri.reading import parse_options, read_board
 

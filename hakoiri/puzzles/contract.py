@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hakoiri.errors import ConfigurationError, Hint, PuzzleError, did_you_mean
+from hakoiri.errors import ConfigurationError, Hint, PuzzleError, WorkStopped, did_you_mean
 from hakoiri.keys.layout import (
     Configuration,
     Counts,
@@ -220,6 +220,8 @@ class Puzzle(ABC):
             text = self.render(key)
             readable = type(self).parse_text is not Puzzle.parse_text
             back = self.parse_text(text) if readable and text != f"{key:#x}" else key
+        except (MemoryError, WorkStopped):
+            raise
         except Exception as error:
             raise ConfigurationError(f"{key:#x} is not a configuration of {self.name}: {error}") from error
         if back != key:

@@ -1,4 +1,4 @@
-"""The kinds of options of a puzzle: the values that each allows, and its default."""
+"""The kinds of options of a puzzle: the values that each allows, its default; and the range of seeds."""
 
 from dataclasses import dataclass
 
@@ -65,3 +65,7 @@ class Text:
 
 #: An option's allowed values: the default, a `check` of a user's value (or a `PuzzleError`), and a description.
 Option = Choice | Number | Text
+
+
+#: Seeds up to this share nothing: a stream of chance is begun with seed * 2^32 + number (`hakoiri.keys.splitmix`).
+MOST_SEED = (1 << 32) - 1

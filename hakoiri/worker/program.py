@@ -14,7 +14,6 @@ import gc
 import hashlib
 import re
 import sys
-import sysconfig
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.machinery import ModuleSpec, PathFinder
@@ -24,7 +23,7 @@ from pathlib import Path
 from hakoiri.fingerprint import digest_of
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PUZZLES
-from hakoiri.puzzles.user.files import is_own_module
+from hakoiri.puzzles.user.files import is_installed, is_own_module
 
 #: A digest for each part of the code, by the part's name.
 Digests = Mapping[str, str]
@@ -37,7 +36,6 @@ _PARTS = {
 }
 _PUZZLE, _PYTHON = "puzzle", "Python"
 _HOME = Path(__file__).parents[1]
-_INSTALLED = tuple({sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib")})
 #: A module and the names imported from it, or modules. Other words in a match name no module.
 _IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+)?import[ \t]*(\([^)]*\)|[^\n]*)", re.MULTILINE)
 
@@ -104,14 +102,14 @@ def _source(name: str) -> tuple[str, frozenset[str]]:
 def _read(name: str) -> tuple[bytes | None, str]:
     """Return the source of a module and its package; ``None`` for a module that is not covered, or no module."""
     top, *rest = name.split(".")
-    if is_own_module(name):
-        return vars(sys.modules[name])["__source__"], ""
+    if (loaded := sys.modules.get(name)) is not None and "__source__" in vars(loaded):
+        return vars(loaded)["__source__"], getattr(loaded, "__package__", None) or ""
     if top == _HOME.name:
         file = _HOME.joinpath(*rest).with_suffix(".py")
         return file.read_bytes() if file.is_file() else None, ""
     if top not in sys.stdlib_module_names:
         spec = _spec(name)
-        if spec is not None and spec.has_location and not str(spec.origin).startswith(_INSTALLED):
+        if spec is not None and spec.has_location and not is_installed(str(spec.origin)):
             return Path(str(spec.origin)).read_bytes(), spec.parent or ""
     return None, ""
 

@@ -16,13 +16,12 @@ import redis
 from hakoiri.coordinator.executors import remote, worker_pool
 from hakoiri.coordinator.executors.in_flight import Chunk
 from hakoiri.coordinator.executors.remote import RemoteExecutor
-from hakoiri.coordinator.executors.threads import ThreadExecutor
 from hakoiri.coordinator.executors.worker_pool import WorkerPool
 from hakoiri.coordinator.layers.step import LayerStep
 from hakoiri.coordinator.runs import opening
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.session.resources import CHUNK_SECONDS, DEFAULT, Cost, Resources
-from hakoiri.coordinator.session.session import ComputeContext, Control, SilentObserver
+from hakoiri.coordinator.session.session import ComputeContext, Control, SilentObserver, ThreadExecutor
 from hakoiri.coordinator.session.work_log import WorkLog
 from hakoiri.errors import Hint, PuzzleError, TaskError
 from hakoiri.hints import worded

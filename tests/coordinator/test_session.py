@@ -7,20 +7,24 @@ from typing import Any
 
 import pytest
 
-from hakoiri.coordinator.errors import ContradictionError
+from hakoiri.coordinator.errors import ContradictionError, StopRun
 from hakoiri.coordinator.layers import search as ending
 from hakoiri.coordinator.runs.catalogue import prunable_runs
 from hakoiri.coordinator.runs.create import make_run, open_job
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.runs.opening import open_context
 from hakoiri.coordinator.session import session
+from hakoiri.coordinator.session.inspection import inspected_expansion
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, Session, SilentObserver
 from hakoiri.errors import StorageError
+from hakoiri.keys.layout import Keys
+from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.engine.environment import Environment
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import State
+from tests.support.toy import Toy
 
 HANOI = PuzzleSpec("hanoi", {"discs": "5", "pegs": "3"})
 
@@ -106,3 +110,18 @@ def test_of_like_runs_the_newest_complete_one_is_kept(directory: Path) -> None:
         store.commit(store.state.become("interrupted"))
     found = [(each.found.run, each.kept, each.belonging) for each in prunable_runs(directory.parent)]
     assert sorted(found) == sorted([(directory.name, later.name, []), (stopped.name, later.name, [])])
+
+
+def test_a_stop_between_two_kernels_is_no_fault_of_the_puzzle() -> None:
+    class Stopped(Toy):
+        def expand(self, keys: Keys) -> Any:
+            raise StopRun("interrupted", "asked for")
+
+        def render(self, key: int) -> str:
+            raise StopRun("interrupted", "asked for")
+
+    puzzle = Stopped({"size": "200"})
+    keys = puzzle.keys([puzzle.start])
+    for work in (lambda: inspected_expansion(puzzle, keys, 1), lambda: Puzzle.check_key(puzzle, puzzle.start)):
+        with pytest.raises(StopRun):
+            work()

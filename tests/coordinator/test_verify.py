@@ -13,7 +13,6 @@ from hakoiri.api import census, explore
 from hakoiri.coordinator.census import job as graphs_verify
 from hakoiri.coordinator.census.job import CensusVerifier
 from hakoiri.coordinator.errors import ContradictionError, OverBudgetError
-from hakoiri.coordinator.executors.threads import ThreadExecutor
 from hakoiri.coordinator.layers.verify import LayersVerifier
 from hakoiri.coordinator.runs import verify
 from hakoiri.coordinator.runs.create import make_run
@@ -21,7 +20,7 @@ from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session import check
 from hakoiri.coordinator.session.resources import Resources, Tuning
-from hakoiri.coordinator.session.session import Control, SilentObserver
+from hakoiri.coordinator.session.session import Control, SilentObserver, ThreadExecutor
 from hakoiri.errors import PuzzleError, TaskError
 from hakoiri.keys.layout import LAYOUTS, Key, Keys, ints
 from hakoiri.keys.order import sort_keys

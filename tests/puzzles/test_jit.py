@@ -9,7 +9,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from types import FunctionType, ModuleType
 
@@ -18,7 +20,7 @@ import pytest
 from numba.core.dispatcher import Dispatcher
 from numba.core.errors import TypingError
 
-from hakoiri import compiling
+from hakoiri import compiling, timing
 from hakoiri.compiling import cache_directory, telling
 from hakoiri.fingerprint import UnknownGlobalError, fingerprint
 
@@ -176,6 +178,37 @@ def test_a_kernel_that_numba_refuses_lets_others_be_compiled(imported: Callable[
         imported().outer("ten")
     assert not compiling._compilation.goes_on
     assert imported().outer(10) == 24
+
+
+def test_a_kernel_is_compiled_where_the_folder_of_kernels_is_gone(imported: Callable[..., ModuleType]) -> None:
+    folder = cache_directory()
+    shutil.rmtree(folder)
+    assert imported().outer(10) == 24
+    assert (folder / "kernel_here").is_dir()
+
+
+def test_the_clock_of_estimates_stands_still_while_kernels_are_compiled(imported: Callable[..., ModuleType]) -> None:
+    module, spent, began, ticked = imported(), timing.compiling_seconds(), time.perf_counter(), timing.clock()
+    assert module.outer(10) == 24
+    compiled_for, passed = timing.compiling_seconds() - spent, time.perf_counter() - began
+    assert 0 < compiled_for < passed
+    assert timing.clock() - ticked <= time.perf_counter() - began - compiled_for
+    spent = timing.compiling_seconds()
+    assert module.outer(10) == 24
+    assert timing.compiling_seconds() == spent
+
+
+def test_overlapping_tellers_take_only_themselves_away(imported: Callable[..., ModuleType]) -> None:
+    said = list[str]()
+    one, other = telling(lambda count: said.append("one")), telling(lambda count: said.append("other"))
+    with ExitStack() as first, ExitStack() as second:
+        first.enter_context(one)
+        second.enter_context(other)
+        first.close()
+        module = imported()
+        assert module.outer(10) == 24
+    assert module.outer(10, np.int32(1)) == 24
+    assert said == ["other"]
 
 
 def test_whoever_compiles_is_told_how_many_and_can_be_stopped(imported: Callable[..., ModuleType]) -> None:

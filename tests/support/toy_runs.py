@@ -17,13 +17,12 @@ import numpy as np
 import pytest
 
 import hakoiri.coordinator.runs.drive as driving
-from hakoiri.coordinator.executors.threads import ThreadExecutor
 from hakoiri.coordinator.layers.search import SearchFigures
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.runs.opening import open_context as threads_alone
 from hakoiri.coordinator.session.resources import Resources, Tuning
-from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, SilentObserver
+from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, SilentObserver, ThreadExecutor
 from hakoiri.coordinator.session.work_log import WorkLog
 from hakoiri.keys.layout import LAYOUTS, Key, ints
 from hakoiri.puzzles.contract import Puzzle

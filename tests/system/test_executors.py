@@ -12,8 +12,7 @@ from hakoiri.coordinator.executors import in_flight as shared
 from hakoiri.coordinator.executors import worker_pool
 from hakoiri.coordinator.executors.in_flight import InFlight, Shared
 from hakoiri.coordinator.executors.remote import RemoteExecutor
-from hakoiri.coordinator.executors.threads import ThreadExecutor
-from hakoiri.coordinator.session.session import Control, Executor, SilentObserver
+from hakoiri.coordinator.session.session import Control, Executor, SilentObserver, ThreadExecutor
 from hakoiri.errors import TaskError
 from hakoiri.keys.layout import Keys
 from hakoiri.puzzles.registry import PuzzleSpec

@@ -13,12 +13,11 @@ import pytest
 from hakoiri.api import census
 from hakoiri.coordinator.census import job as verify_module
 from hakoiri.coordinator.executors.remote import RemoteExecutor
-from hakoiri.coordinator.executors.threads import ThreadExecutor
 from hakoiri.coordinator.graphs import strong
 from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session.check import Report
 from hakoiri.coordinator.session.resources import Resources
-from hakoiri.coordinator.session.session import Control, SilentObserver
+from hakoiri.coordinator.session.session import Control, SilentObserver, ThreadExecutor
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.results import Diameter, read_pairs, recorded_components, stage_component
 from tests.support.commands import ROOT, START_OF_248, FinishedRuns, Hakoiri

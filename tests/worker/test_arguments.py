@@ -11,10 +11,9 @@ from hakoiri.errors import TaskError
 from hakoiri.keys.layout import LAYOUTS, Layout
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.worker.arguments import FORMS, Sizes, wrong_array
 from hakoiri.worker.graphs.searches import Graph
 from hakoiri.worker.layers.closed_set import add, empty_filter, may_hold
-from hakoiri.worker.tasks import _MOVERS, TASKS, checked
+from hakoiri.worker.tasks import _MOVERS, FORMS, TASKS, Sizes, checked, wrong_array
 from hakoiri.worker.transport.payload import Arrays
 from tests.support.stores import random_layers
 

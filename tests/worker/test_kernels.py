@@ -12,11 +12,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hakoiri.coordinator.errors import ContradictionError
-from hakoiri.coordinator.executors.threads import ThreadExecutor
 from hakoiri.coordinator.graphs.building import build_graph
 from hakoiri.coordinator.graphs.symmetry import images_of
 from hakoiri.coordinator.session.resources import Budget
-from hakoiri.coordinator.session.session import ComputeContext, Control, SilentObserver
+from hakoiri.coordinator.session.session import ComputeContext, Control, SilentObserver, ThreadExecutor
 from hakoiri.errors import TaskError
 from hakoiri.keys.layout import U32, U64, U128, U256, Key, Keys, Layout, ints
 from hakoiri.keys.order import difference

@@ -62,14 +62,34 @@ class Own(Puzzle):
 }
 
 
-@pytest.mark.parametrize(
-    "edited",
-    ["rows_beside.py", "late_beside.py", "own_package/__init__.py", "own_package/sides.py", "own_package/inner.py"],
-)
-def test_the_modules_that_a_users_file_imports_are_covered(
-    edited: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The file itself is told by its SHA-256, which says nothing of another file beside it."""
+def test_the_modules_that_a_users_file_imports_are_covered(tmp_path: Path) -> None:
+    """As they were when the file was loaded. The file itself is told by its SHA-256, which says nothing of others."""
+    for name, text in OWN.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    text = (
+        "import json, sys\nfrom hakoiri.puzzles.registry import PuzzleSpec, with_own_file\n"
+        "import hakoiri.worker.program as program\npuzzle = with_own_file(PuzzleSpec(sys.argv[1])).build()\n"
+        "print('loaded', flush=True)\ninput()\nprint(json.dumps(dict(program.program_of(puzzle))))"
+    )
+    argv, started = [sys.executable, "-c", text, f"{tmp_path / 'own.py'}:Own"], []
+    for edited in ("", "rows_beside.py", "own_package/__init__.py", "own_package/sides.py", "own_package/inner.py"):
+        if edited:
+            with (tmp_path / edited).open("a", encoding="utf-8") as file:
+                file.write("MORE = 1\n")
+        process = subprocess.Popen(
+            argv, env=clean_environment(PYTHONPATH=str(tmp_path)), text=True, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )  # fmt: skip
+        assert process.stdout is not None
+        assert process.stdout.readline() == "loaded\n"
+        started.append(process)
+    found = [json.loads(process.communicate("\n")[0]) for process in started]
+    assert [differing_parts(each, found[0]) for each in found[1:]] == 4 * [["puzzle"]]
+    assert len({each["puzzle"] for each in found}) == 5
+
+
+def test_a_module_that_is_imported_later_is_covered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, text in OWN.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
@@ -83,8 +103,7 @@ def test_the_modules_that_a_users_file_imports_are_covered(
 
     try:
         before = read_again()
-        assert differing_parts(read_again(), before) == []
-        with (tmp_path / edited).open("a", encoding="utf-8") as file:
+        with (tmp_path / "late_beside.py").open("a", encoding="utf-8") as file:
             file.write("MORE = 1\n")
         assert differing_parts(read_again(), before) == ["puzzle"]
     finally:

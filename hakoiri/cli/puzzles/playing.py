@@ -23,7 +23,7 @@ from hakoiri.cli.options import command_line, option
 from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.runs.catalogue import data_directory, list_runs
 from hakoiri.errors import Hint, PuzzleError, counted
-from hakoiri.keys.seeds import MOST_SEED
+from hakoiri.puzzles.options import MOST_SEED
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.render.tables import print_json, stderr, stdout
 

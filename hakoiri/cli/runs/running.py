@@ -15,7 +15,7 @@ from hakoiri.coordinator.errors import nearest_goal
 from hakoiri.coordinator.runs.catalogue import belonging_to, data_directory, find_run, keepers_of
 from hakoiri.errors import Hint, PuzzleError, counted
 from hakoiri.hints import in_command_line, worded
-from hakoiri.keys.seeds import MOST_SEED
+from hakoiri.puzzles.options import MOST_SEED
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.reading import admit, parse_options, read_board
 from hakoiri.render.progress import clock

@@ -11,7 +11,7 @@ from rich.text import Text
 from hakoiri.cli import options as shared
 from hakoiri.cli.options import argument, command_line, flag, option
 from hakoiri.errors import PuzzleError, counted
-from hakoiri.keys.seeds import MOST_SEED
+from hakoiri.puzzles.options import MOST_SEED
 from hakoiri.puzzles.registry import puzzle_class
 from hakoiri.reading import read_board, read_text
 from hakoiri.render.streams import print_line
@@ -81,15 +81,15 @@ def solve(
     parsed = list(deals_of(game, read_text(deals)))
     note = f"compiling the kernels of {game.name}, once"
     rows: list[dict[str, Any]] = []
-    for deal in parsed:
-        start = game.parse(deal)
-        asked = request(game, start, strategy or "bfs", "fixed" if game.convention == "fixed" else "goal", most)
-        with telling(lambda count: None if count else stderr().print(note)):
+    with telling(lambda count: None if count else stderr().print(note)):
+        for deal in parsed:
+            start = game.parse(deal)
+            asked = request(game, start, strategy or "bfs", "fixed" if game.convention == "fixed" else "goal", most)
             found = unpacked(do_task("solve", game, asked, []), SolveResult)
-        row = _row(game, deal, found)
-        rows.append(row | ({} if plain else _solution_row(game, deal, start, found, shorten, reach)))
-        if plain:
-            print_line(_answer(row))
+            row = _row(game, deal, found)
+            rows.append(row | ({} if plain else _solution_row(game, deal, start, found, shorten, reach)))
+            if plain:
+                print_line(_answer(row))
     if json:
         print_json(
             {"puzzle": game.name, "parameters": game.option_texts(), "strategy": strategy or "bfs", "deals": rows}

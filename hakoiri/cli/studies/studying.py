@@ -15,7 +15,7 @@ from hakoiri.cli.driving import Work, refuse_with_queue, start_run
 from hakoiri.cli.options import argument, command_line, flag, option
 from hakoiri.cli.studies.solving import GameArgument
 from hakoiri.errors import PuzzleError
-from hakoiri.keys.seeds import MOST_SEED
+from hakoiri.puzzles.options import MOST_SEED
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
 from hakoiri.reading import parse_options, read_text
 from hakoiri.render.progress import shown_progress

@@ -18,8 +18,8 @@ from redis.client import Pipeline
 
 from hakoiri.coordinator.session.session import Observer
 from hakoiri.errors import PayloadError
-from hakoiri.worker.arguments import Sizes
 from hakoiri.worker.rq_worker import TaskJob, TaskQueue
+from hakoiri.worker.tasks import Sizes
 from hakoiri.worker.transport.connection import QUEUE, input_key, own_queue, result_key, shared_key
 from hakoiri.worker.transport.payload import Array, Arrays, Event, TaskRequest, pack_arrays, unpack_arrays
 
@@ -98,7 +98,7 @@ class Chunk:
     losses: int = 0
     #: The bytes of its result.
     received: int = 0
-    #: The lengths of its arrays (`worker.arguments`).
+    #: The lengths of its arrays (`worker.tasks`).
     sizes: Sizes = field(default_factory=dict)
     #: The workers that have begun it, by attempt.
     begun: dict[int, str] = field(default_factory=dict)

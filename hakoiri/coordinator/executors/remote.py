@@ -27,12 +27,11 @@ from hakoiri.coordinator.session.work_log import WorkLog
 from hakoiri.errors import Hint, PayloadError, TaskError
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.worker.arguments import Part, Sizes, wrong_array
 from hakoiri.worker.layers.ranges import ExpandedChunk
 from hakoiri.worker.machine import WORKER_BYTES, available_memory
 from hakoiri.worker.program import program_of
 from hakoiri.worker.studies.deals import SolveResult
-from hakoiri.worker.tasks import do_task
+from hakoiri.worker.tasks import Part, Sizes, do_task, wrong_array
 from hakoiri.worker.transport.connection import ALIVE_SECONDS, event_key, host_of, redis_errors
 from hakoiri.worker.transport.payload import Array, Arrays, Event, TaskRequest, packed, unpack_arrays, unpacked
 

@@ -64,6 +64,7 @@ def build_graph(context: ComputeContext, keys: Keys, closed: bool = True) -> Gra
     offsets = np.zeros(len(keys) + 1, dtype=np.int64)
     np.cumsum(np.concatenate(counts), out=offsets[1:])
     graph = Graph(offsets, np.concatenate(targets))
+    del targets, counts
     if puzzle.undirected and (edge := one_way_edge(graph)):
         here, there = (key_at(keys, vertex) for vertex in edge)
         raise ContradictionError(

@@ -5,7 +5,6 @@ A probe is a short search in memory. It estimates the size and the time of a run
 
 import math
 import shutil
-import time
 from collections.abc import Mapping
 from itertools import chain
 from typing import Any, NamedTuple
@@ -24,6 +23,7 @@ from hakoiri.puzzles.capabilities import Placements, Scored
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.storage.layers.blocks import code_keys
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord
+from hakoiri.timing import clock
 from hakoiri.worker.layers.kernels import merge, parts_after, split
 
 #: The least bytes of a configuration on disk, reached by dense keys.
@@ -163,9 +163,7 @@ def probe(puzzle: Puzzle, most: int = MOST_CONFIGURATIONS, seconds: float = MOST
         text = f"{puzzle.name} is a tree, so it has no moves to search by; a run counts its solutions"
         raise UnanswerableError(text, Hint("run", puzzle.name))
     layers, block = [puzzle.keys([puzzle.start])], _BLOCK if puzzle.has_kernel else _PLAIN_BLOCK
-    # Loads the kernels, or compiles them, before the clock starts.
-    merge([*parts_after(puzzle, layers, block)], [])
-    began, configurations, goal_depth = time.monotonic(), 0, None
+    began, configurations, goal_depth = clock(), 0, None
     following: Keys | None = layers[0]
     while following is not None and len(following):
         configurations += len(following)
@@ -173,14 +171,14 @@ def probe(puzzle: Puzzle, most: int = MOST_CONFIGURATIONS, seconds: float = MOST
             goal_depth = len(layers) - 1
         parts, found = parts_after(puzzle, layers, block), list[Keys]()
         following = None
-        while following is None and configurations <= most and time.monotonic() <= began + seconds:
+        while following is None and configurations <= most and clock() <= began + seconds:
             if (part := next(parts, None)) is None:
                 following = merge(found, [])
             else:
                 found.append(part)
         if following is not None and len(following):
             layers.append(following)
-    spent, largest, exhausted = time.monotonic() - began, max(layers, key=len), following is not None
+    spent, largest, exhausted = clock() - began, max(layers, key=len), following is not None
     share = int(code_keys(0, largest).lengths.sum()) / len(largest)
     return Probe(configurations, len(layers) - 1, goal_depth, exhausted, puzzle.total, spent, share)
 
@@ -189,13 +187,11 @@ def probe_whole(puzzle: Puzzle, seconds: float = MOST_SECONDS) -> Probe:
     """List the whole space and expand it for some seconds; `PuzzleError` if the puzzle cannot list it."""
     blocks = puzzle.configurations()
     first = next(blocks)
-    # Loads the kernels, or compiles them, before the clock starts.
-    puzzle.expand(first[:1])
-    began, configurations, exhausted = time.monotonic(), 0, True
+    began, configurations, exhausted = clock(), 0, True
     for part in (part for block in chain([first], blocks) for part in split(block, _BLOCK)):
-        if not (exhausted := time.monotonic() < began + seconds):
+        if not (exhausted := clock() < began + seconds):
             break
         puzzle.expand(part)
         configurations += len(part)
     share = int(code_keys(0, first).lengths.sum()) / len(first)
-    return Probe(configurations, 0, None, exhausted, puzzle.total, time.monotonic() - began, share)
+    return Probe(configurations, 0, None, exhausted, puzzle.total, clock() - began, share)

@@ -18,11 +18,10 @@ from itertools import chain
 import numpy as np
 
 from hakoiri.coordinator.errors import ContradictionError, UnanswerableError
-from hakoiri.coordinator.executors.threads import ThreadExecutor
 from hakoiri.coordinator.layers.search import LayeredSearch, StoredFigures, scratch_search
 from hakoiri.coordinator.session.job import Play
 from hakoiri.coordinator.session.resources import Budget
-from hakoiri.coordinator.session.session import ComputeContext
+from hakoiri.coordinator.session.session import ComputeContext, ThreadExecutor
 from hakoiri.errors import DamagedError, Hint, PuzzleError
 from hakoiri.keys.layout import Key, Keys, ints, key_at
 from hakoiri.keys.order import lower_bounds, members, order_of, sort_keys

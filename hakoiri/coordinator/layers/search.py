@@ -7,7 +7,6 @@ cut up.
 """
 
 import math
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -27,6 +26,7 @@ from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import HeldLayer, Layer, RunStore, StoredLayer, all_keys, scratch_store
 from hakoiri.storage.ledger.manifest import Depth, Figures, LayerRecord, Progress
 from hakoiri.storage.names import HOSTS_KEY, META
+from hakoiri.timing import clock
 from hakoiri.worker.layers.closed_set import ClosedSet
 from hakoiri.worker.layers.kernels import flow_of, merge, total_flow
 
@@ -218,8 +218,8 @@ class LayeredSearch:
         """Return the layer after `current`, stored unless it is empty."""
         if (layer := self._hosted(current)) is not None:
             return layer
-        began, made = time.monotonic(), self._made_here(current)
-        self._seconds = time.monotonic() - began
+        began, made = clock(), self._made_here(current)
+        self._seconds = clock() - began
         return made
 
     def _made_here(self, current: Layer) -> Layer:

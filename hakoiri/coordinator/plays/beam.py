@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from hakoiri.coordinator.plays.plan import PRICE
 from hakoiri.coordinator.session.session import ComputeContext
 from hakoiri.puzzles.capabilities import Arena, Scored
-from hakoiri.worker.arguments import Sizes, wrong_array
 from hakoiri.worker.plays.moving import Moved, SeenBoards, Words
-from hakoiri.worker.tasks import do_task
+from hakoiri.worker.tasks import Sizes, do_task, wrong_array
 from hakoiri.worker.transport.payload import Arrays
 
 Array = NDArray[Any]

@@ -9,8 +9,8 @@ from typing import Any
 
 from hakoiri.coordinator.errors import OverBudgetError
 from hakoiri.errors import Hint, PuzzleError, require_within
-from hakoiri.keys.seeds import MOST_SEED
 from hakoiri.puzzles.capabilities import Scored
+from hakoiri.puzzles.options import MOST_SEED
 from hakoiri.puzzles.registry import PuzzleSpec, names_of, puzzle_class
 
 #: The strategy that every scored puzzle has; its other strategies are in `Scored.games`.

@@ -8,9 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hakoiri.coordinator.executors.threads import ThreadExecutor
 from hakoiri.coordinator.session.resources import DEFAULT, NEVER, Resources
-from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, SilentObserver
+from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, SilentObserver, ThreadExecutor
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.user.files import known

@@ -3,17 +3,16 @@
 Cheap: a small sample of each layer, the same whenever the run is made. `verify` checks the rest.
 """
 
-import time
-
 import numpy as np
 
 from hakoiri.coordinator.errors import ContradictionError
-from hakoiri.errors import HakoiriError, PuzzleError, TaskError
+from hakoiri.errors import NO_FAULT, PuzzleError, TaskError, WorkStopped
 from hakoiri.keys.layout import Keys, key_at
 from hakoiri.keys.order import equal_rows
 from hakoiri.puzzles.conformance.pool import check_expansion, describe_key, disagreement, disagreement_among
 from hakoiri.puzzles.contract import Expansion, Puzzle
 from hakoiri.storage.ledger.manifest import Depth
+from hakoiri.timing import clock
 from hakoiri.worker.transport.payload import Array
 
 #: Configurations of a layer whose moves are tried backwards, and successors that are decoded. The slow reference rules
@@ -33,11 +32,11 @@ def inspected_expansion(puzzle: Puzzle, keys: Keys, depth: Depth) -> tuple[Expan
     Whatever else the puzzle raises becomes a `TaskError`, as it would on a worker.
     """
     try:
-        began = time.perf_counter()
+        began = clock()
         expansion = puzzle.expand(keys)
-        seconds = time.perf_counter() - began
+        seconds = clock() - began
         _inspect(puzzle, keys, expansion, depth)
-    except (HakoiriError, MemoryError):
+    except NO_FAULT:
         raise
     except Exception as error:
         raise TaskError(f"expanding layer {depth - 1} failed: {type(error).__name__}: {error}") from error
@@ -69,6 +68,8 @@ def _inspect(puzzle: Puzzle, keys: Keys, expansion: Expansion, depth: Depth) -> 
             key, successor = key_at(keys, chosen[place]), key_at(moves[place], depth % len(moves[place]))
             try:
                 puzzle.check_key(successor)
+            except (MemoryError, WorkStopped):
+                raise
             except Exception as error:
                 raise PuzzleError(
                     f"{puzzle.name}: a move from {describe_key(puzzle, key)} leads to {successor:#x}, which is "

@@ -19,8 +19,8 @@ from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.session import Observer, Session
 from hakoiri.errors import Hint, counted, require_seconds, require_within
 from hakoiri.keys.layout import Key
-from hakoiri.keys.seeds import MOST_SEED
 from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.options import MOST_SEED
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore

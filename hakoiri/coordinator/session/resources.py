@@ -5,7 +5,6 @@ taking in its successors. So rules in plain Python are sent from small layers on
 Measured: docs/explanation/scaling.md.
 """
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -17,6 +16,7 @@ from hakoiri.errors import Hint, PuzzleError, require_seconds, require_within
 from hakoiri.keys.layout import Keys
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.storage.ledger.manifest import typed
+from hakoiri.timing import clock
 from hakoiri.worker.layers.partition import LEAST_BYTES, MERGED_AT_ONCE, Shares, shares_within
 from hakoiri.worker.machine import available_memory
 
@@ -89,9 +89,9 @@ class Cost(NamedTuple):
         """Return the cost of the faster of two times: the first one may have to wait for memory."""
         costs = list[Cost]()
         while len(costs) < 2 and sum(cost.seconds for cost in costs) * len(keys) < _TIMED_SECONDS:
-            began = time.perf_counter()
+            began = clock()
             found = work(keys)
-            costs.append(cls((time.perf_counter() - began) / len(keys), len(found) / len(keys)))
+            costs.append(cls((clock() - began) / len(keys), len(found) / len(keys)))
         return min(costs)
 
     def times_as_long(self, size: int, chunks: int, key_bytes: int) -> float:

@@ -29,8 +29,8 @@ from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import LayerRecord, Progress, State
 from hakoiri.worker.layers.kernels import split
 from hakoiri.worker.layers.partition import Shares
-from hakoiri.worker.pool import Threads
-from hakoiri.worker.tasks import do_task
+from hakoiri.worker.pool import ThreadPool, Threads
+from hakoiri.worker.tasks import TASKS, do_task
 from hakoiri.worker.transport.payload import Array, Arrays
 
 _Made = TypeVar("_Made")
@@ -385,3 +385,19 @@ class Session:
     def commit_staged(self, state: State) -> State:
         """Make finished work durable at the end of a session, unless the store is poisoned."""
         return self.commit(state) if self.store.staged and not self.store.poisoned else state
+
+
+class ThreadExecutor(ThreadPool):
+    """`workers` threads, with twice as many chunks in flight."""
+
+    name = "threads"
+    living = 0
+
+    def __init__(self, puzzle: Puzzle, workers: int, control: Control) -> None:
+        super().__init__(puzzle, workers, control)
+        self.work_log = WorkLog()
+
+    def map(
+        self, task: str, chunks: Iterable[Arrays], shared: Arrays = (), scarce: bool = False
+    ) -> Iterator[tuple[int, list[Array]]]:
+        return self.each(task, lambda chunk: list(TASKS[task](self._puzzle, chunk, shared)), chunks)

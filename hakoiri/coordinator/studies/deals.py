@@ -26,9 +26,9 @@ from hakoiri.coordinator.studies.table import (
 )
 from hakoiri.errors import Hint, PuzzleError, require_within
 from hakoiri.keys.layout import Key
-from hakoiri.keys.seeds import MOST_SEED
 from hakoiri.puzzles.capabilities import Convention, Dealt, Move, SearchOrder
 from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.options import MOST_SEED
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Figures, Progress, State

@@ -12,11 +12,11 @@ from hakoiri.coordinator.session.session import Observer
 from hakoiri.coordinator.studies.boards import family_of
 from hakoiri.errors import Hint, PuzzleError, require_seconds, require_within
 from hakoiri.keys.layout import Key
-from hakoiri.keys.seeds import MOST_SEED
 from hakoiri.keys.splitmix import random_words
 from hakoiri.puzzles.capabilities import Family
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.mixes import Boards, goal_of
+from hakoiri.puzzles.options import MOST_SEED
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Figures, Progress, State

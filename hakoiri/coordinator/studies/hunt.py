@@ -23,10 +23,10 @@ from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.session import Observer
 from hakoiri.coordinator.studies.table import limit_threads
 from hakoiri.errors import Hint, PuzzleError, require_within
-from hakoiri.keys.seeds import MOST_SEED
 from hakoiri.keys.splitmix import random_words
 from hakoiri.puzzles.capabilities import Dealt
 from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.options import MOST_SEED
 from hakoiri.puzzles.registry import PuzzleSpec, names_of
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Figures, Progress, local_time

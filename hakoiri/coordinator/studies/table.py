@@ -13,9 +13,9 @@ from hakoiri.coordinator.session.job import Table, fit_threads
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Observer
 from hakoiri.errors import ConfigurationError, Hint, PuzzleError, counted, require_within
-from hakoiri.keys.seeds import MOST_SEED
 from hakoiri.puzzles.capabilities import Convention, Dealt, SearchOrder
 from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.options import MOST_SEED
 from hakoiri.puzzles.registry import PuzzleSpec, names_of, puzzle_class
 from hakoiri.storage.engine.files import replaced
 from hakoiri.storage.layers.store import RunStore

@@ -37,6 +37,7 @@ from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Figures, Progress
 from hakoiri.storage.names import FOUND
 from hakoiri.storage.results import Cutting
+from hakoiri.timing import clock
 from hakoiri.worker.tasks import do_task
 from hakoiri.worker.transport.payload import Array, Arrays
 
@@ -206,13 +207,12 @@ class TreeSearch:
 
     def _pace(self, roots: Keys) -> float:
         """Return the seconds per prefix, measured on some of `roots`, one after the other."""
-        began = time.perf_counter()
-        looked = 0
+        began, looked = clock(), 0
         for looked in range(1, len(roots) + 1):
             self._puzzle.count_subtrees(roots[looked - 1 : looked])
-            if time.perf_counter() - began > _LOOK_SECONDS:
+            if clock() - began > _LOOK_SECONDS:
                 break
-        return max((time.perf_counter() - began) / max(looked, 1), 1e-7)
+        return max((clock() - began) / max(looked, 1), 1e-7)
 
     def _executor(self, missing: int, prefixes: Keys) -> Executor | None:
         """Return the executor for the remaining chunks; ``None`` if they are so few that they are done here."""

@@ -24,10 +24,12 @@ import json
 import os
 import re
 import sys
+import sysconfig
 import tempfile
 from collections.abc import Iterable
 from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -318,10 +320,12 @@ def _run(path: Path, content: _Content) -> _File:
     vars(module)["__source__"] = content.raw  # For what it imports (`worker.program`).
     sys.modules[module.__name__] = module  # Dataclasses and numba look for it there.
     _loading.append(path)
+    known = set(sys.modules)
     try:
         # Output of the file must not mix with the results.
         with redirect_stdout(sys.stderr):
             exec(compile(content.raw, str(path), "exec", dont_inherit=True), vars(module))  # noqa: S102  (the user's own file)
+        _remember_sources(set(sys.modules) - known)
     except KeyboardInterrupt:
         raise
     except _CalledError as error:
@@ -366,3 +370,22 @@ def _classes_in(file: _File) -> str:
 
 def _short(digest: str) -> str:
     return digest[:_SHOWN_DIGITS]
+
+
+@cache
+def _installed() -> tuple[str, ...]:
+    return tuple({sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib")})
+
+
+def is_installed(file: str) -> bool:
+    """Return whether a file is of the standard library or of an installed package."""
+    return file.startswith(_installed())
+
+
+def _remember_sources(names: Iterable[str]) -> None:
+    """Keep the sources of imported modules that are not installed (`worker.program`): their files may be edited."""
+    for module in map(sys.modules.get, names):
+        file = getattr(module, "__file__", None) or ""
+        if file.endswith(".py") and not is_installed(file):
+            with suppress(OSError):
+                vars(module)["__source__"] = Path(file).read_bytes()

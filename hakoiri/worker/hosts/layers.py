@@ -11,7 +11,7 @@ if any, has copies of ranges of other hosts.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from time import monotonic, perf_counter
+from time import monotonic
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from hakoiri.storage.layers.blocks import NOTHING, add_lanes, digest_text, lanes
 from hakoiri.storage.layers.store import HeldLayer, Layer, LayerUnion, RunStore, Source, StoredLayer
 from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.storage.names import BLOCKS, CLOSED, CLOSED_KEY, META, block_key
+from hakoiri.timing import clock
 from hakoiri.worker.census.joining import JoinProgress
 from hakoiri.worker.hosts.requests import HostChecked, HostRequest
 from hakoiri.worker.hosts.wire import Link, compressed
@@ -141,9 +142,9 @@ class PartLayers:
         keys = source.sample() if source.size else self.store.layout.empty(0)
         wanted = min(SAMPLED, max(_LEAST_SAMPLED, source.size // _SAMPLED_OF))
         # IMPORTANT: contiguous, or numba would compile the kernels of the puzzle once more.
-        keys, began = np.ascontiguousarray(keys[:: max(1, len(keys) // wanted)]), perf_counter()
+        keys, began = np.ascontiguousarray(keys[:: max(1, len(keys) // wanted)]), clock()
         successors = sort_keys(puzzle.expand(keys).successors) if len(keys) else keys
-        sample = SourceSample(keys, successors, max(perf_counter() - began, 1e-9) / max(1, len(keys)))
+        sample = SourceSample(keys, successors, max(clock() - began, 1e-9) / max(1, len(keys)))
         size = self.shares.range_size(source.size, sample.seconds_each) // (PARTS if self.link.in_parts else 1)
         spared = source.size * sample.seconds_each * (1 - 1 / self._threads.workers)
         threads = CallingThread(self._threads.spare) if spared < _SHORT_SECONDS else self._threads

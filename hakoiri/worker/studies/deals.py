@@ -23,6 +23,7 @@ from hakoiri.keys.splitmix import random_words
 from hakoiri.puzzles.capabilities import Dealt, Family, Move, SearchOrder, Until
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.storage.ledger.manifest import Count
+from hakoiri.timing import compiling_seconds
 from hakoiri.worker.layers.kernels import merge, parts_after, split
 from hakoiri.worker.transport.payload import packed, unpacked
 
@@ -80,7 +81,7 @@ class DealFigures:
 
 def solve(puzzle: Dealt, start: Key, order: SearchOrder, until: Until, cap: int) -> SolveResult:
     """Search breadth first from `start` until `until` or until `cap` positions are generated."""
-    began = time.thread_time()
+    began = time.thread_time() - compiling_seconds()
     layers, positions, goal, exhausted = [puzzle.keys([start])], 1, None, False
     while True:
         if goal is None and (found := np.flatnonzero(puzzle.is_goal(layers[-1]))).size:
@@ -96,7 +97,7 @@ def solve(puzzle: Dealt, start: Key, order: SearchOrder, until: Until, cap: int)
             layers = layers if len(layers[-1]) else layers[:-1]
             break
     sizes = [len(layer) for layer in layers]
-    seconds = time.thread_time() - began
+    seconds = max(0.0, time.thread_time() - compiling_seconds() - began)
     return SolveResult(goal, goal, positions, len(layers) - 1, exhausted, sizes, seconds)
 
 
