@@ -88,7 +88,7 @@ def test_no_service_ends_with_a_puzzle_and_a_good_run_is_not_kept_waiting(poison
     assert {name: state["status"] for name, state in states.items()} == {
         "Leaves": "failed", "Crashes": "failed", "Harmless": "complete"
     }  # fmt: skip
-    for name, how in (("Leaves", "with 0"), ("Crashes", "by SIGSEGV")):
+    for name, how in (("Leaves", "with exit code 0"), ("Crashes", "by SIGSEGV")):
         reason = f"the process of the run ended {how} before its work was done, twice in a row"
         assert states[name]["reason"].startswith(reason)
         assert f"hakoiri resume {queued[name]}" in states[name]["reason"]

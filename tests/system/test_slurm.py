@@ -6,7 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Self
@@ -23,6 +23,8 @@ FOLDER = ROOT / "examples" / "slurm"
 SCRIPTS = sorted(path for path in FOLDER.iterdir() if path.suffix in (".sh", ".sbatch"))
 #: 1,814,400 configurations in 56 layers, nearly all of them kept by hosts.
 PUZZLE = ("tiles", "-o", "rows=2", "-o", "columns=5")
+#: 239,500,800 configurations: more than a host is through with in ten seconds.
+LONG = ("tiles", "-o", "rows=3", "-o", "columns=4")
 STAND_INS = {
     "srun": 'while [ "${1#--}" != "$1" ]; do shift; done; exec "$@"',
     "scontrol": '[ "$1" = show ] && echo "NodeAddr=127.0.0.1" && exit; echo "scontrol $*" >> calls; kill "$PPID"',
@@ -35,14 +37,14 @@ STAND_INS = {
 class Cluster:
     """A copy of the scripts whose jobs run here, on one node."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, puzzle: Sequence[str] = PUZZLE) -> None:
         self._folder, self.shared, self.local = directory / "slurm", directory / "shared", directory / "local"
         shutil.copytree(FOLDER, self._folder)
         self._port = free_port("127.0.0.1")
         settings = self._folder / "settings.sh"
         text = settings.read_text(encoding="utf-8")
         assert "\nPUZZLE=(tiles -o rows=3 -o columns=4)\n" in text
-        smaller = f"\nPUZZLE=({' '.join(PUZZLE)} --farm 1)\n"
+        smaller = f"\nPUZZLE=({' '.join(puzzle)} --farm 1)\n"
         settings.write_text(text.replace("\nPUZZLE=(tiles -o rows=3 -o columns=4)\n", smaller), encoding="utf-8")
         commands = directory / "bin"
         commands.mkdir()
@@ -139,7 +141,7 @@ def test_a_run_is_queued_again_and_comes_home(tmp_path: Path, hakoiri: Hakoiri) 
 
 @pytest.mark.ci_slow
 def test_a_host_whose_time_is_up_has_a_successor_on_its_node(tmp_path: Path) -> None:
-    cluster = Cluster(tmp_path)
+    cluster = Cluster(tmp_path, LONG)
     with cluster.job("coordinator.sbatch"), cluster.job("hosts.sbatch", 3, left=70) as host:
         assert host.finish() == 0, host.output.read_text()
     assert cluster.calls() == ["sbatch --nodelist=node1 --array=3 hosts.sbatch"]

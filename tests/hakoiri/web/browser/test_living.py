@@ -134,7 +134,7 @@ def test_studies_of_sizes_boards_and_starts_are_begun(page: Page, site: Site) ->
     page.locator("#option-goal").fill("A@1,2")
     page.get_by_role("button", name="Start", exact=True).click()
     expect(page.locator(".state")).to_contain_text("complete")
-    expect(page.get_by_text("any of the 2 pieces of the shape of A satisfies it")).to_be_visible()
+    expect(page.get_by_text("any of the 3 pieces of the shape of A satisfies it")).to_be_visible()
     expect(page.get_by_role("row", name="1 one A. A (1x1) at row 1 column 2 1")).to_be_visible()
     page.get_by_role("button", name="Play one").click()
     expect(page.locator(".distance")).to_contain_text("move to the goal")
