@@ -2,8 +2,8 @@
 
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 export const [EMPTY, WALL, ANYTHING] = ".#*";
-// The most cells of a board.
-export const MOST = 64;
+// The most cells of a board with its walls. At most 64 may be free, which the service says.
+export const MOST = 256;
 
 const isPiece = letter => LETTERS.includes(letter);
 
