@@ -98,7 +98,7 @@ def test_a_board_of_any_size_is_begun_and_cleared(page: Page) -> None:
     page.get_by_role("spinbutton", name="Columns").press("Enter")
     expect(text).to_have_value("ABB\nABB\nDEE\nDGH\nI..")
     expect(page.locator(".cell")).to_have_count(15)
-    page.get_by_role("spinbutton", name="Rows").fill("70")
+    page.get_by_role("spinbutton", name="Rows").fill("300")
     page.get_by_role("spinbutton", name="Rows").press("Enter")
     expect(page.get_by_role("spinbutton", name="Rows")).to_have_value("5")
     page.get_by_role("button", name="Clear").click()
