@@ -115,9 +115,13 @@ def _publish(result: dict[str, Any], load: float) -> None:
     PAGE.write_text(text[:begin] + "\n".join(["<!-- measured -->", *lines, text[end:]]), encoding="utf-8")
 
 
-def _figures(repeat: int, only: str, huge: bool) -> Iterator[tuple[str, dict[str, Any]]]:
+#: The name of a job, how often it runs, its command.
+_Job = tuple[str, int, tuple[str, ...]]
+
+
+def _jobs(repeat: int, huge: bool) -> list[_Job]:
     few = max(1, repeat - 2)
-    jobs: list[tuple[str, int, tuple[str, ...]]] = [
+    jobs: list[_Job] = [
         ("whole job", repeat, ("run", "klotski", "--whole")),
         ("explore from the start", repeat, ("run", "klotski")),
         ("explore, mirrors merged", repeat, ("run", "klotski", "--merge-mirrors")),
@@ -140,7 +144,11 @@ def _figures(repeat: int, only: str, huge: bool) -> Iterator[tuple[str, dict[str
             ("all boards of 4x5 (docs/how-to/studies.md)", 1, ("study", "boards", *BOARDS)),
             ("Hanoi, 4 pegs, 15 discs", 1, ("run", "hanoi", "-o", "discs=15")),
         ]
-    for name, times, arguments in jobs:
+    return jobs
+
+
+def _figures(repeat: int, only: str, huge: bool) -> Iterator[tuple[str, dict[str, Any]]]:
+    for name, times, arguments in _jobs(repeat, huge):
         if only in name:
             yield name, _median([_timed(*arguments) for _ in range(times)])
     for setting in (1, 2, 3):
@@ -152,7 +160,7 @@ def _figures(repeat: int, only: str, huge: bool) -> Iterator[tuple[str, dict[str
         return
     with _redis() as url, _workers(url, 2) as servers:
         everything = ("--redis", url, "--farm", "0")
-        remote_jobs: list[tuple[str, int, tuple[str, ...]]] = [
+        remote_jobs: list[_Job] = [
             ("whole job through Redis, 2 workers", repeat, ("run", "klotski", "--whole", "--redis", url)),
             (
                 "whole job through Redis, everything sent to workers, 2 workers",
@@ -160,7 +168,7 @@ def _figures(repeat: int, only: str, huge: bool) -> Iterator[tuple[str, dict[str
                 ("run", "klotski", "--whole", *everything),
             ),
             ("explore through Redis, every layer sent to workers, 2 workers", repeat, ("run", "klotski", *everything)),
-            ("tiles 3x4 through Redis, 2 workers", few, ("run", *TILES, "--redis", url)),
+            ("tiles 3x4 through Redis, 2 workers", max(1, repeat - 2), ("run", *TILES, "--redis", url)),
         ]
         for name, times, arguments in remote_jobs:
             if only in name:

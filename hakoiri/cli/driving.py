@@ -79,7 +79,7 @@ AuditOption = Annotated[
 
 
 @dataclass(frozen=True)
-class Asking:
+class QueryOptions:
     """Options of commands that query a run."""
 
     memory: shared.MemoryOption = None

@@ -16,7 +16,7 @@ from hakoiri.api import Run
 from hakoiri.coordinator.errors import OverBudgetError
 from hakoiri.coordinator.plays.beam import Beam
 from hakoiri.coordinator.plays.optimise import Optimisation, OptimiseFigures, best_of
-from hakoiri.coordinator.plays.plan import BEAM, Best, Entered, Round, fitted_width, optimised, points, ranks, standings
+from hakoiri.coordinator.plays.plan import BEAM, Best, Entered, Round, fitted_width, optimised, points, ranking, ranks
 from hakoiri.coordinator.runs.opening import open_context
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control
@@ -276,7 +276,7 @@ def test_a_problem_gives_11_points_down_to_1_and_a_bonus() -> None:
         assert [*points(problem, plays).values()] == [11 + bonus, *range(10, 0, -1), 0, 0]
 
 
-def test_ties_go_by_moves_and_then_by_time_and_nobody_wins_without_a_play() -> None:
+def test_ties_go_by_moves_then_by_time_and_a_team_without_a_play_wins_nothing() -> None:
     plays = {
         "slow": Entered(9, 5, 2.0),
         "long": Entered(9, 6, 1.0),
@@ -296,14 +296,14 @@ def test_the_contest_is_won_by_points_then_scores_moves_and_time() -> None:
 
     # Each wins once; the bonus of problem 2 decides.
     first = {1: problems(Entered(9, 5, 1), Entered(8, 5, 1)), 2: problems(Entered(1, 5, 1), Entered(2, 5, 1))}
-    assert [(each.team, each.place, each.points) for each in standings([first])] == [("b", 1, 22), ("a", 2, 21)]
+    assert [(each.team, each.place, each.points) for each in ranking([first])] == [("b", 1, 22), ("a", 2, 21)]
     # Of two boards of problem 1 each wins one: the sum of scores decides, then the fewer moves.
     second = [{1: problems(Entered(9, 5, 1), Entered(8, 5, 1))}, {1: problems(Entered(3, 5, 1), Entered(5, 5, 1))}]
-    assert [(each.team, each.place, each.points, each.score) for each in standings(second)] == [
+    assert [(each.team, each.place, each.points, each.score) for each in ranking(second)] == [
         ("b", 1, 21, 13), ("a", 2, 21, 12),
     ]  # fmt: skip
     third = [{1: problems(Entered(9, 7, 1), Entered(8, 5, 1))}, {1: problems(Entered(8, 5, 1), Entered(9, 6, 1))}]
-    assert [each.team for each in standings(third)] == ["b", "a"]
+    assert [each.team for each in ranking(third)] == ["b", "a"]
 
 
 # Beams: exhaustive when wide, the same however they are cut up, within their memory, and going on where they were

@@ -866,5 +866,5 @@ def test_a_goal_of_one_piece_among_others_of_its_shape_is_warned_of() -> None:
         puzzle = sliding("AB/C.", goal="A@2,2")
     found = list(layers(puzzle))
     assert next(depth for depth, layer in enumerate(found) if puzzle.is_goal(layer).any()) == 1
-    # Pinned it is a board, of which nobody is warned again.
+    # The manifest pins the goal as a board, and a board causes no warning.
     assert sliding("AB/C.", goal=puzzle.parameters["goal"]).is_goal(found[1]).any()

@@ -203,7 +203,7 @@ def files_limited(size: int) -> Iterator[None]:
     """No file may grow beyond `size` bytes meanwhile."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     with pytest.MonkeyPatch.context() as patched:
-        # Python would keep what is left of the bytecode of a module imported meanwhile, which nobody can import then.
+        # Python would leave cut-off bytecode of a module that is imported meanwhile, and the next import would fail.
         patched.setattr(sys, "dont_write_bytecode", True)
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
         try:

@@ -1,4 +1,4 @@
-"""A run that somebody else has made runs no code: its puzzle file is executed only where this user has named it."""
+"""A run of another user executes no code: its puzzle file is executed only if this user has named it."""
 
 import fcntl
 import hashlib
@@ -59,7 +59,7 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs to give files a
 
 
 class Given:
-    """A run that somebody else made, unpacked here, with its puzzle file beside its data."""
+    """A run of another user, unpacked here, with its puzzle file beside its data."""
 
     def __init__(self, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.mark, self.stranger, self.hakoiri = place / "mark", Hakoiri(place / "stranger"), Hakoiri(place / "mine")

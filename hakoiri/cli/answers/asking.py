@@ -11,7 +11,7 @@ import typer
 from rich.text import Text
 
 from hakoiri.cli import options as shared
-from hakoiri.cli.driving import Asking, answering, opened
+from hakoiri.cli.driving import QueryOptions, answering, opened
 from hakoiri.cli.options import command_line, flag, option
 from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.errors import counted
@@ -175,7 +175,7 @@ def export(
         int | None, option("--per-page", "N", "With .pdf: boards on a page.", min=1, max=30, usual="6")
     ] = None,
     *,
-    asking: Asking,
+    query: QueryOptions,
 ) -> None:  # fmt: skip
     """Write a run to files: tables, graphs, a page to play, a PDF.
 
@@ -194,7 +194,7 @@ def export(
         raise typer.BadParameter("no target is given; use --to FILE, --edges FILE for the moves, --play FILE for play")
     row: dict[str, Any] = {}
     left = ": the file that was being written is left as it was before"
-    with asking.open(name) as run, answering(left) as (control, progress):
+    with query.open(name) as run, answering(left) as (control, progress):
         how: dict[str, Any] = {"moves": moves, "layers": layers, "control": control, "observer": progress}
         if target is not None:
             kept = "rows" if run.kind.rows is not Job.rows else "configurations"
@@ -207,7 +207,7 @@ def export(
             row |= {"edges_file": str(edges), "edges": count}
         if play is not None:
             row |= {"play_file": str(play), "played": export_play(run, play, control, progress)}
-    if asking.json:
+    if query.json:
         print_json({"run": run.name} | row)
         return
     if target is not None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from rich.text import Text
 
 from hakoiri.cli import options as shared
-from hakoiri.cli.driving import Asking, answering, named
+from hakoiri.cli.driving import QueryOptions, answering, named
 from hakoiri.cli.options import command_line, flag, option
 from hakoiri.errors import counted
 from hakoiri.hints import command
@@ -31,7 +31,7 @@ def components(
     limit: Annotated[int | None, option("--limit", "N", "List only the N largest.", min=1)] = None,
     redis: shared.RedisOption = None,
     *,
-    asking: Asking,
+    query: QueryOptions,
 ) -> None:
     """List the components, largest first, with exact diameters.
 
@@ -40,19 +40,19 @@ def components(
     """
     from hakoiri.coordinator.session.resources import Resources
 
-    with asking.open(name) as run:
+    with query.open(name) as run:
         if strong:
-            resources = Resources(shared.redis_url(redis), memory=asking.memory)
+            resources = Resources(shared.redis_url(redis), memory=query.memory)
             again = f"; ask again: {command('strong components', named(run.store.directory))}"
             with answering(again) as (control, progress):
                 known = run.strong_components(control, progress, resources)
-            if asking.json:
+            if query.json:
                 from hakoiri.rows.answers import strong_row
 
                 print_json({"run": run.name} | strong_row(run, known, limit))
             else:
                 _print_strong(run, known, limit or _ROWS)
-        elif asking.json:
+        elif query.json:
             from hakoiri.rows.answers import components_row
 
             print_json({"run": run.name} | components_row(run, limit))
@@ -69,16 +69,16 @@ def components(
 
 
 @command_line("component-of last ABBC/ABBC/DEEF/DGHF/.IJ.")
-def component_of(name: shared.RunArgument, conf: shared.ConfArgument, *, asking: Asking) -> None:
+def component_of(name: shared.RunArgument, conf: shared.ConfArgument, *, query: QueryOptions) -> None:
     """Show the component that a configuration belongs to."""
     from hakoiri.rows.answers import component_row
 
-    with asking.open(name) as run:
+    with query.open(name) as run:
         number = run.component_of(read_board(conf))
         row = component_row(run.weak_components(number + 1)[number], run.puzzle)
         if not (run.is_census and run.puzzle.undirected):
             row = {name: row[name] for name in ("component", "size", "representative")}
-    if asking.json:
+    if query.json:
         print_json({"run": run.name} | row)
     else:
         stdout().print(facts(row))
@@ -134,7 +134,7 @@ def draw_map(
     component: shared.ComponentOption = None,
     dim: Annotated[Literal["2", "3"], flag("--dim", "Number of dimensions.")] = "3",
     *,
-    asking: Asking,
+    query: QueryOptions,
 ) -> None:
     """Write a map: a component laid out in space.
 
@@ -148,12 +148,12 @@ def draw_map(
 
     # Checked before the work, which may take minutes.
     check_ending(target, MAPS)
-    with asking.open(name) as run:
+    with query.open(name) as run:
         with answering(": nothing is written") as (control, progress):
             found = run.map(component, int(dim), control, progress)
         save_map(run, found, target)
         row = map_row(run, found)
-        if asking.json:
+        if query.json:
             print_json({"run": run.name, "file": str(target)} | row)
             return
     part = "" if found.whole else f", the nearest to {row['origin']}"

@@ -9,7 +9,7 @@ import typer
 from rich.text import Text
 
 from hakoiri.cli.completing import ends_beginning
-from hakoiri.cli.driving import Asking
+from hakoiri.cli.driving import QueryOptions
 from hakoiri.cli.options import ConfArgument, RunArgument, command_line, flag, option
 from hakoiri.errors import PuzzleError, counted
 from hakoiri.reading import read_board
@@ -31,14 +31,19 @@ AvoidOption = Annotated[
 
 @command_line("distance last ABBC/ABBC/DEEF/DGHF/.IJ.")
 def distance(
-    name: RunArgument, target: ConfArgument, source: FromOption = None, avoid: AvoidOption = None, *, asking: Asking
+    name: RunArgument,
+    target: ConfArgument,
+    source: FromOption = None,
+    avoid: AvoidOption = None,
+    *,
+    query: QueryOptions,
 ) -> None:
     """Show how many moves a configuration is from the start."""
     from hakoiri.rows.answers import path_row
 
-    with asking.open(name) as run:
+    with query.open(name) as run:
         found = run.path(*_ends(target, source), _patterns(avoid))
-    if asking.json:
+    if query.json:
         print_json({"run": run.name} | path_row(found))
     else:
         stdout().print(
@@ -70,7 +75,7 @@ def path(
         bool, flag("--statistics", "Show a designer's figures instead of the path: solutions, forced moves, dead ends.")
     ] = False,
     *,
-    asking: Asking,
+    query: QueryOptions,
 ) -> None:  # fmt: skip
     """Draw a shortest path, board by board.
 
@@ -89,18 +94,18 @@ def path(
             raise PuzzleError("--film cannot be combined with --count or --all")
     if statistics and (count or every or film or avoid or target != "goal"):
         raise PuzzleError("--statistics cannot be combined with --count, --all, --film, --avoid or --to")
-    with asking.open(name) as run:
+    with query.open(name) as run:
         if statistics:
-            _show_statistics(run, None if source is None else read_board(source), asking.json)
+            _show_statistics(run, None if source is None else read_board(source), query.json)
             return
         if count or every:
             listed = (limit or _USUALLY_LISTED) if every else 0
-            _show_all(run, run.shortest_paths(*_ends(target, source), _patterns(avoid)), listed, asking.json)
+            _show_all(run, run.shortest_paths(*_ends(target, source), _patterns(avoid)), listed, query.json)
             return
         found = run.path(*_ends(target, source), _patterns(avoid))
     if film is not None:
         _write_film(run, found, film)
-    if asking.json:
+    if query.json:
         print_json({"run": run.name} | path_row(found))
         return
     if film is None:

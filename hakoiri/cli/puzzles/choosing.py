@@ -86,7 +86,7 @@ _CLASS = '''class {kind}(Puzzle):
         return [{successors}]
 {expand}
     def is_goal(self, keys):
-        """Which of a numpy array of keys are goals."""
+        """A numpy array of booleans: for each of some keys, whether it is a goal."""
         return keys == 0
 
     def describe_move(self, before, after):
@@ -106,7 +106,7 @@ _CLASS = '''class {kind}(Puzzle):
 '''
 _EXPAND = '''
     def expand(self, keys):
-        """What `successors` says, of a whole array of keys: all that is fast here. The two must agree."""
+        """The successors of a whole array of keys, by a kernel: this makes a search fast. `successors` must agree."""
         successors = self.layout.empty(len(keys) * self.most_successors)
         counts = np.zeros(len(keys), dtype=np.uint16)
         total = turn_coins(keys, self.coins, successors, counts)

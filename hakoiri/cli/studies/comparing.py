@@ -190,7 +190,7 @@ def contest(
     The winner of setting 2 gets 1 point more, that of setting 3 gets 2 more. If interrupted, run the same command again
     to continue.
     """
-    from hakoiri.coordinator.plays.plan import MINUTES, standings
+    from hakoiri.coordinator.plays.plan import MINUTES, ranking
     from hakoiri.coordinator.session.resources import Resources
 
     require_large_boards(puzzle)
@@ -214,10 +214,10 @@ def contest(
         for team, play in plays.items()
     ]
     if json:
-        print_json({"puzzle": puzzle, "size": size, "plays": rows, "teams": [asdict(t) for t in standings(contests)]})
+        print_json({"puzzle": puzzle, "size": size, "plays": rows, "teams": [asdict(t) for t in ranking(contests)]})
         return
     _print_rows(rows)
-    _print_rows([asdict(team) for team in standings(contests)])
+    _print_rows([asdict(team) for team in ranking(contests)])
 
 
 def _asked(puzzle: str, board: tuple[int, int, int], team: str, seconds: float) -> "Request":

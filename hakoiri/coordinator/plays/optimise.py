@@ -1,9 +1,7 @@
-"""Good plays of a large board within the given time: the best one so far is always on disk.
+"""Optimisations: good plays of a scored board that is too large to be exhausted, within the given time.
 
 The table ``best`` has a row for each round, ``round`` one for each finished round: a beam, or some games. The beam in
-progress is among the run's arrays.
-
-Optimisations: good plays of a scored board that is too large to be exhausted.
+progress is among the run's arrays. So the best play so far is always on disk.
 """
 
 import time

@@ -1,6 +1,6 @@
-"""The plan and the results of an optimisation, and the width of a beam for the remaining time.
+"""The plan and the results of an optimisation, the width of a beam for the remaining time, and the rules of a contest.
 
-The rules by which the Supercomputing Contest of 2011 ranks plays: points by rank, bonuses, ties.
+The rules are those of the Supercomputing Contest of 2011: points by rank, bonuses, ties.
 """
 
 from collections.abc import Mapping, Sequence
@@ -158,7 +158,7 @@ class Entered:
 
 
 @dataclass(frozen=True)
-class Standing:
+class TeamRank:
     """A team's place, its total points, and the figures that break ties."""
 
     team: str
@@ -184,7 +184,7 @@ def points(problem: int, plays: Mapping[str, Entered]) -> dict[str, int]:
     return found
 
 
-def standings(contests: Sequence[Mapping[int, Mapping[str, Entered]]]) -> list[Standing]:
+def ranking(contests: Sequence[Mapping[int, Mapping[str, Entered]]]) -> list[TeamRank]:
     """Return the teams by their points in all problems of all contests, best first.
 
     Ties are broken by the sum of scores, then fewer moves, then less time.
@@ -197,5 +197,5 @@ def standings(contests: Sequence[Mapping[int, Mapping[str, Entered]]]) -> list[S
                 teams[team] = (total + own, score + play.score, moves + play.moves, round(seconds + play.seconds, 3))
     orders = {team: (-total, -score, moves, seconds) for team, (total, score, moves, seconds) in teams.items()}
     ordered = sorted(orders.values())
-    found = [Standing(team, 1 + ordered.index(orders[team]), *figures) for team, figures in teams.items()]
-    return sorted(found, key=lambda standing: standing.place)
+    found = [TeamRank(team, 1 + ordered.index(orders[team]), *figures) for team, figures in teams.items()]
+    return sorted(found, key=lambda team: team.place)

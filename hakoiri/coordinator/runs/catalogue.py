@@ -1,6 +1,6 @@
-"""Runs by name: the data directory, lookup, status, cancelling, deleting, and runs that nobody needs.
+"""Runs by name: the data directory, lookup, status, cancelling, deleting, and pruning.
 
-Nobody needs failed runs, and runs that do the same as another one that is complete. This module imports neither puzzles
+Failed runs are pruned, and runs that do the same as a complete one. This module imports neither puzzles
 nor the search.
 """
 

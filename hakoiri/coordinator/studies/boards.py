@@ -157,7 +157,7 @@ def mix_row(mix: Mix, member: Member, family: Family) -> dict[str, Any]:
 
 
 def _board(puzzle: Family, key: Hex) -> str:
-    """Return a board in letters that do not depend on the mix: nobody typed letters here."""
+    """Return a board in letters by reading order, so that they do not depend on the mix."""
     return in_reading_order(puzzle.render(int(key, 16)))
 
 

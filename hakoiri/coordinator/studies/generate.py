@@ -21,7 +21,7 @@ from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Figures, Progress, State
 from hakoiri.storage.results import ResultRows
-from hakoiri.worker.studies.designing import DesignRequest, SolvedSpace, statistics
+from hakoiri.worker.studies.designing import DesignRequest, SolvedSpace, WantedBoards, statistics
 from hakoiri.worker.transport.payload import Arrays, packed, unpacked
 
 BATCH, HUNTED = "batch", "hunted"
@@ -39,23 +39,9 @@ _UNFITTED = 1
 
 
 @dataclass(frozen=True)
-class GeneratePlan:
-    """The boards (`puzzles.mixes`), their goal, and what is wanted of each (`DesignRequest`).
+class GeneratePlan(WantedBoards):
+    """The wanted boards; `hunt` is how often each board found is varied, in search of a harder one."""
 
-    `hunt` is how often each board found is varied, in search of a harder one.
-    """
-
-    size: str
-    pieces: str
-    empty: str
-    goal: str
-    least: int
-    most: int
-    unique: bool
-    no_idle: bool
-    each: int
-    cap: int
-    seed: int
     generate_version: int = _VERSION
     hunt: int = 0
 

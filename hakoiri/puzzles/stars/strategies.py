@@ -134,7 +134,6 @@ def _around(ring: _Ring, first: int) -> Steps:
     return [*steps, Step(crossing(last + 1), on_line=(tip(last), crossing(last), tip(last + 2)))]
 
 
-IDEAS = ("symmetry", "order", "forced", "ahead")
 #: All sets of ideas but none, as they are written.
 COMBINED = (
     "symmetry",

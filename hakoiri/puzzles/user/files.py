@@ -24,7 +24,6 @@ import json
 import os
 import re
 import sys
-import sysconfig
 import tempfile
 from collections.abc import Iterable
 from contextlib import redirect_stdout, suppress
@@ -374,6 +373,8 @@ def _short(digest: str) -> str:
 
 @cache
 def _installed() -> tuple[str, ...]:
+    import sysconfig
+
     return tuple({sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib")})
 
 

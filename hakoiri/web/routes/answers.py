@@ -1,8 +1,6 @@
 """Routes for a run's results: layers, components, distances, paths, goal distances, solutions, plays, tables.
 
-Routes for runs as files for other programs, and for maps of components, which the page shows.
-
-Routes for long questions: their status, and stopping them; the verification of a run.
+Also for runs as files for other programs, for maps of components, and for long questions, `verify` among them.
 """
 
 from collections.abc import Mapping

@@ -118,19 +118,6 @@ class Copies(RunStore):
         records, stale = list[LayerRecord](), list[bytes]()
         sums = np.zeros((len(request.owners), 2), dtype=np.uint64)
 
-        def commit(depth: Depth) -> None:
-            if request.dry:
-                own.discard_staged()
-                self.discard_staged()
-                return
-            # IMPORTANT: in this order, so that every block is in at least one store at any moment.
-            self.finish()
-            own.commit(replace(own.state, depth=max(own.state.depth, depth)))
-            for name in stale:
-                self.erase(BLOCKS, name)
-            self.finish()
-            stale.clear()
-
         for depth in range(request.first, request.depth + 1):
             layer, here = _OwnLayer(own, depth), self.names(BLOCKS, number_key(depth))
             going = [name for name in layer.names if request.range_of_block(name) not in mine]
@@ -145,7 +132,7 @@ class Copies(RunStore):
                     layer.add(name, self.read(BLOCKS, name) or b"")
                 if own.staged_bytes + self.staged_bytes > self._most_staged:
                     layer.stage()
-                    commit(depth - 1)
+                    self._commit_settled(own, depth - 1, stale, request.dry)
             stale += [name for name in here if request.range_of_block(name) not in copied]
             layer.stage()
             records.append(layer.record)
@@ -153,8 +140,22 @@ class Copies(RunStore):
                 for name in names:
                     sums[request.range_of_block(name), place] += zlib.crc32(name)
         OwnRanges(request.own_digest if request.settled else "", request.partition).stage(own)
-        commit(request.depth)
+        self._commit_settled(own, request.depth, stale, request.dry)
         return [np.array([[record.size, *lanes_in(record.digest)] for record in records], dtype=np.uint64), sums]
+
+    def _commit_settled(self, own: RunStore, depth: Depth, stale: list[bytes], dry: bool) -> None:
+        """Make moved blocks durable in both stores, then erase the `stale` ones here; or discard all of it if `dry`."""
+        if dry:
+            own.discard_staged()
+            self.discard_staged()
+            return
+        # IMPORTANT: in this order, so that every block is in at least one store at any moment.
+        self.finish()
+        own.commit(replace(own.state, depth=max(own.state.depth, depth)))
+        for name in stale:
+            self.erase(BLOCKS, name)
+        self.finish()
+        stale.clear()
 
     def split(self, own: RunStore, request: HostRequest) -> None:
         """Split blocks that reach beyond their ranges, own ones and copies; durable.

@@ -1,8 +1,7 @@
-"""The set of boards that a beam has met, by digest: a hash table within a given memory.
+"""Chunks of an optimisation: boards moved on, or some games played; pure functions of arrays.
 
-Chunks of an optimisation: boards moved on, or some games played. Pure functions of arrays.
-
-All chunks share the arrays of a `puzzles.capabilities.Arena`. Boards are keys here, as words of 64 bits.
+`SeenBoards` is the set of boards that a beam has met, by digest: a hash table within a given memory. All chunks share
+the arrays of a `puzzles.capabilities.Arena`. Boards are keys here, as words of 64 bits.
 """
 
 from collections.abc import Sequence

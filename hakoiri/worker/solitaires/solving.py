@@ -1,6 +1,7 @@
 """Solvers of one deal of a solitaire in memory, by kernels, breadth first or depth first, as in the papers.
 
-Depth-first search of Gap without memory of positions (infeasible by Ishihata's paper), and its estimated size.
+One of them searches Gap depth first without memory of positions, which Ishihata's paper calls infeasible; its size is
+estimated.
 
 A position is searched anew each time it is met, so the positions generated are the nodes of a tree. If a cap stops the
 search, Knuth's method estimates the size of the tree ("Estimating the efficiency of backtrack programs", 1975). The sum

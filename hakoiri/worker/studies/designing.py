@@ -161,15 +161,12 @@ def idle_pieces(space: SolvedSpace, vertex: int, text: str) -> str | None:
 
 
 @dataclass(frozen=True)
-class DesignRequest:
-    """A request for boards among `count` random ones of a family, from number `first` of a seed on.
+class WantedBoards:
+    """A family of boards (`puzzles.mixes`), a goal, and what is wanted of each board; boards are drawn by `seed`.
 
     Each space of up to `cap` positions gives up to `each` boards `least` to `most` moves from the goal, the farthest
     first; none is on a shortest solution of another. If `unique`, they have a single shortest solution; if `no_idle`,
-    all of their pieces have to move. `fitted` is that of `Boards.random`.
-
-    If a `board` is given, `least` moves from the goal, it is varied `count` times (`Boards.varied`) instead. Each board
-    found that takes as many moves as those before is varied from then on, and returned if it takes more.
+    all of their pieces have to move.
     """
 
     size: str
@@ -183,6 +180,17 @@ class DesignRequest:
     each: int
     cap: int
     seed: int
+
+
+@dataclass(frozen=True)
+class DesignRequest(WantedBoards):
+    """A request for boards among `count` random ones of a family, from number `first` of a seed on.
+
+    If a `board` is given, `least` moves from the goal, it is varied `count` times (`Boards.varied`) instead. Each board
+    found that takes as many moves as those before is varied from then on, and returned if it takes more. `fitted` is
+    that of `Boards.random`.
+    """
+
     first: int
     count: int
     board: str = ""

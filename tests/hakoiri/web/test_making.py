@@ -303,7 +303,7 @@ class Ring(Puzzle):
 
 @pytest.fixture
 def ring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A file with a puzzle, which leaves a mark whenever it is executed; nobody has loaded it."""
+    """A file with a puzzle, which leaves a mark whenever it is executed. It has not been loaded."""
     path = tmp_path / "ring.py"
     path.write_text(SOURCE.format(mark=str(tmp_path / "mark")), encoding="utf-8")
     forget(monkeypatch)
