@@ -7,7 +7,7 @@ hosts at once.
 import threading
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import count, pairwise
@@ -21,9 +21,9 @@ from hakoiri.coordinator.session.session import ComputeContext, Session
 from hakoiri.errors import ElsewhereError, Hint, WorkerError
 from hakoiri.keys.layout import Key, Keys, Layout, Mask, ints, layout_of
 from hakoiri.keys.order import lower_bounds
-from hakoiri.storage.layers.audit import Audited, LayerSums, Sample, duplicate_fault
+from hakoiri.storage.layers.audit import Audit, Audited, Sample, duplicate_fault
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.ledger.manifest import Depth, LayerRecord, Progress
+from hakoiri.storage.ledger.manifest import Depth, Progress
 from hakoiri.storage.names import HOSTS_KEY, LABELS, META, block_key, number_key, split_block_key
 from hakoiri.worker.census.slabs import even_slabs, slabs_in
 from hakoiri.worker.hosts.requests import HostChecked, HostRequest
@@ -304,61 +304,37 @@ class HostedBlocks:
                 self._held += end - begin
 
 
-class HostedCheck(NamedTuple):
-    """The result of a check by hosts: faults of their layers, and samples to be compared with the rules."""
-
-    faults: list[str]
-    audited: dict[Depth, Audited]
-
-
-class _Answer(NamedTuple):
-    """The last answer of a host. `broken` are the depths of layers with faults.
-
-    `figures` has for each layer [size, two lanes of the digest, goals], `copies` for its copies [size, two lanes].
-    `duplicate` holds a key that occurs in two layers, if any; `candidates` holds each layer's keys for the sample.
-    """
-
-    faults: list[str]
-    broken: list[Depth]
-    figures: Array
-    copies: Array
-    duplicate: Keys
-    candidates: list[Keys]
-
-
 def check_hosted(
     store: RunStore, run_hosts: RunHosts, others: Keys, sample: Sample, context: ComputeContext
-) -> HostedCheck:  # fmt: skip
+) -> tuple[list[str], dict[Depth, Audited]]:
     """Have all hosts of a run check their parts, in which none of the increasing keys `others` may occur.
 
-    Raises as `HostPool.insist`, and `ElsewhereError` if a host is away.
+    Return the faults of their layers, and the results to be compared with the rules. Raises as `HostPool.insist`, and
+    `ElsewhereError` if a host is away.
     """
-    records = [record for record in store.layer_records() if record.hosted]
+    records, faults, broken = [record for record in store.layer_records() if record.hosted], list[str](), set[Depth]()
     if not records:
-        return HostedCheck([], {})
+        return [], {}
     common = {"first": records[0].depth, "seed": sample.seed, "sample": sample.wanted}
     ask = partial(_checked, run_hosts, records[-1].depth, common, others, context)
-    answers = [_read(host, arrays) for host, arrays in run_hosts.pool.insist("the check", ask).items()]
-    faults = [fault for each in answers for fault in each.faults]
-    faults += [duplicate_fault(store, each.duplicate) for each in answers if len(each.duplicate)]
-    own: Array = np.add.reduce([each.figures for each in answers])
-    copies: Array = np.add.reduce([each.copies for each in answers])
+    audit, copied, duplicates = Audit(store, [record.depth for record in records], sample), list[Array](), list[Keys]()
+    for host, (head, copies, duplicate, *arrays) in run_hosts.pool.insist("the check", ask).items():
+        checked = unpacked([head], HostChecked)
+        faults += [f"host {host}: {fault}" for fault in checked.faults]
+        broken |= {*checked.broken}
+        audit.add(*arrays)
+        copied.append(copies)
+        duplicates.append(duplicate)
+    faults += [duplicate_fault(store, each) for each in duplicates if len(each)]
     range_map = run_hosts.range_map
     has_copies = range_map.copies and NOBODY not in range_map.copies and not range_map.due
-    for number, record in enumerate(records):
+    for record, layer, copies in zip(records, audit.layers, np.add.reduce(copied).tolist(), strict=True):
         # The sums of a damaged layer prove nothing.
-        if not any(record.depth in each.broken for each in answers):
-            faults += _compared(record, own[number].tolist(), copies[number].tolist() if has_copies else [])
-    candidates = map(np.concatenate, zip(*(each.candidates for each in answers), strict=True))
-    audited = map(Audited, own[:, 3].tolist(), map(sample.of, candidates))
-    return HostedCheck(faults, dict(zip([record.depth for record in records], audited, strict=True)))
-
-
-def _compared(record: LayerRecord, own: list[int], copies: list[int]) -> Iterator[str]:
-    size, one, two, _ = own
-    yield from LayerSums(record.depth, size, (one, two)).faults(record)
-    if copies and copies != own[:3]:
-        yield f"layer {record.depth}: its copies differ from the originals"
+        if record.depth not in broken:
+            faults += layer.sums.faults(record)
+            if has_copies and copies != [layer.sums.size, *layer.sums.lanes]:
+                faults.append(f"layer {record.depth}: its copies differ from the originals")
+    return faults, audit.audited
 
 
 def _checked(
@@ -376,11 +352,3 @@ def _checked(
         left -= answers.keys()
         number += 1
     return answers
-
-
-def _read(host: str, arrays: list[Array]) -> _Answer:
-    """Read the last answer of a host."""
-    head, figures, copies, duplicate, counts, keys = arrays
-    checked = unpacked([head], HostChecked)
-    faults = [f"host {host}: {fault}" for fault in checked.faults]
-    return _Answer(faults, checked.broken, figures, copies, duplicate, np.split(keys, np.cumsum(counts)[:-1]))

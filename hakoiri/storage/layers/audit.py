@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hakoiri.errors import DamagedError
 from hakoiri.keys.layout import Key, Keys, Mask, key_at
@@ -38,7 +39,11 @@ class LayerSums:
 
     def add(self, keys: Keys) -> None:
         """Count more keys."""
-        self.size, self.lanes = self.size + len(keys), add_lanes(self.lanes, lanes_of(keys))
+        self.plus(len(keys), lanes_of(keys))
+
+    def plus(self, size: int, lanes: Lanes) -> None:
+        """Count `size` keys with these lanes."""
+        self.size, self.lanes = self.size + size, add_lanes(self.lanes, lanes)
 
     def faults(self, record: LayerRecord) -> Iterator[str]:
         """Yield the differences between these sums and the record of the layer."""
@@ -90,7 +95,38 @@ class LayerAudit:
             self.faults.append(text)
 
 
-class LayersAudit:
+class Audit:
+    """The results for the layers `depths` of a store, or of some of its parts: `layers`, as the `sample` has them."""
+
+    def __init__(self, store: RunStore, depths: list[Depth], sample: Sample) -> None:
+        self._store, self._sample = store, sample
+        self.layers = [LayerAudit(depth, LayerSums(depth)) for depth in depths]
+
+    def arrays(self) -> list[NDArray[Any]]:
+        """Return the size, the two lanes and the goals of each layer, the number of its candidates, and all of them."""
+        sums = [[layer.sums.size, *layer.sums.lanes, layer.goals] for layer in self.layers]
+        keys = [key for layer in self.layers for key in layer.candidates]
+        counts = [sum(map(len, layer.candidates)) for layer in self.layers]
+        empty = self._store.layout.empty(0)
+        return [np.array(sums, dtype=np.uint64), np.array(counts, dtype=np.int64), np.concatenate([empty, *keys])]
+
+    def add(self, sums: NDArray[Any], counts: NDArray[Any], keys: Keys) -> None:
+        """Add the `arrays` of the same layers in another part."""
+        parts = np.split(keys, np.cumsum(counts)[:-1])
+        for layer, (size, *lanes, goals), candidates in zip(self.layers, sums.tolist(), parts, strict=True):
+            layer.sums.plus(size, (lanes[0], lanes[1]))
+            layer.goals += goals
+            layer.candidates.append(candidates)
+
+    @property
+    def audited(self) -> dict[Depth, Audited]:
+        """The number of goals and the sample of each layer; all layers must be sound."""
+        empty = self._store.layout.empty(0)
+        samples = ((each, np.concatenate([empty, *each.candidates])) for each in self.layers)
+        return {each.depth: Audited(each.goals, self._sample.of(keys)) for each, keys in samples}
+
+
+class LayersAudit(Audit):
     """A check of the layers `depths` of a store against their records and each other.
 
     `others` are increasing keys of layers elsewhere, which must not occur in these. Call `check` for each of the
@@ -102,17 +138,14 @@ class LayersAudit:
         self, store: RunStore, depths: list[Depth], is_goal: Callable[[Keys], Mask], sample: Sample,
         others: Keys | None = None,
     ) -> None:  # fmt: skip
-        self._store, self._is_goal, self._sample = store, is_goal, sample
-        self._others = store.layout.empty(0) if others is None else others
+        super().__init__(store, depths, sample)
+        self._is_goal, self._others = is_goal, store.layout.empty(0) if others is None else others
         self._lock = threading.Lock()
         self.duplicate = store.layout.empty(0)
-        self.layers = [LayerAudit(depth, LayerSums(depth)) for depth in depths]
         for layer in self.layers:
-            try:
+            with self._faults_of(layer):
                 layer.record = store.layer_record(layer.depth)
                 store.require_whole(layer.depth)
-            except DamagedError as error:
-                layer.fault(described(error, store))
 
     def ranges(self, together: int, threads: int = 1) -> list[tuple[Key, Key]]:
         """Return key ranges, cut where blocks begin; `threads` of them have about `together` keys."""
@@ -164,13 +197,6 @@ class LayersAudit:
     @property
     def faults(self) -> list[str]:
         return [fault for layer in self.layers for fault in layer.faults]
-
-    @property
-    def audited(self) -> dict[Depth, Audited]:
-        """The size of the goals and the sample of each layer; all layers must be sound."""
-        empty = self._store.layout.empty(0)
-        samples = ((each, np.concatenate([empty, *each.candidates])) for each in self.layers)
-        return {each.depth: Audited(each.goals, self._sample.of(keys)) for each, keys in samples}
 
 
 def duplicate_fault(store: RunStore, key: Keys) -> str:

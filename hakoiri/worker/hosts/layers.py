@@ -11,7 +11,6 @@ if any, has copies of ranges of other hosts.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from time import monotonic
 
 import numpy as np
 
@@ -186,8 +185,6 @@ class PartLayers:
         return [self.layer(depth - 1), *self._older.layers()]
 
 
-#: The most seconds of a request, because other requests may wait.
-_SECONDS = 5.0
 #: The most faults reported, of all layers together.
 _MOST_FAULTS = 100
 
@@ -247,68 +244,33 @@ def _value(stores: Sequence[RunStore], name: bytes) -> bytes:
     return found
 
 
-class PartCheck:
-    """The check of the layers `request.first` to `request.depth` of `store`, in one attempt of one session.
+def check_part(
+    store: RunStore, copies: RunStore | None, puzzle: Puzzle, request: HostRequest, others: Keys, together: int
+) -> Iterator[list[Array]]:  # fmt: skip
+    """Check the layers `request.first` to `request.depth` of `store` in short steps; only the last yields the answer.
 
     `others` are keys of the coordinator's own layers, increasing, which must not occur in these. About `together` keys
-    are held at a time. `copies` has the copies of other hosts' ranges, if any. `finished` is true at the end.
+    are held at a time. `copies` has the copies of other hosts' ranges, if any. The answer is [`HostChecked`; size and
+    lanes of the copies of each layer; a key in two layers, if any; `Audit.arrays`].
     """
-
-    def __init__(
-        self, store: RunStore, copies: RunStore | None, puzzle: Puzzle, request: HostRequest, session: str,
-        others: Keys, together: int,
-    ) -> None:  # fmt: skip
-        if not store.layout.holds(others) or not is_increasing(others):
-            raise PayloadError("a request is not readable: the keys beside the layers do not increase")
-        self._layout, self._copies, self._together = store.layout, copies, together
-        self._asked = session, request.first, request.depth, request.attempt
-        depths = list(range(request.first, request.depth + 1))
-        self._audit = LayersAudit(store, depths, puzzle.is_goal, Sample(request.seed, request.sample), others)
-        self._copied = [LayerSums(depth) for depth in depths]
-        self._steps, self.finished = self._check(), False
-
-    def is_asked(self, request: HostRequest, session: str) -> bool:
-        """Return whether a request continues this attempt."""
-        return self._asked == (session, request.first, request.depth, request.attempt)
-
-    def go_on(self) -> list[Array]:
-        """Check for some seconds; return [`HostChecked`], or at the end all results.
-
-        The results are [`HostChecked`; size, two digest lanes and goals of each layer, uint64; size and two lanes of
-        its copies; a key in two layers, if any; sizes of samples; all samples].
-        """
-        until = monotonic() + _SECONDS
-        for _ in self._steps:
-            if monotonic() > until:
-                return packed(HostChecked(False, [], []))
-        self.finished = True
-        layers = self._audit.layers
-        broken = [layer.depth for layer in layers if layer.faults]
-        own = [[layer.sums.size, *layer.sums.lanes, layer.goals] for layer in layers]
-        copied = [[sums.size, *sums.lanes] for sums in self._copied]
-        samples = [np.concatenate([self._layout.empty(0), *layer.candidates]) for layer in layers]
-        checked = HostChecked(True, self._audit.faults[:_MOST_FAULTS], broken)
-        return [
-            *packed(checked), np.array(own, dtype=np.uint64),
-            np.array(copied, dtype=np.uint64), self._audit.duplicate,
-            np.array([len(keys) for keys in samples], dtype=np.int64), np.concatenate(samples),
-        ]  # fmt: skip
-
-    def _check(self) -> Iterator[None]:
-        """Check everything in short steps."""
-        for bounds in self._audit.ranges(self._together):
-            self._audit.check(bounds)
-            yield
-        # Finish here, so that the faults name the host of this part.
-        self._audit.finish()
-        if self._copies is not None:
-            yield from self._check_copies(self._copies)
-
-    def _check_copies(self, store: RunStore) -> Iterator[None]:
-        for sums, layer in zip(self._copied, self._audit.layers, strict=True):
-            try:
-                for keys in store.blocks(sums.depth):
-                    sums.add(keys)
-                    yield
-            except DamagedError as error:
-                layer.fault(f"copies: {described(error, store)}")
+    if not store.layout.holds(others) or not is_increasing(others):
+        raise PayloadError("a request is not readable: the keys beside the layers do not increase")
+    depths = list(range(request.first, request.depth + 1))
+    audit = LayersAudit(store, depths, puzzle.is_goal, Sample(request.seed, request.sample), others)
+    for bounds in audit.ranges(together):
+        audit.check(bounds)
+        yield []
+    # Finish here, so that the faults name the host of this part.
+    audit.finish()
+    copied = [LayerSums(depth) for depth in depths]
+    for sums, layer in zip(copied, audit.layers, strict=True):
+        try:
+            for keys in copies.blocks(sums.depth) if copies is not None else ():
+                sums.add(keys)
+                yield []
+        except DamagedError as error:
+            layer.fault(f"copies: {described(error, copies or store)}")
+    broken = [layer.depth for layer in audit.layers if layer.faults]
+    lanes = np.array([[sums.size, *sums.lanes] for sums in copied], dtype=np.uint64)
+    checked = packed(HostChecked(True, audit.faults[:_MOST_FAULTS], broken))
+    yield [*checked, lanes, audit.duplicate, *audit.arrays()]

@@ -4,9 +4,11 @@ The store has the format of any run (`docs/reference/file-formats.md`), with the
 layer that the coordinator has not committed is dropped when the next one begins. `worker.hosts.step` makes layers.
 """
 
+from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
+from time import monotonic
 
 import numpy as np
 
@@ -21,8 +23,8 @@ from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.storage.names import BLOCKS, LABELS, LAYERS, META, NUMBERS_KEY, PARTIAL_KEY, number_key
 from hakoiri.worker.hosts.census import HostCensus
 from hakoiri.worker.hosts.copies import COPIES_FOLDER, Copies, OwnRanges, Transfer
-from hakoiri.worker.hosts.layers import SAMPLED, BaseConfigurations, PartCheck, PartLayers, require_depth
-from hakoiri.worker.hosts.requests import HostExpanded, HostRequest
+from hakoiri.worker.hosts.layers import SAMPLED, BaseConfigurations, PartLayers, check_part, require_depth
+from hakoiri.worker.hosts.requests import HostChecked, HostExpanded, HostRequest
 from hakoiri.worker.hosts.step import HostStep, kept_mark
 from hakoiri.worker.layers.partition import LEAST_BYTES, partition_by, shares_within
 from hakoiri.worker.layers.step import RoundMark
@@ -30,6 +32,9 @@ from hakoiri.worker.machine import available_memory
 from hakoiri.worker.pool import ThreadPool
 from hakoiri.worker.transport.data_redis import DataRedisPool
 from hakoiri.worker.transport.payload import Array, Arrays, packed
+
+#: The most seconds of a request to check layers, because other requests may wait.
+_SECONDS = 5.0
 
 
 class RunPart:
@@ -58,7 +63,8 @@ class RunPart:
         self._layers = PartLayers(self.store, puzzle, threads, self._shares)
         self._step: HostStep | None = None
         self._transfer: Transfer | None = None
-        self._check: PartCheck | None = None
+        #: The check in progress, by session, layers and attempt.
+        self._check: tuple[tuple[str, int, int, int], Iterator[list[Array]]] | None = None
         self._census: HostCensus | None = None
 
     def close(self) -> None:
@@ -189,17 +195,17 @@ class RunPart:
         return self.copies.settle(self.store, request)
 
     def check(self, request: HostRequest, session: str, others: Arrays) -> list[Array]:
-        """Continue to check the layers `request.first` to `request.depth` (`PartCheck`)."""
+        """Continue, for some seconds, to check the layers `request.first` to `request.depth` (`check_part`)."""
+        asked = session, request.first, request.depth, request.attempt
         if not request.round:
             together = self._shares.layer_bytes // self.store.layout.bytes
             beside = others[0] if others else self.store.layout.empty(0)
-            self._check = PartCheck(self.store, self._copies, self.puzzle, request, session, beside, together)
-        if self._check is None or not self._check.is_asked(request, session):
-            raise PayloadError("this host has no check in progress, because it was restarted")
-        answer = self._check.go_on()
-        if self._check.finished:
-            self._check = None
-        return answer
+            self._check = asked, check_part(self.store, self._copies, self.puzzle, request, beside, together)
+        until = monotonic() + _SECONDS
+        for answer in self._check[1] if self._check is not None and self._check[0] == asked else ():
+            if answer or monotonic() > until:
+                return answer or packed(HostChecked(False, [], []))
+        raise PayloadError("this host has no check in progress, because it was restarted")
 
     @property
     def stores(self) -> list[RunStore]:
