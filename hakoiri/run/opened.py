@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.goals.job import METRIC, GoalDistances, distances_run
-from hakoiri.coordinator.graphs.building import build_graph, lay_out, nearest_layers
+from hakoiri.coordinator.graphs.building import build_graph, lay_out
 from hakoiri.coordinator.graphs.distances import component_keys
 from hakoiri.coordinator.runs.create import Derived
 from hakoiri.coordinator.runs.drive import drive_to_end
@@ -34,6 +34,7 @@ from hakoiri.worker.graphs.searches import (
     search_order,
     transposed,
 )
+from hakoiri.worker.layers.kernels import layers_within
 from hakoiri.worker.studies.designing import SolvedSpace, Statistics, statistics
 
 #: The default number of farthest configurations returned.
@@ -272,7 +273,8 @@ class MapAnswers(GoalAnswers):
         record = read_component(self.store, number)
         origin = self.puzzle.start if number == self.start_component else record.representative
         if record.size > MOST_SHOWN:
-            return record.size, origin, nearest_layers(context, origin, MOST_OF_LARGER)
+            layers, whole = layers_within(self.puzzle, self.puzzle.keys([origin]), MOST_OF_LARGER + 1)
+            return record.size, origin, layers if whole else layers[:-1]
         return record.size, origin, [component_keys(context, self.store, number)]
 
     def _both_ways(self, graph: Graph) -> Graph:

@@ -9,8 +9,7 @@ import pytest
 from hakoiri.cli.options import spec_of
 from hakoiri.errors import PuzzleError
 from hakoiri.puzzles.classics import CLASSICS
-from hakoiri.worker.layers.kernels import merge
-from hakoiri.worker.studies.deals import layers_from
+from hakoiri.worker.layers.kernels import layers_within, merge
 from tests.support.published import HAKOIRI
 
 #: More than the largest space of a classic that is searched.
@@ -41,7 +40,7 @@ def test_the_farthest_positions_are_in_the_last_layer_from_the_goal(name: str) -
     lasts = []
     for metric in metrics:
         puzzle = spec_of(CLASSICS[name].puzzle, [f"metric={metric}"] if metric else [], name).build()
-        layers, _ = layers_from(puzzle, puzzle.keys([puzzle.usual_start()]), CAP)
+        layers, _ = layers_within(puzzle, puzzle.keys([puzzle.usual_start()]), CAP)
         assert puzzle.is_goal(layers[0]).all() and puzzle.start in layers[-1]
         assert len(layers) - 1 == CLASSICS[name].moves[metric or "moves"]
         lasts.append(layers[-1])

@@ -17,7 +17,6 @@ from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Progress
 from hakoiri.worker.graphs import layout
 from hakoiri.worker.graphs.searches import MOST_VERTICES, Graph, one_way_edge
-from hakoiri.worker.layers.kernels import merge
 from hakoiri.worker.transport.payload import Array
 
 #: The memory of sorting a list of keys, in copies of the list.
@@ -115,16 +114,3 @@ def lay_out(context: ComputeContext, graph: Graph, axes: int, seed: int) -> Grap
     found = layout.along_axes(places)
     sources = random.choice(vertices, min(vertices, _STRESS_SOURCES), replace=False).astype(np.int32)
     return GraphLayout(np.ascontiguousarray(found[:axes].T), layout.stress(graph, found, sources))
-
-
-def nearest_layers(context: ComputeContext, origin: Key, most: int) -> list[Keys]:
-    """Return the whole layers around `origin` that have at most `most` configurations together."""
-    puzzle = context.puzzle
-    layers, count = [puzzle.keys([origin])], 1
-    while True:
-        context.control.check()
-        after = merge([puzzle.expand(layers[-1]).successors], layers)
-        count += len(after)
-        if not len(after) or count > most:
-            return layers
-        layers.append(after)

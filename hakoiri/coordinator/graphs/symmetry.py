@@ -25,7 +25,7 @@ from hakoiri.storage.layers.store import RunStore, StoredLayer
 from hakoiri.storage.ledger.manifest import ComponentRecord, Progress
 from hakoiri.storage.results import Diameter
 from hakoiri.worker.graphs.searches import Graph, Vertices, distances_from, keeps_edges
-from hakoiri.worker.layers.kernels import merge
+from hakoiri.worker.layers.kernels import layers_within
 
 #: The most pairs listed if there may be millions.
 MOST_PAIRS = 16
@@ -151,14 +151,8 @@ def _distances(puzzle: Puzzle, component: int, found: list[_Reach]) -> Diameter:
 
 def _surroundings(puzzle: Puzzle, source: Key) -> tuple[int, int]:
     """Return the depth of the nearest `_SURROUNDINGS` or so configurations to `source`, and the last layer's size."""
-    current = puzzle.keys([source])
-    previous, depth, count = current[:0], 0, 1
-    while count < _SURROUNDINGS:
-        following = merge([puzzle.expand(current).successors], [previous, current])
-        if not len(following):
-            break
-        previous, current, depth, count = current, following, depth + 1, count + len(following)
-    return depth, len(current)
+    layers, _ = layers_within(puzzle, puzzle.keys([source]), _SURROUNDINGS)
+    return len(layers) - 1, len(layers[-1])
 
 
 def first_alike(puzzle: Puzzle, graph: Graph, orbits: Orbits) -> Vertices:

@@ -21,7 +21,8 @@ from hakoiri.puzzles.registry import PuzzleSpec, names_of
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Figures, Progress
 from hakoiri.storage.results import ResultRows
-from hakoiri.worker.studies.deals import MOST_POSITIONS, layers_from
+from hakoiri.worker.layers.kernels import layers_within
+from hakoiri.worker.studies.deals import MOST_POSITIONS
 from hakoiri.worker.studies.family import OPEN, Components, Hex, Member, MemberRequest, measure
 from hakoiri.worker.transport.payload import packed, unpacked
 
@@ -314,14 +315,14 @@ class StudyBoards(RowsJob):
             # The first pair found depends on the order of the search.
             if component and (one, other) == found.components.pair[component]:
                 continue
-            layers, _ = layers_from(puzzle, puzzle.keys([int(one, 16)]), known.configurations + 1)
+            layers, _ = layers_within(puzzle, puzzle.keys([int(one, 16)]), known.configurations + 1)
             if len(layers) - 1 != known.components.diameter[component] or int(other, 16) not in ints(layers[-1]):
                 check.report.fault(f"{mix}: the ends of component {component} are not its diameter apart")
 
     def _solve(self, row: Mapping[str, Any], check: Check) -> None:
         check.report.count("hardest starts")
         puzzle = self.puzzle.member(row["board"], row["goal"])
-        layers, _ = layers_from(puzzle, puzzle.keys([puzzle.start]), MOST_POSITIONS)
+        layers, _ = layers_within(puzzle, puzzle.keys([puzzle.start]), MOST_POSITIONS)
         moves = next((depth for depth, layer in enumerate(layers) if puzzle.is_goal(layer).any()), None)
         if moves != row["moves"]:
             check.report.fault(f"{row['board']} is {moves} moves from the goal, but {row['moves']} in the run")

@@ -21,6 +21,7 @@ from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Figures, Progress, State
 from hakoiri.storage.results import ResultRows
+from hakoiri.worker.layers.kernels import plain_layers
 from hakoiri.worker.studies.designing import DesignRequest, SolvedSpace, WantedBoards, statistics
 from hakoiri.worker.transport.payload import Arrays, packed, unpacked
 
@@ -288,18 +289,8 @@ def _told(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def reference_solutions(puzzle: Puzzle, start: Key) -> tuple[int, int]:
-    """Return the fewest moves to a goal and the number of shortest solutions, by plain rules; ``(-1, 0)`` without one.
-
-    The slow reference: breadth first, with `Puzzle.successors` of each key, and a count of the ways to it.
-    """
-    ways, seen, moves = {start: 1}, {start}, 0
-    while ways:
+    """Return the fewest moves to a goal and how many solutions have so many, by plain rules; ``(-1, 0)`` for none."""
+    for moves, ways in enumerate(plain_layers(puzzle, start)):
         if goals := [key for key in ways if puzzle.is_goal(puzzle.keys([key]))[0]]:
             return moves, sum(ways[key] for key in goals)
-        following: dict[Key, int] = {}
-        for key, number in ways.items():
-            for after in {*puzzle.successors(key)} - seen:
-                following[after] = following.get(after, 0) + number
-        seen |= following.keys()
-        ways, moves = following, moves + 1
     return -1, 0

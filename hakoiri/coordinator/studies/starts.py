@@ -18,6 +18,7 @@ from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Figures, Progress
 from hakoiri.storage.results import ResultRows
+from hakoiri.worker.layers.kernels import plain_layers
 from hakoiri.worker.studies.deals import StartFigures, StartRequest, bytes_of_search, measure, puzzle_from
 from hakoiri.worker.transport.payload import packed, unpacked
 
@@ -250,15 +251,7 @@ def _read_rows(ledger: Ledger) -> dict[int, StartFigures]:
 
 
 def reference_figures(puzzle: Puzzle) -> tuple[list[int], int | None]:
-    """Return the sizes of the layers from the start and the fewest moves to a goal, by plain rules.
-
-    The slow reference: breadth first, with `Puzzle.successors` of each key.
-    """
-    layer, seen, sizes, moves = {puzzle.start}, {puzzle.start}, list[int](), None
-    while layer:
-        if moves is None and puzzle.is_goal(puzzle.keys(sorted(layer))).any():
-            moves = len(sizes)
-        sizes.append(len(layer))
-        layer = {after for key in layer for after in puzzle.successors(key)} - seen
-        seen |= layer
-    return sizes, moves
+    """Return the sizes of the layers from the start and the fewest moves to a goal, by plain rules."""
+    layers = list(plain_layers(puzzle, puzzle.start))
+    goals = (depth for depth, layer in enumerate(layers) if puzzle.is_goal(puzzle.keys(sorted(layer))).any())
+    return list(map(len, layers)), next(goals, None)

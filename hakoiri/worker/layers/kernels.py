@@ -210,12 +210,51 @@ def split(keys: Keys, size: int) -> list[Keys]:
     return [keys[begin : begin + size] for begin in range(0, len(keys), size)]
 
 
+#: Keys expanded at a time by a search in memory.
+EXPANDED_AT_ONCE = 1 << 16
+
+
 def parts_after(puzzle: Puzzle, layers: Sequence[Keys], size: int) -> Iterator[Keys]:
     """Yield the layer after the last of `layers`, expanded `size` keys at a time; parts may have keys in common."""
     # A move of an undirected puzzle leads back no farther than to the layer before.
     known = layers[-2:] if puzzle.undirected else layers
     for block in split(layers[-1], size):
         yield merge([puzzle.expand(block).successors], known).copy()
+
+
+def layers_after(puzzle: Puzzle, first: Keys) -> Iterator[Keys]:
+    """Yield `first` and each layer after it, to the last; they stay in memory."""
+    layers = [first]
+    while len(layers[-1]):
+        yield layers[-1]
+        layers.append(merge([*parts_after(puzzle, layers, EXPANDED_AT_ONCE)], []))
+
+
+def layers_within(puzzle: Puzzle, first: Keys, cap: int) -> tuple[list[Keys], bool]:
+    """Return the layers from `first` on, and whether they are all, or end at `cap` configurations."""
+    layers, positions = list[Keys](), 0
+    for layer in layers_after(puzzle, first):
+        layers.append(layer)
+        positions += len(layer)
+        if positions >= cap:
+            return layers, False
+    return layers, True
+
+
+def plain_layers(puzzle: Puzzle, start: Key) -> Iterator[dict[Key, int]]:
+    """Yield the layers from `start` by `Puzzle.successors` alone: each key with the number of shortest ways to it.
+
+    The slow reference.
+    """
+    layer, seen = {start: 1}, {start}
+    while layer:
+        yield layer
+        following = dict[Key, int]()
+        for key, number in layer.items():
+            for after in {*puzzle.successors(key)} - seen:
+                following[after] = following.get(after, 0) + number
+        seen |= following.keys()
+        layer = following
 
 
 #: 2**64 divided by the golden ratio: odd, with multiples spread evenly.

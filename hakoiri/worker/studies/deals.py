@@ -24,12 +24,10 @@ from hakoiri.puzzles.capabilities import Dealt, Family, Move, SearchOrder, Until
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.storage.ledger.manifest import Count
 from hakoiri.timing import compiling_seconds
-from hakoiri.worker.layers.kernels import merge, parts_after, split
+from hakoiri.worker.layers.kernels import EXPANDED_AT_ONCE, layers_after, layers_within, split
 from hakoiri.worker.transport.payload import packed, unpacked
 
 Arrays = Sequence[NDArray[Any]]
-#: Positions expanded together.
-_BLOCK = 1 << 16
 #: The most positions that an index of 32 bits can number.
 MOST_POSITIONS = (1 << 31) - 2
 
@@ -82,20 +80,20 @@ class DealFigures:
 def solve(puzzle: Dealt, start: Key, order: SearchOrder, until: Until, cap: int) -> SolveResult:
     """Search breadth first from `start` until `until` or until `cap` positions are generated."""
     began = time.thread_time() - compiling_seconds()
-    layers, positions, goal, exhausted = [puzzle.keys([start])], 1, None, False
-    while True:
-        if goal is None and (found := np.flatnonzero(puzzle.is_goal(layers[-1]))).size:
-            goal = Goal(_moves_to(puzzle, layers, key_at(layers[-1], int(found[0]))), positions)
+    layers, positions, goal, exhausted = list[Keys](), 0, None, False
+    for layer in layers_after(puzzle, puzzle.keys([start])):
+        if len(layer) > cap - positions:
+            layers += [layer[: cap - positions].copy()] if positions < cap else []
+            positions = cap
+            break
+        layers.append(layer)
+        positions += len(layer)
+        if goal is None and (found := np.flatnonzero(puzzle.is_goal(layer))).size:
+            goal = Goal(_moves_to(puzzle, layers, key_at(layer, int(found[0]))), positions)
         if goal is not None and until != "exhausted":
             break
-        following = merge([*parts_after(puzzle, layers, _BLOCK)], [])
-        if exhausted := not len(following):
-            break
-        layers.append(following[: cap - positions].copy())
-        positions += len(layers[-1])
-        if positions >= cap and len(following) > len(layers[-1]):
-            layers = layers if len(layers[-1]) else layers[:-1]
-            break
+    else:
+        exhausted = True
     sizes = [len(layer) for layer in layers]
     seconds = max(0.0, time.thread_time() - compiling_seconds() - began)
     return SolveResult(goal, goal, positions, len(layers) - 1, exhausted, sizes, seconds)
@@ -106,21 +104,12 @@ def hardest_of(puzzle: Dealt, start: Key, cap: int) -> tuple[Key, int, int]:
 
     For undirected puzzles. The least key wins ties. The moves are -1 if there is no goal, or if `cap` is reached first.
     """
-    reached, everywhere = layers_from(puzzle, puzzle.keys([start]), cap)
+    reached, everywhere = layers_within(puzzle, puzzle.keys([start]), cap)
     goals = sort_keys(np.concatenate([layer[puzzle.is_goal(layer)] for layer in reached]))
     if not everywhere or not len(goals):
         return start, -1, sum(map(len, reached))
-    away, _ = layers_from(puzzle, goals, cap)
+    away, _ = layers_within(puzzle, goals, cap)
     return key_at(away[-1], 0), len(away) - 1, 2 * sum(map(len, away))
-
-
-def layers_from(puzzle: Puzzle, first: Keys, cap: int) -> tuple[list[Keys], bool]:
-    """Return the layers from `first` on, and whether they are all, or end at `cap` configurations."""
-    layers, positions = [first], len(first)
-    while len(layers[-1]) and positions < cap:
-        layers.append(merge([*parts_after(puzzle, layers, _BLOCK)], []))
-        positions += len(layers[-1])
-    return (layers, False) if len(layers[-1]) else (layers[:-1], True)
 
 
 def _moves_to(puzzle: Dealt, layers: Sequence[Keys], goal: Key) -> list[Move]:
@@ -136,7 +125,7 @@ def _before(puzzle: Dealt, layer: Keys, after: Key) -> Key:
         around = puzzle.keys(sorted(set(puzzle.successors(after))))
         return key_at(around[members(layer, around)], 0)
     wanted = puzzle.keys([after])
-    for block in split(layer, _BLOCK):
+    for block in split(layer, EXPANDED_AT_ONCE):
         successors, counts = puzzle.expand(block)
         leading = np.flatnonzero(equal_rows(successors, np.broadcast_to(wanted, successors.shape)))
         if leading.size:
@@ -148,7 +137,7 @@ def _before(puzzle: Dealt, layer: Keys, after: Key) -> Key:
 
 def bytes_of_search(puzzle: Puzzle, cap: int) -> int:
     """Return the most memory that `solve` takes: the layers, and as much again while one is merged."""
-    return 3 * cap * puzzle.layout.bytes + _BLOCK * puzzle.most_successors * 2 * puzzle.layout.bytes
+    return 3 * cap * puzzle.layout.bytes + EXPANDED_AT_ONCE * puzzle.most_successors * 2 * puzzle.layout.bytes
 
 
 def request(puzzle: Dealt, start: Key, order: SearchOrder, until: Until, cap: int) -> list[NDArray[Any]]:
@@ -293,11 +282,11 @@ def puzzle_from(puzzle: Puzzle, start: str, goal: str) -> Puzzle:
 def measure(puzzle: Puzzle, asked: StartRequest) -> StartFigures:
     """Search from a start breadth first; then, if all moves can be taken back, from all goals that it reaches."""
     puzzle = puzzle_from(puzzle, asked.start, asked.goal)
-    layers, exhausted = layers_from(puzzle, puzzle.keys([puzzle.start]), asked.cap + 1)
+    layers, exhausted = layers_within(puzzle, puzzle.keys([puzzle.start]), asked.cap + 1)
     goals = [layer[puzzle.is_goal(layer)] for layer in layers]
     moves = next((depth for depth, found in enumerate(goals) if len(found)), None)
     figures = [len(layer) for layer in layers], exhausted, moves
     if moves is None or not (exhausted and puzzle.undirected):
         return StartFigures(*figures)
-    away, _ = layers_from(puzzle, sort_keys(np.concatenate(goals)), asked.cap + 1)
+    away, _ = layers_within(puzzle, sort_keys(np.concatenate(goals)), asked.cap + 1)
     return StartFigures(*figures, len(away) - 1, puzzle.render(key_at(away[-1], 0)))

@@ -19,7 +19,7 @@ from hakoiri.puzzles.mixes import Boards, Extent, Pieces, goal_of
 from hakoiri.puzzles.sliding_blocks.boards import images_of, least_image
 from hakoiri.puzzles.sliding_blocks.pieces import Blocks, PlacedPiece
 from hakoiri.worker.graphs.searches import Distances, Graph, closed_graph, distances_from, nearer
-from hakoiri.worker.studies.deals import layers_from
+from hakoiri.worker.layers.kernels import layers_within
 
 #: The most boards of one space that are examined.
 _EXAMINED = 24
@@ -66,7 +66,7 @@ class SolvedSpace:
         """
         if not puzzle.undirected:
             raise PuzzleError(f"the moves of {puzzle.name} cannot be taken back, so a board has no such statistics")
-        layers, whole = layers_from(puzzle, puzzle.keys([start]), cap)
+        layers, whole = layers_within(puzzle, puzzle.keys([start]), cap)
         if not whole:
             return None
         keys = sort_keys(np.concatenate(layers))
