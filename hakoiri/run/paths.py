@@ -117,7 +117,8 @@ class PathAnswers(Answers):
         if _is_word(target, FARTHEST):
             target = self.path(FARTHEST, source, avoid).keys[-1]
         levels, puzzle = self._levels(target, source, avoid)
-        return ShortestPaths(len(levels) - 1, AllPaths(puzzle, levels, self._real_start(source)), self._path)
+        at_once = self.resources.tuning.paths_at_once
+        return ShortestPaths(len(levels) - 1, AllPaths(puzzle, levels, self._real_start(source), at_once), self._path)
 
     def _levels(
         self, target: Configuration, source: Configuration | None, avoid: Sequence[str], one: bool = False

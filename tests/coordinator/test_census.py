@@ -27,7 +27,7 @@ from hakoiri.coordinator.graphs import distances
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.runs.verify import verify_directory
-from hakoiri.coordinator.session.resources import Resources, Tuning
+from hakoiri.coordinator.session.resources import Budget, Resources, Tuning
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.errors import DamagedError, Hint, PuzzleError
 from hakoiri.keys.layout import LAYOUTS, U32, Keys, Layout, ints
@@ -38,7 +38,6 @@ from hakoiri.storage.ledger.manifest import Progress
 from hakoiri.storage.names import LABELS, META, NUMBERS_KEY, PARTIAL_KEY, SPILL_FOLDER, number_key
 from hakoiri.storage.results import Diameter, read_component, read_pairs, stage_component
 from hakoiri.worker.census import joining
-from hakoiri.worker.census import slabs as listing
 from hakoiri.worker.census.forests import (
     Forest,
     balance,
@@ -167,10 +166,7 @@ def stopped_at(directory: Path, headline: str) -> str:
 
 
 @pytest.mark.parametrize("layout", ["u32", pytest.param("u128", marks=pytest.mark.slow)])
-def test_each_pass_goes_on_where_it_was_interrupted(
-    layout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(listing, "_TOGETHER", 70)
+def test_each_pass_goes_on_where_it_was_interrupted(layout: str, tmp_path: Path) -> None:
     straight, stopped = (started(tmp_path, layout, "clumped", "dust") for _ in range(2))
     driven(straight, _SHORT)
     for headline in _PASSES:
@@ -321,7 +317,7 @@ def test_alike_configurations_are_measured_by_one_search(
     listed, told = counted(tmp_path, puzzle, options, Resources(tuning=tuning))
     assert "listing diametral pairs" in told
     if short == "time":
-        monkeypatch.setattr(distances, "_MOST_STEPS", 1_000)
+        tuning = replace(tuning, most_steps=1_000)
     else:
         monkeypatch.setattr(distances, "bytes_of_pair", lambda layout: 1 << 40)
     some, told = counted(tmp_path, puzzle, options, Resources(tuning=tuning))
@@ -333,23 +329,20 @@ def test_alike_configurations_are_measured_by_one_search(
             all_pairs, pairs = full.diameter(number).pairs.tolist(), run.diameter(number).pairs.tolist()
             assert len(all_pairs) == run.components()[number].pair_count
             assert pairs == [pair for pair in all_pairs if pair[0] == pairs[0][0]][:16]
-    monkeypatch.setattr(distances, "_MOST_DERIVED", 100)
+    tuning = replace(tuning, most_derived=100)
     for thorough in (False, True):
         report = verify_directory(some, thorough, Resources(tuning=tuning), Control(), SilentObserver())
         assert (report.faults, report.sampled) == ([], not thorough)
-    monkeypatch.setattr(distances, "_MOST_STEPS_VERIFIED", 1_000)
-    report = verify_directory(some, True, Resources(tuning=tuning), Control(), SilentObserver())
+    resources = Resources(tuning=replace(tuning, most_steps_verified=1_000))
+    report = verify_directory(some, True, resources, Control(), SilentObserver())
     assert (report.faults, report.sampled) == ([], True)
 
 
 @pytest.mark.parametrize("thorough", [False, True])
 @pytest.mark.parametrize("false", ["diameter", "pair", "number of pairs"])
-def test_a_false_result_of_one_search_is_found(
-    thorough: bool, false: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("_MOST_STEPS", "_MOST_STEPS_VERIFIED", "_MOST_DERIVED"):
-        monkeypatch.setattr(distances, name, 100)
-    resources = Resources(tuning=Tuning(searched_alone_from=2))
+def test_a_false_result_of_one_search_is_found(thorough: bool, false: str, tmp_path: Path) -> None:
+    tuning = Tuning(searched_alone_from=2, most_steps=100, most_steps_verified=100, most_derived=100)
+    resources = Resources(tuning=tuning)
     directory, _ = counted(tmp_path, "pancakes", {"n": "6"}, resources)
     with RunStore(directory, writable=True) as store:
         record, pairs = read_component(store, 0), read_pairs(store, 0)
@@ -460,7 +453,7 @@ def test_as_many_configurations_are_joined_at_a_time_as_there_is_room_for(
 
 def _policy(layout: Layout, moves: float) -> distances.DistancePolicy:
     puzzle, nothing = SimpleNamespace(layout=layout), cast(Any, None)
-    return distances.DistancePolicy(nothing, cast(Any, puzzle), nothing, moves)
+    return distances.DistancePolicy(nothing, cast(Any, puzzle), Budget(1), moves)
 
 
 # Which components are measured

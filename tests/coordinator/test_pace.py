@@ -7,10 +7,9 @@ import pytest
 from hakoiri.api import explore
 from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.layers import job as probes
-from hakoiri.coordinator.layers import step as pace_module
 from hakoiri.coordinator.layers.job import probe
 from hakoiri.coordinator.layers.step import Pace
-from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.resources import Resources, Tuning
 from hakoiri.coordinator.session.session import SilentObserver
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.ledger.manifest import Progress
@@ -27,7 +26,7 @@ class Clock:
 
 def paced(most: int | None = None) -> tuple[Pace, Clock]:
     clock = Clock()
-    return Pace(most, clock), clock
+    return Pace(most, 1.0, clock), clock
 
 
 def layer(pace: Pace, clock: Clock, size: int, expanding: float, merging: float) -> None:
@@ -82,11 +81,10 @@ class Watching(SilentObserver):
 
 
 @pytest.mark.parametrize(("puzzle", "known"), [("tiles", True), ("klotski", False)])
-def test_a_run_says_what_can_be_said(puzzle: str, known: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pace_module, "_LEAST_SECONDS", 0.0)
+def test_a_run_says_what_can_be_said(puzzle: str, known: bool, tmp_path: Path) -> None:
     options = {"rows": "2", "columns": "4"} if puzzle == "tiles" else {}
     watching = Watching()
-    resources = Resources(workers=1, chunk=100, farm=500)
+    resources = Resources(workers=1, chunk=100, farm=500, tuning=Tuning(paced_from=0.0))
     with explore(puzzle, options, data=tmp_path, resources=resources, observer=watching):
         pass
     halves = [

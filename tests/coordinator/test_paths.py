@@ -13,7 +13,6 @@ import pytest
 
 from hakoiri.api import Run, ShortestPath, census, explore
 from hakoiri.coordinator.errors import OverBudgetError, UnanswerableError
-from hakoiri.coordinator.layers import paths as between
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.errors import ConfigurationError, Hint
 from hakoiri.keys.layout import Key, ints
@@ -182,7 +181,7 @@ def toy_run(
     graph = nx.DiGraph((key, after) for key, successors in table.items() for after in successors)
     resources = MANNERS[manner].take(monkeypatch, layout)
     if manner == "spilling":
-        monkeypatch.setattr(between, "_AT_ONCE", 3)
+        resources = replace(resources, tuning=replace(resources.tuning, paths_at_once=3))
     # Enough for answers, while the layers of a search have as little as the manner says.
     with Run(RunStore(directory), replace(resources, memory=resources.memory and 1 << 20)) as run:
         yield run, graph

@@ -15,7 +15,7 @@ import pytest
 
 from hakoiri.api import Run, census, explore, open_run
 from hakoiri.coordinator.errors import ContradictionError, OverBudgetError, StopRun
-from hakoiri.coordinator.graphs import bounding, distances
+from hakoiri.coordinator.graphs import distances
 from hakoiri.coordinator.graphs.building import build_graph
 from hakoiri.coordinator.graphs.distances import DistancePolicy, measure_graph
 from hakoiri.coordinator.graphs.eccentricities import EccentricitySolver, histogram
@@ -239,11 +239,9 @@ class Watching(SilentObserver):
         self.done.append(progress.done)
 
 
-def test_eccentricities_go_on_from_where_they_were_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_eccentricities_go_on_from_where_they_were_stopped(tmp_path: Path) -> None:
     """Stopped, or killed: then what lies on the disk in the midst of it is all there is."""
-    monkeypatch.setattr(bounding, "_KEEP_SECONDS", 0.0)
-    monkeypatch.setattr(bounding, "_KEEP_PART", 1e9)
-    monkeypatch.setattr(bounding, "_MOST_INTERVALS", 1_000_000)
+    resources = Resources(tuning=Tuning(bounds_commit=0.0, bounds_commit_part=1e9, most_intervals=1_000_000))
     control, stopped, killed = StoppingAfter(6), tmp_path / "stopped", tmp_path / "killed"
     with explore(data=stopped) as run:
         size = run.store.state.figures["configurations"]
@@ -256,7 +254,7 @@ def test_eccentricities_go_on_from_where_they_were_stopped(tmp_path: Path, monke
                 shutil.copytree(stopped, killed)
 
     told = Copying()
-    assert drive(directory, Resources(), control, told).status == "interrupted"
+    assert drive(directory, resources, control, told).status == "interrupted"
     assert len(told.done) > 5
     for data, known in (stopped, told.done[-1]), (killed, told.done[3]):
         with Ledger(data / directory.name) as ledger:
@@ -267,7 +265,7 @@ def test_eccentricities_go_on_from_where_they_were_stopped(tmp_path: Path, monke
         assert all(row["lower"] < row["upper"] for row in figures["open"])
         assert 0 < sum(row["count"] for row in figures["open"]) == size - known < size
         seen = Watching()
-        state = drive(data / directory.name, Resources(), Control(), seen)
+        state = drive(data / directory.name, resources, Control(), seen)
         assert (state.status, state.figures["open"], state.figures["settled"]) == ("complete", [], size)
         assert seen.done[1] > known
         with open_run("last", data) as run:

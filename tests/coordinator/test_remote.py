@@ -125,7 +125,7 @@ class Made:
 
     def begin(self) -> None:
         """The company of a run that begins now."""
-        self.company = WorkerPool(self.notes, self.work_log)
+        self.company = WorkerPool(self.notes, self.work_log, DEFAULT)
 
 
 @pytest.fixture

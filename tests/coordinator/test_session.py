@@ -13,9 +13,8 @@ from hakoiri.coordinator.runs.catalogue import prunable_runs
 from hakoiri.coordinator.runs.create import make_run, open_job
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.runs.opening import open_context
-from hakoiri.coordinator.session import session
 from hakoiri.coordinator.session.inspection import inspected_expansion
-from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.resources import Resources, Tuning
 from hakoiri.coordinator.session.session import Control, Session, SilentObserver
 from hakoiri.errors import StorageError
 from hakoiri.keys.layout import Keys
@@ -49,11 +48,10 @@ def test_a_write_that_fails_is_told_itself_and_nothing_is_written_after_it(
         write(self, *entries)
 
     with monkeypatch.context() as patch:
-        # So that it is a commit in the midst of the search that fails.
-        patch.setattr(session, "_COMMIT_SECONDS", -1.0)
         patch.setattr(Environment, "write", failing)
         with pytest.raises(StorageError) as caught:
-            drive(directory, Resources(workers=1), Control(), SilentObserver())
+            # So that it is a commit in the midst of the search that fails.
+            drive(directory, Resources(workers=1, tuning=Tuning(commit=-1.0)), Control(), SilentObserver())
     assert caught.value is failure
     assert len(written) == 3
     state = drive(directory, Resources(workers=1), Control(), SilentObserver())

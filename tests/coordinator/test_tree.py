@@ -15,9 +15,8 @@ from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session.check import Report
-from hakoiri.coordinator.session.resources import Budget, Resources, Tuning
+from hakoiri.coordinator.session.resources import DEFAULT, Budget, Resources, Tuning
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.coordinator.trees import job
 from hakoiri.coordinator.trees.job import Subtrees
 from hakoiri.coordinator.trees.search import TreeFigures, TreeSearch
 from hakoiri.errors import DamagedError, Hint, PuzzleError
@@ -48,8 +47,8 @@ def driven(
     return drive(directory, resources, control or Control(), SilentObserver(), repair)
 
 
-def verified(directory: Path, full: bool = False) -> Report:
-    return verify_directory(directory, full, Resources(), Control(), SilentObserver())
+def verified(directory: Path, full: bool = False, tuning: Tuning = DEFAULT) -> Report:
+    return verify_directory(directory, full, Resources(tuning=tuning), Control(), SilentObserver())
 
 
 def answer(directory: Path) -> tuple[Any, ...]:
@@ -200,13 +199,10 @@ def test_stopped_among_the_prefixes(right: tuple[Any, ...], tmp_path: Path, monk
     assert answer(directory) == right
 
 
-def test_rules_that_are_left_out_make_it_a_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rules_that_are_left_out_make_it_a_sample(tmp_path: Path) -> None:
     driven(directory := new_run(tmp_path))
-    for size in ("_SAMPLE", "_SAMPLE_OF_CHUNKS"):
-        monkeypatch.setattr(job, size, 100_000)
     for nodes, sampled in ((100_000, False), (0, True)):
-        monkeypatch.setattr(job, "_PLAIN_NODES", nodes)
-        report = verified(directory)
+        report = verified(directory, tuning=Tuning(sampled=100_000, sampled_chunks=100_000, plain_nodes=nodes))
         assert (report.faults, report.complete, report.sampled) == ([], True, sampled)
 
 

@@ -142,9 +142,8 @@ def test_searches_of_a_large_component_are_cut_into_parts(tmp_path: Path, monkey
     before_call(monkeypatch, ThreadExecutor, "map", lambda _, task, *rest: parts.append(task == "searches"))
     # 120 configurations of four moves each: 120 searches of 601 steps.
     for at_once, cut in ((120 * 601, False), (120 * 601 - 1, True), (1_000, True)):
-        monkeypatch.setattr(graphs_verify, "_STEPS_AT_ONCE", at_once)
         parts.clear()
-        assert faults(directory, Resources()) == []
+        assert faults(directory, Resources(tuning=Tuning(steps_at_once=at_once))) == []
         assert any(parts) == cut
 
 

@@ -9,9 +9,9 @@ import pytest
 
 from hakoiri.coordinator.errors import StopRun
 from hakoiri.coordinator.executors import in_flight as shared
-from hakoiri.coordinator.executors import worker_pool
 from hakoiri.coordinator.executors.in_flight import InFlight, Shared
 from hakoiri.coordinator.executors.remote import RemoteExecutor
+from hakoiri.coordinator.session.resources import DEFAULT, Tuning
 from hakoiri.coordinator.session.session import Control, Executor, SilentObserver, ThreadExecutor
 from hakoiri.errors import TaskError
 from hakoiri.keys.layout import Keys
@@ -39,9 +39,9 @@ def threads(farm: Workers, puzzle: Klotski, control: Control) -> ThreadExecutor:
     return ThreadExecutor(puzzle, WORKERS, control)
 
 
-def rq_workers(farm: Workers, puzzle: Klotski, control: Control) -> RemoteExecutor:
+def rq_workers(farm: Workers, puzzle: Klotski, control: Control, tuning: Tuning = DEFAULT) -> RemoteExecutor:
     spec = PuzzleSpec(puzzle.name)
-    return RemoteExecutor(farm.url, connect(farm.url), puzzle, spec, control, SilentObserver(), MEMORY)
+    return RemoteExecutor(farm.url, connect(farm.url), puzzle, spec, control, SilentObserver(), MEMORY, tuning)
 
 
 EXECUTORS: tuple[Callable[..., Executor], ...] = (threads, rq_workers)
@@ -93,7 +93,7 @@ def test_what_is_for_one_host_waits_for_it_alone(redis_server: RedisServer) -> N
     """It does not come to be in the queue for all, and passes if the host never comes."""
     connection, own = connect(redis_server.url), f"rq:queue:{own_queue('one')}"
     request = TaskRequest("here", "", 0, 0, 9, {}, {})
-    flight = InFlight(connection, "host-index", 1, request, Shared(connection, "here", 9))
+    flight = InFlight(connection, "host-index", 1, request, Shared(connection, "here", Tuning(keep=9)))
     chunks = [flight.add(number, [], 0.0) for number in range(3)]
     for chunk in chunks[:2]:
         flight.send(chunk, "one")
@@ -128,12 +128,11 @@ def test_shared_arrays_are_sent_once_in_pieces_and_again_where_they_are_lost(
     farm: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[Arrays] = []
-    monkeypatch.setattr(shared, "_PIECE", 100)
     monkeypatch.setattr(
         shared, "pack_arrays", lambda arrays: (len(arrays) == 1 and sent.append(arrays)) or pack_arrays(arrays)
     )
     connection = connect(farm.url)
-    with closing(rq_workers(farm, Klotski(), Control())) as executor:
+    with closing(rq_workers(farm, Klotski(), Control(), Tuning(piece_bytes=100))) as executor:
         graph, half = ring(100), np.array([50], dtype=np.int32)
         pieces = -(-graph.offsets.nbytes // 100) - (-graph.targets.nbytes // 100)
         for lost, count in ((False, pieces), (False, pieces), (True, 2 * pieces)):
@@ -211,11 +210,8 @@ def test_a_stage_that_was_left_disturbs_no_other(made: Made, keys: Keys) -> None
         )
 
 
-def test_workers_that_are_on_their_way_are_waited_for(
-    redis_server: RedisServer, keys: Keys, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_workers_that_are_on_their_way_are_waited_for(redis_server: RedisServer, keys: Keys) -> None:
     """A run that has started workers does not work alone before they had time to come, or died."""
-    monkeypatch.setattr(worker_pool, "_ALONE_SECONDS", 0.0)
     asked, notes = 0, list[tuple[int, str]]()
 
     class Observer(SilentObserver):
@@ -228,8 +224,8 @@ def test_workers_that_are_on_their_way_are_waited_for(
         return {"late"} if asked < 5 else set()
 
     puzzle, url = Klotski(), redis_server.url
-    spec = PuzzleSpec(puzzle.name)
-    with closing(RemoteExecutor(url, connect(url), puzzle, spec, Control(), Observer(), MEMORY)) as executor:
+    spec, tuning = PuzzleSpec(puzzle.name), Tuning(alone=0.0)
+    with closing(RemoteExecutor(url, connect(url), puzzle, spec, Control(), Observer(), MEMORY, tuning)) as executor:
         executor.expect(coming)
         assert len(collected(executor, "neighbours", cut(keys[:20], 10))) == 2
     ((when, text),) = notes

@@ -11,12 +11,11 @@ from typing import Any
 import pytest
 
 from hakoiri.api import census
-from hakoiri.coordinator.census import job as verify_module
 from hakoiri.coordinator.executors.remote import RemoteExecutor
 from hakoiri.coordinator.graphs import strong
 from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session.check import Report
-from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.resources import Resources, Tuning
 from hakoiri.coordinator.session.session import Control, SilentObserver, ThreadExecutor
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.results import Diameter, read_pairs, recorded_components, stage_component
@@ -62,19 +61,19 @@ def test_workers_and_threads_search_from_every_configuration_of_a_census_again(
 ) -> None:
     with census("pancakes", {"n": "5"}, data=tmp_path) as run:
         directory = run.store.directory
-    monkeypatch.setattr(verify_module, "_STEPS_AT_ONCE", 10_000)
-    for executor, resources in ((ThreadExecutor, Resources()), (RemoteExecutor, Resources(farm.url))):
+    tuning = Tuning(steps_at_once=10_000)
+    for executor, redis in ((ThreadExecutor, None), (RemoteExecutor, farm.url)):
         asked: list[str] = []
         before_call(monkeypatch, executor, "map", lambda _, task, *rest, asked=asked: asked.append(task))
-        with by_workers() if resources.redis else nullcontext():
-            report = verify_directory(directory, True, resources, Control(), SilentObserver())
+        with by_workers() if redis else nullcontext():
+            report = verify_directory(directory, True, Resources(redis, tuning=tuning), Control(), SilentObserver())
         assert (report.ok, report.checked["components"]) == (True, 1), report
         assert "searches" in asked
     with RunStore(directory, writable=True) as store:
         (record,) = recorded_components(store).values()
         stage_component(store, Diameter(replace(record, radius=4), read_pairs(store, 0)))
         store.commit(store.state)
-    report = verify_directory(directory, True, Resources(farm.url), Control(), SilentObserver())
+    report = verify_directory(directory, True, Resources(farm.url, tuning=tuning), Control(), SilentObserver())
     assert "diameter, radius, centre, periphery are (5, 5, 120, 120)" in report.faults[0]
 
 

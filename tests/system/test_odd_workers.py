@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from hakoiri.coordinator.errors import StopRun
-from hakoiri.coordinator.executors import in_flight, remote, worker_pool
+from hakoiri.coordinator.executors import in_flight, remote
 from hakoiri.coordinator.executors.remote import RemoteExecutor
 from hakoiri.coordinator.runs.opening import open_context
 from hakoiri.coordinator.session.resources import Resources, Tuning
@@ -406,13 +406,12 @@ def test_what_others_leave_under_names_of_rq_ends_no_worker(redis_server: RedisS
     assert not TaskQueue(connection=client).count
 
 
-def test_a_worker_that_hangs_stalls_no_run(redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_that_hangs_stalls_no_run(redis_server: RedisServer) -> None:
     """Its heartbeat goes on, it answers nothing, and it is waited for once."""
-    monkeypatch.setattr(worker_pool, "_SILENCE_SECONDS", 0.3)
     redis_server.client.sadd(WORKERS, "hangs-1")
     redis_server.client.set(worker_key("hangs-1"), b"")
     puzzle, notes = Klotski(), Notes()
-    resources = Resources(redis=redis_server.url)
+    resources = Resources(redis=redis_server.url, tuning=Tuning(silence=0.3))
     with open_context(puzzle, PuzzleSpec("klotski"), resources, Control(), notes) as context:
         start = puzzle.keys([puzzle.start])
         for _ in range(3):

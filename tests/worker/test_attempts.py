@@ -10,6 +10,7 @@ import redis
 from redis.exceptions import OutOfMemoryError
 
 from hakoiri.coordinator.executors.in_flight import Shared
+from hakoiri.coordinator.session.resources import Tuning
 from hakoiri.errors import PayloadError, WorkerError
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
@@ -100,7 +101,7 @@ def test_a_result_that_cannot_be_left_is_reported_as_missing(error: redis.RedisE
 def test_a_broken_piece_of_what_chunks_share_is_removed_and_sent_again(harm: str) -> None:
     spec, plain = PuzzleSpec("klotski"), PlainRedis()
     connection = cast(redis.Redis, plain)
-    puzzle, shared = spec.build(), Shared(connection, harm, 9)
+    puzzle, shared = spec.build(), Shared(connection, harm, Tuning(keep=9))
     shared.become([puzzle.keys([]), puzzle.keys([puzzle.start])])
     shared.send()
     broken = [*plain.held][-1]

@@ -67,8 +67,6 @@ from hakoiri.worker.layers.kernels import merge
 SAMPLE_OF_CENSUS, SAMPLE_OF_COMPONENTS = 2_000, 64
 #: Bytes of a configuration: label, place in a graph, and searches; and of a move, stored at both its ends.
 _BYTES_BESIDE_KEYS, _BYTES_OF_MOVE = 40, 8
-#: Steps along moves in the searches of one chunk: about a second.
-_STEPS_AT_ONCE = 100_000_000
 #: Components are also searched by layers if there are no more of them: each takes some milliseconds.
 _MOST_SEARCHED = 20_000
 
@@ -276,10 +274,10 @@ class CensusVerifier(Check):
 
     def _eccentricities_of(self, graph: Graph, vertices: Vertices) -> Distances:
         """Return eccentricities by a search from each: here if few, else on the executor."""
-        steps = len(graph.offsets) + len(graph.targets)
-        if len(vertices) * steps <= _STEPS_AT_ONCE:
+        steps, most = len(graph.offsets) + len(graph.targets), self.context.tuning.steps_at_once
+        if len(vertices) * steps <= most:
             return eccentricities_of(graph, vertices)[0]
-        parts = np.array_split(vertices, math.ceil(len(vertices) * steps / _STEPS_AT_ONCE))
+        parts = np.array_split(vertices, math.ceil(len(vertices) * steps / most))
         found = dict(self.context.executor.map("searches", ([part] for part in parts), graph))
         return np.concatenate([found[number][0] for number in range(len(parts))])
 

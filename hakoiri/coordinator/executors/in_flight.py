@@ -16,15 +16,13 @@ import numpy as np
 import redis
 from redis.client import Pipeline
 
+from hakoiri.coordinator.session.resources import Tuning
 from hakoiri.coordinator.session.session import Observer
 from hakoiri.errors import PayloadError
 from hakoiri.worker.rq_worker import TaskJob, TaskQueue
 from hakoiri.worker.tasks import Sizes
 from hakoiri.worker.transport.connection import QUEUE, input_key, own_queue, result_key, shared_key
 from hakoiri.worker.transport.payload import Array, Arrays, Event, TaskRequest, pack_arrays, unpack_arrays
-
-#: Bytes of an array in a piece, about; a value of Redis has 512 MB at most.
-_PIECE = 1 << 25
 
 
 class Shared:
@@ -33,8 +31,9 @@ class Shared:
     Methods may raise Redis's errors, and be called again.
     """
 
-    def __init__(self, connection: redis.Redis, session: str, keep: int) -> None:
-        self._redis, self._session, self._keep = connection, session, keep
+    def __init__(self, connection: redis.Redis, session: str, tuning: Tuning) -> None:
+        self._redis, self._session, self._keep = connection, session, tuning.keep
+        self._piece_bytes = tuning.piece_bytes
         self.arrays: Arrays = ()
         #: Counts how often it became other arrays.
         self.number = -1
@@ -49,7 +48,7 @@ class Shared:
     @property
     def pieces(self) -> list[int]:
         """The number of pieces of each array."""
-        return [len(range(0, max(1, array.nbytes), _PIECE)) for array in self.arrays]
+        return [len(range(0, max(1, array.nbytes), self._piece_bytes)) for array in self.arrays]
 
     def send(self) -> None:
         """Put missing pieces into Redis, and renew the others."""

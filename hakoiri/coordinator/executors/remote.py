@@ -93,11 +93,11 @@ class RemoteExecutor:
         self._request = TaskRequest(secrets.token_hex(6), "", 0, 0, tuning.keep, spec.as_dict(), {**program_of(puzzle)})
         self._events = event_key(self._request.session)
         self._redis_retry = RedisRetry(url, connection, control, observer, tuning.patience, self._send_again)
-        self._shared = Shared(connection, self._request.session, tuning.keep)
+        self._shared = Shared(connection, self._request.session, tuning)
         self._stage, self._scarce, self._shared_sizes = 0, False, Sizes()
         self._in_flight = InFlight(connection, "", self._stage, self._request, self._shared)
         self.work_log = WorkLog()
-        self._workers = WorkerPool(observer, self.work_log)
+        self._workers = WorkerPool(observer, self.work_log, tuning)
         #: The share of chunks that are computed again, at random, to compare.
         self._audit = audit
         #: The times of the last look for lost chunks, of the last job seen waiting in the queue, and of the last count.

@@ -11,18 +11,11 @@ from typing import TypeVar
 
 import redis
 
+from hakoiri.coordinator.session.resources import Tuning
 from hakoiri.coordinator.session.session import Control, Observer
 from hakoiri.coordinator.session.work_log import WorkLog
 from hakoiri.errors import Hint, RedisRefusedError, RedisUnavailableError
-from hakoiri.worker.transport.connection import (
-    ALIVE_SECONDS,
-    PROBE,
-    connect,
-    is_away,
-    living_workers,
-    redis_errors,
-    without_password,
-)
+from hakoiri.worker.transport.connection import PROBE, connect, is_away, living_workers, redis_errors, without_password
 
 _RETRY_SECONDS = 0.2
 _Value = TypeVar("_Value")
@@ -94,18 +87,11 @@ class RedisRetry:
         self._observer.note(f"Redis is back; {count} chunks are sent again")
 
 
-#: The coordinator works itself after this time without workers. A worker is declared dead sooner.
-_ALONE_SECONDS = 2.0
-#: If no worker begins a waiting chunk, or sends any event, for this long, their heartbeats no longer count. By then a
-#: chunk that one has taken, and not begun, was sent again to the others.
-_SILENCE_SECONDS = 2.0 * ALIVE_SECONDS
-
-
 class WorkerPool:
     """Attributes: `living`, the workers that may be expected to work for this run, as they were at the last `look`."""
 
-    def __init__(self, observer: Observer, work_log: WorkLog) -> None:
-        self._observer, self._work_log = observer, work_log
+    def __init__(self, observer: Observer, work_log: WorkLog, tuning: Tuning) -> None:
+        self._observer, self._work_log, self._tuning = observer, work_log, tuning
         self.living: set[str] = set()
         self._refusing: set[str] = set()
         self._last_seen = self._last_heard = time.monotonic()
@@ -129,7 +115,7 @@ class WorkerPool:
         self._came |= found
         self._coming = self._own() - self._came
         self.living = found - self._refusing - {*self._work_log.untrusted}
-        if waiting_since is not None and now > max(waiting_since, self._last_heard) + _SILENCE_SECONDS:
+        if waiting_since is not None and now > max(waiting_since, self._last_heard) + self._tuning.silence:
             self._is_silent = True
         if self._is_silent:
             self.living = set()
@@ -160,7 +146,7 @@ class WorkerPool:
     @property
     def is_away(self) -> bool:
         """Return whether no worker has lived or answered for a while, and no worker is being started."""
-        alone = self._is_silent or time.monotonic() - self._last_seen >= _ALONE_SECONDS
+        alone = self._is_silent or time.monotonic() - self._last_seen >= self._tuning.alone
         return alone and not self._coming
 
     def say_alone(self, url: str) -> None:

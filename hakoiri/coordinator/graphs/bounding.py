@@ -99,10 +99,6 @@ class EccentricityVerifier(Check):
 
 
 KIND = "eccentricities"
-#: The interval between commits in seconds, unless they take more than this part of the time.
-_KEEP_SECONDS, _KEEP_PART = 15.0, 0.1
-#: The most open intervals in a state, and rows of a table.
-_MOST_INTERVALS, _MOST_ROWS = 1_000, 20
 
 
 @dataclass(frozen=True)
@@ -175,9 +171,9 @@ class EccentricityJob(Job):
 
     def work(self, session: Session) -> None:
         session.tell(Progress(unit="eccentricities", headline="expanding moves"))
-        solver, aim = opened_solver(session.context, self.store), self._aim
+        solver, aim, tuning = opened_solver(session.context, self.store), self._aim, session.context.tuning
         solver.go_on(read_arrays(self.store))
-        kept, wait = time.monotonic(), _KEEP_SECONDS
+        kept, wait = time.monotonic(), tuning.bounds_commit
 
         def report() -> None:
             nonlocal kept, wait
@@ -185,7 +181,7 @@ class EccentricityJob(Job):
             if (begun := time.monotonic()) - kept >= wait:
                 self._keep(session, solver)
                 kept = time.monotonic()
-                wait = max(_KEEP_SECONDS, (kept - begun) / _KEEP_PART)
+                wait = max(tuning.bounds_commit, (kept - begun) / tuning.bounds_commit_part)
             session.control.check()
 
         try:
@@ -199,7 +195,7 @@ class EccentricityJob(Job):
 
     def _keep(self, session: Session, solver: EccentricitySolver) -> None:
         stage_arrays(self.store, solver.arrays())
-        session.commit(replace(self.store.state, figures=_figures(solver).as_dict()))
+        session.commit(replace(self.store.state, figures=_figures(solver, session).as_dict()))
 
     def _finish(self, session: Session, solver: EccentricitySolver, found: Diameter) -> None:
         arrays, digest = solver.arrays(), b""
@@ -209,7 +205,7 @@ class EccentricityJob(Job):
         stage_arrays(self.store, arrays)
         session.tell(solver.progress(self._aim))
         whole = hashlib.sha256(pack_record(found.record.as_dict()) + digest).hexdigest()
-        figures = _figures(solver).as_dict()
+        figures = _figures(solver, session).as_dict()
         session.commit(replace(self.store.state.become("complete"), digest=whole, figures=figures))
 
     def repair(self, session: Session) -> None:
@@ -247,11 +243,11 @@ class EccentricityJob(Job):
 
 
 def _table(name: str, rows: list[dict[str, int]], title: str) -> Table:
-    more = len(rows) - _MOST_ROWS
-    return Table(name, rows[:_MOST_ROWS], title, f"{more:,} rows more" if more > 0 else "")
+    more = len(rows) - 20
+    return Table(name, rows[:20], title, f"{more:,} rows more" if more > 0 else "")
 
 
-def _figures(solver: EccentricitySolver) -> EccentricityFigures:
+def _figures(solver: EccentricitySolver, session: Session) -> EccentricityFigures:
     lower, upper = solver.bounds()
     rows = [{"lower": one, "upper": other, "count": count} for one, other, count in open_intervals(lower, upper)]
     return EccentricityFigures(
@@ -259,5 +255,5 @@ def _figures(solver: EccentricitySolver) -> EccentricityFigures:
         int(np.count_nonzero(lower == upper)),
         [int(lower.max()), int(upper.max())],
         [int(lower.min()), int(upper.min())],
-        rows[:_MOST_INTERVALS],
+        rows[: session.context.tuning.most_intervals],
     )

@@ -44,10 +44,6 @@ from hakoiri.worker.transport.payload import Arrays
 
 #: A requested component with at least this many configurations is measured by a run of its own.
 RUN_FROM = 60_000
-#: Ends of diametral pairs times configurations: up to this all pairs are listed, in seconds; beyond it only some.
-_MOST_STEPS = 2_500_000_000
-#: Limits of verification: configurations whose moves are derived in some seconds, and steps that take two hours.
-_MOST_DERIVED, _MOST_STEPS_VERIFIED = 50_000, 10**12
 
 
 class Way(Enum):
@@ -62,7 +58,7 @@ class DistancePolicy:
     """Chooses the method for the components of a run; `moves`, for a census, is the mean number per configuration."""
 
     def __init__(self, run: RunStore, puzzle: Puzzle, budget: Budget, moves: float | None = None) -> None:
-        self._run, self._puzzle, self._budget = run, puzzle, budget
+        self._run, self._puzzle, self._budget, self._tuning = run, puzzle, budget, budget.tuning
         self._census, self._moves = moves is not None, moves or 0.0
         self._kinds: dict[int, Kinds | None] = {}
 
@@ -101,14 +97,14 @@ class DistancePolicy:
 
         Maps give all diametral pairs from those of a few; with kinds alone every configuration may be an end.
         """
-        if size <= self._budget.tuning.searched_alone_from:
+        if size <= self._tuning.searched_alone_from:
             return True
         alone = self._knows_kinds and not self._puzzle.symmetry_maps()
         return self._lists(size, size, size * size // 2) if alone else self._fits(size)
 
     def _lists(self, size: int, ends: int, pairs: int) -> bool:
         """Return whether to list `pairs` by a search from each end: it must fit in memory and take seconds."""
-        return size * ends <= _MOST_STEPS and self._fits(size, pairs)
+        return size * ends <= self._tuning.most_steps and self._fits(size, pairs)
 
     def _fits(self, size: int, pairs: int = 0) -> bool:
         """Return whether the memory suffices to measure a component of this size and to list `pairs`."""
@@ -142,10 +138,11 @@ class DistancePolicy:
         """
         size, listed = record.size, record.pair_count == len(read_pairs(self._run, record.component))
         if full:
-            return Way.SYMMETRY if size * size * (1 + self._moves) > _MOST_STEPS_VERIFIED else Way.EACH
-        if not listed and (not fits or size > _MOST_DERIVED):
+            steps = size * size * (1 + self._moves)
+            return Way.SYMMETRY if steps > self._tuning.most_steps_verified else Way.EACH
+        if not listed and (not fits or size > self._tuning.most_derived):
             return Way.SYMMETRY
-        return Way.EACH if size <= self._budget.tuning.searched_alone_from else Way.ENDS
+        return Way.EACH if size <= self._tuning.searched_alone_from else Way.ENDS
 
 
 def component_keys(context: ComputeContext, run: RunStore, component: int) -> Keys:

@@ -69,7 +69,7 @@ class HostPool:
         self._control, self._observer, self._tuning = control, observer, tuning
         self._request = TaskRequest(secrets.token_hex(6), "", 0, 0, tuning.keep, spec.as_dict(), {**program_of(puzzle)})
         self._events = event_key(self._request.session)
-        self._shared = Shared(connection, self._request.session, tuning.keep)
+        self._shared = Shared(connection, self._request.session, tuning)
         self._redis_retry = RedisRetry(url, connection, control, observer, tuning.patience, lambda: 0)
         self._stage, self._redis_answers = 0, True
         #: By process of a host: the time until which it counts as away, because it took no request.

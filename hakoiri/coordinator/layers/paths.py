@@ -34,9 +34,6 @@ from hakoiri.worker.graphs.searches import Costs, Graph, cheapest_paths
 from hakoiri.worker.layers.kernels import merge, split
 from hakoiri.worker.transport.payload import Array
 
-#: Configurations of a level expanded at a time.
-_AT_ONCE = 1 << 16
-
 
 def moves_back(puzzle: Puzzle) -> Callable[[Keys], Expansion] | None:
     """Return the function for the predecessors of a batch, if any; in an undirected puzzle they are the successors."""
@@ -60,7 +57,7 @@ def _levels(
     one: bool,
 ) -> list[Keys]:  # fmt: skip
     """Return the levels from layer `depth` down to 0, within the memory; ``way=None`` searches for predecessors."""
-    levels, held = [begin], begin.nbytes
+    levels, held, at_once = [begin], begin.nbytes, context.tuning.paths_at_once
     for nearer in range(depth - 1, -1, -1):
         if way is None:
             layer = StoredLayer(store, nearer, store.layer_record(nearer).size)
@@ -70,7 +67,7 @@ def _levels(
             )
             parts = [keys for _, (keys, _) in found]
         else:
-            moves = (merge([way(keys).successors], []) for keys in split(levels[-1], _AT_ONCE))
+            moves = (merge([way(keys).successors], []) for keys in split(levels[-1], at_once))
             parts = [keys[store.contains(nearer, keys)] for keys in moves]
         level = merge([context.puzzle.keys([]), *parts], [])
         if not len(level):
@@ -92,6 +89,8 @@ class AllPaths:
     puzzle: Puzzle
     levels: list[Keys]
     start: Key
+    #: Configurations of a level expanded at a time.
+    at_once: int
 
     def __len__(self) -> int:
         """Return the number of moves of each path."""
@@ -101,9 +100,9 @@ class AllPaths:
         """Return the exact number of paths."""
         keys, counts = self.puzzle.keys([self.start]), np.array([1], dtype=object)
         for level in self.levels[1:]:
-            moves = [self._moves(some, level) for some in split(keys, _AT_ONCE)]
+            moves = [self._moves(some, level) for some in split(keys, self.at_once)]
             successors = np.concatenate([found for found, _ in moves])
-            parts = zip(split(counts, _AT_ONCE), moves, strict=True)
+            parts = zip(split(counts, self.at_once), moves, strict=True)
             owned = np.concatenate([part[owners] for part, (_, owners) in parts])
             keys = merge([successors], [])
             counts = np.zeros(len(keys), dtype=object)

@@ -127,7 +127,7 @@ class LayeredSearch:
         self.store, self.puzzle = session.store, session.puzzle
         self.state = self.store.state
         self.found = self.figures.of(self.state)
-        self._pace = Pace(self.puzzle.total)
+        self._pace = Pace(self.puzzle.total, session.context.tuning.paced_from)
         #: The seconds of the last layer made here, and the cost of expanding a configuration.
         self._seconds, self._cost = 0.0, Cost()
         #: The size of the largest layer expanded here; whether workers have expanded one, or a note says none has.

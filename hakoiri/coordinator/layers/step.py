@@ -40,20 +40,15 @@ from hakoiri.worker.layers.step import KNOWN_WEIGHT, HeldKeys, Partial, RangeSte
 from hakoiri.worker.pool import guarded
 from hakoiri.worker.transport.payload import Array
 
-#: The least seconds of expanding, or of merging, from which a pace is estimated.
-_LEAST_SECONDS = 1.0
 #: The number of last layers; the slowest of them gives the pace.
 _LAYERS = 3
 
 
 class Pace:
-    """The pace of one session. `most` is the greatest possible number of configurations, if known.
+    """The pace of one session, estimated from `least` seconds on. `most` is the greatest number of configurations."""
 
-    `clock` returns seconds.
-    """
-
-    def __init__(self, most: int | None, clock: Callable[[], float] = time.monotonic) -> None:
-        self._most, self._clock = most, clock
+    def __init__(self, most: int | None, least: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._most, self._least, self._clock = most, least, clock
         self._began, self._done_before = clock(), 0
         self._is_resumed = False
         self._expanding: float | None = None
@@ -90,7 +85,7 @@ class Pace:
     def merging_left(self, done: int, total: int) -> float | None:
         """Return the seconds left for the layer when `done` of `total` ranges are merged."""
         elapsed = self._clock() - self._began
-        if elapsed < _LEAST_SECONDS or done <= self._done_before:
+        if elapsed < self._least or done <= self._done_before:
             return None
         return elapsed * (total - done) / (done - self._done_before)
 

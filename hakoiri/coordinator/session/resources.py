@@ -30,6 +30,10 @@ class Tuning:
     #: The expansion of a layer is made durable, and its finished ranges are committed, at least this often.
     checkpoint: float = 12.0
     range_commit: float = 2.0
+    #: Other finished work waits at most this long, except while the next piece is computed.
+    commit: float = 0.1
+    #: A pace is estimated from this many seconds of expanding, or of merging, on.
+    paced_from: float = 1.0
     #: Keys merged at a time when segments of older keys are merged on disk.
     merged_at_once: int = MERGED_AT_ONCE
     #: Prefixes of a tree are enough when there are as many as this, or when half of the levels are made,
@@ -44,12 +48,38 @@ class Tuning:
     batch_work: int = 1_000_000
     #: Strong components of this many configurations and more are searched by the coordinator, which can stop midway.
     searched_here_from: int = 50_000
+    #: Ends of diametral pairs times configurations: up to this all pairs are listed, in seconds; beyond it only some.
+    most_steps: int = 2_500_000_000
+    #: Limits of verification: configurations whose moves are derived in some seconds, and steps that take two hours.
+    most_derived: int = 50_000
+    most_steps_verified: int = 10**12
+    #: Steps along moves in the searches of one chunk of a verification: about a second.
+    steps_at_once: int = 100_000_000
+    #: Eccentricities are committed at this interval, unless commits take more than this part of the time; and the most
+    #: open intervals of eccentricities in a state.
+    bounds_commit: float = 15.0
+    bounds_commit_part: float = 0.1
+    most_intervals: int = 1_000
+    #: When a sample of a tree is verified: the configurations of each layer and solutions, the chunks, and the numbers
+    #: placed by the reference rules, some ten thousand a second.
+    sampled: int = 64
+    sampled_chunks: int = 16
+    plain_nodes: int = 10_000
+    #: Configurations of a level of paths expanded at a time.
+    paths_at_once: int = 1 << 16
     #: Most configurations of a whole space that a thread looks at before it takes others.
     most_range: int = 1 << 24
     #: A chunk whose worker has not answered for this long goes to another worker as well, then after twice as long.
     deadline: float = 60.0
     #: Data neither fetched nor renewed expires from Redis after this, so a dead coordinator leaves nothing for long.
     keep: int = 900
+    #: About the bytes of an array in one value of Redis, which has 512 MB at most.
+    piece_bytes: int = 1 << 25
+    #: The coordinator works itself after this time without workers. A worker is declared dead sooner.
+    alone: float = 2.0
+    #: If no worker begins a waiting chunk or sends an event for twice the life of a heartbeat, that no longer counts.
+    #: By then a chunk that one has taken, and not begun, was sent again to the others.
+    silence: float = 10.0
     #: Redis may be unreachable for this long before the run is interrupted.
     patience: float = 120.0
     #: A run with copies continues without a host that has been away for this long.

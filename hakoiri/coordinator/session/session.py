@@ -70,8 +70,6 @@ class InterruptibleWork:
 
 _Item = TypeVar("_Item")
 
-#: Finished work waits at most this long for the next commit, except while the next piece is computed.
-_COMMIT_SECONDS = 0.1
 #: If sending takes this many times as long as the work, sending does not pay in other layers either.
 _NEVER_SENT = 1.5
 #: Most chunks of a layer for each thread and worker.
@@ -351,7 +349,7 @@ class Session:
     @property
     def commit_is_due(self) -> bool:
         """Return whether the last commit is so long ago that finished work should not wait."""
-        return time.monotonic() - self._committed > _COMMIT_SECONDS
+        return time.monotonic() - self._committed > self.context.tuning.commit
 
     @property
     def seconds(self) -> float:

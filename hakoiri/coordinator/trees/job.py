@@ -32,10 +32,8 @@ from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Manifest, State
 from hakoiri.storage.names import BLOCKS, CHUNKS, CUTTING_KEY, FOUND, LAYERS, META, number_key
 
-#: Sample sizes of each layer and of the solutions, and of the chunks, without `full`.
-_SAMPLE, _SAMPLE_OF_CHUNKS = 64, 16
-#: Numbers placed by the reference rules, some ten thousand a second: in one subtree, of a sample, and in full.
-_PLAIN_NODES_AT_ONCE, _PLAIN_NODES, _PLAIN_NODES_IN_FULL = 2_000, 10_000, 300_000
+#: Numbers placed by the reference rules: in one subtree, and in full.
+_PLAIN_NODES_AT_ONCE, _PLAIN_NODES_IN_FULL = 2_000, 300_000
 
 
 class TreeVerifier(Check):
@@ -113,7 +111,7 @@ class TreeVerifier(Check):
     def _check_chunks(self, roots: list[Keys], records: dict[int, subtrees.ChunkRecord], everything: bool) -> None:
         chosen = sorted(records)
         if not everything:
-            chosen = [chosen[place] for place in self.sample(len(chosen), _SAMPLE_OF_CHUNKS, 0)]
+            chosen = [chosen[place] for place in self.sample(len(chosen), self.context.tuning.sampled_chunks, 0)]
         for chunk in self.each(chosen, "chunks counted again"):
             self.report.count("chunks")
             found = _result(self.puzzle.count_subtrees(roots[chunk]))
@@ -124,7 +122,7 @@ class TreeVerifier(Check):
 
     def _check_by_plain_rules(self, roots: list[Keys]) -> None:
         """Compare kernel and reference rules on small subtrees below each chunk's first prefix."""
-        left = _PLAIN_NODES_IN_FULL if self.full else _PLAIN_NODES
+        left = _PLAIN_NODES_IN_FULL if self.full else self.context.tuning.plain_nodes
         for chunk in roots:
             keys, counted = self._small_subtree(chunk[:1])
             if counted.nodes > left:
@@ -175,7 +173,7 @@ class TreeVerifier(Check):
                 self.report.fault(f"stored {key:#x} is not the least of its images")
 
     def _sampled(self, keys: Keys, salt: int) -> Keys:
-        return keys[self.sample(len(keys), _SAMPLE, salt)]
+        return keys[self.sample(len(keys), self.context.tuning.sampled, salt)]
 
 
 def _result(counted: SubtreeCounts) -> tuple[int, ...]:

@@ -132,12 +132,8 @@ def first_places(slabs: Slabs) -> Places:
     return places
 
 
-#: Configurations coded together: a puzzle may list them in small blocks.
-_TOGETHER = 1 << 19
-
-
 def listed(puzzle: Puzzle, low: Key, high: Key) -> Iterator[Keys]:
-    """Yield the configurations with low <= key < high, about `_TOGETHER` at a time."""
+    """Yield the configurations with low <= key < high, about half a slab at a time: a puzzle may list small blocks."""
     waiting: list[Keys] = []
     for block in puzzle.configurations():
         inside = block
@@ -145,7 +141,7 @@ def listed(puzzle: Puzzle, low: Key, high: Key) -> Iterator[Keys]:
             inside = slice_between(block, low, high)
         if len(inside):
             waiting.append(inside)
-        if sum(map(len, waiting)) >= _TOGETHER:
+        if sum(map(len, waiting)) >= SLAB // 2:
             yield np.concatenate(waiting)
             waiting = []
         if len(block) and key_at(block, 0) >= high:
