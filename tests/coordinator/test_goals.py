@@ -145,12 +145,12 @@ def test_the_distances_are_those_of_a_plain_search(
 ) -> None:
     directory = new_distances(tmp_path, options)
     resources = MANNERS[manner].take(monkeypatch, options["layout"])
-    passed = spied(monkeypatch, (FilterStep, "_expand_some"), (LayerStep, "run"))
+    passed = spied(monkeypatch, (FilterStep, "_expansion"), (LayerStep, "run"))
     driven(directory, resources)
     assert_right(directory, options)
     # By passes where the memory is too little for the moves, else only the goals are filtered out.
     if options["directed"] == "yes":
-        assert (passed["_expand_some"] > 1) == (resources.memory is not None)
+        assert (passed["_expansion"] > 1) == (resources.memory is not None)
     report = verify_directory(directory, True, Resources(), Control(), SilentObserver())
     assert (report.faults, report.complete) == ([], True)
 

@@ -204,7 +204,7 @@ def test_no_bits_are_left_for_the_next_layer(first: int, tmp_path: Path) -> None
             step.plan_bitmaps()
             assert exchange.whole
             # What an earlier session has merged is expanded again, if it was not spilled by then.
-            assert sum(made.size for made in step.expand(lambda: False, sums_flow=False)) == known[0].size
+            assert sum(size for size, _ in step.expand(lambda: False, sums_flow=False)) == known[0].size
             begin = first if depth == 20 else 0
             found = [piece.keys for pieces in step.merge(begin, lambda: True) for piece in pieces]
             low = exchange.bounds[begin][0]
@@ -241,7 +241,7 @@ def test_ranges_with_bitmaps_are_expanded_in_many_pieces_in_turn(
             step.plan_bitmaps()
             assert (all(parts.bitmaps), parts.whole, step._stay) == (True, [], room > 1 << 20)
             step.at = at
-            sizes.append(sum(made.size for made in step.expand(partial(next, due), sums_flow=False)))
+            sizes.append(sum(size for size, _ in step.expand(partial(next, due), sums_flow=False)))
             step.spill()
             at = step.at
         found = [piece.keys for pieces in step.merge(0, lambda: True) for piece in pieces]

@@ -98,23 +98,23 @@ class FilterStep(LayerStep):
         super().__init__(session, depth, source, known, pace)
         self._filter, self._part = keys_filter, max(1, self._shares.layer_bytes // self._layout.bytes)
 
-    def _take_up(self) -> None:
-        super()._take_up()
+    def _taken_up(self) -> Partial:
+        found = super()._taken_up()
         # IMPORTANT: the work of an earlier session is counted by its parts, whatever the memory is now.
-        self._part = self._partial.part or self._part
-        self._partial = replace(self._partial, part=self._part)
+        self._part = found.part or self._part
+        return replace(found, part=self._part)
 
     @property
     def _wanted_ranges(self) -> int:
         # Ranges are looked at in pieces.
         return -(-self._load // self._range_keys)
 
-    def _begin(self) -> None:
+    def _begin(self, mark: Partial) -> None:
         # IMPORTANT: all keys of a piece are looked at together, unlike those of a range that is expanded.
         cost = self.cost._replace(successors=self._puzzle.most_successors + self.cost.successors)
         self._sent = self._context.farmed_chunk(self._source.size, cost)
         self._chunk = self._sent or self._shares.chunk_size(self._source.size, cost.successors, cost.seconds)
-        super()._begin()
+        super()._begin(mark)
 
     @property
     def _range_size(self) -> int:
@@ -147,10 +147,12 @@ class FilterStep(LayerStep):
                 break
         return [np.concatenate(held)]
 
-    def _expand_some(self, done: int) -> Iterator[int]:
-        part, passed = divmod(done, self._source.size)
+    def _expansion(self) -> Iterator[tuple[int, int | None]]:
+        """Compare the keys of the source with one part of the targets."""
+        part, passed = divmod(self._mark.expanded, self._source.size)
         given = list[_Piece]()
-        self._ranges.begin_at(self._at or 0 if passed else 0)
+        if not passed:
+            self._ranges.begin_at(0)
 
         def keys() -> Iterator[_Piece]:
             for _, low, high in self._ranges.pieces(lambda: self._checkpoint_is_due):
@@ -169,8 +171,7 @@ class FilterStep(LayerStep):
             results = context.local.each(self._filter.task, look, keys())
         for number, (found, ends) in results:
             self._ranges.take(found, ends)
-            self._at = self._ranges.end
-            yield given[number].size
+            yield given[number].size, None
 
     @property
     def _unwanted(self) -> list[Layer]:

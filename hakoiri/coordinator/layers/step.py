@@ -26,19 +26,17 @@ from hakoiri.coordinator.layers.farm import Farm
 from hakoiri.coordinator.session.inspection import inspected_expansion
 from hakoiri.coordinator.session.resources import Cost
 from hakoiri.coordinator.session.session import Session
-from hakoiri.keys.layout import Key, Keys, key_at
+from hakoiri.keys.layout import Keys, key_at
 from hakoiri.keys.order import sort_keys
-from hakoiri.storage.layers.blocks import Coded
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import HeldLayer, Layer, Source, StoredLayer
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord, Progress
 from hakoiri.storage.names import BLOCKS, META, PARTIAL_KEY, number_key
 from hakoiri.worker.layers.exchange import Exchange
-from hakoiri.worker.layers.kernels import is_dense, total_flow
+from hakoiri.worker.layers.kernels import is_dense
 from hakoiri.worker.layers.partition import Partition, partition_by
-from hakoiri.worker.layers.step import KNOWN_WEIGHT, HeldKeys, Partial, RangeStep, SourceSample
+from hakoiri.worker.layers.step import KNOWN_WEIGHT, Partial, PartStep, RangeStep, SourceSample
 from hakoiri.worker.pool import guarded
-from hakoiri.worker.transport.payload import Array
 
 #: The number of last layers; the slowest of them gives the pace.
 _LAYERS = 3
@@ -121,10 +119,7 @@ class LayerStep:
         self._commit_later = commit_before
         self._shares = self._context.shares
         self._spill = Spill(self._store.directory, self._layout, depth)
-        self._held = HeldKeys(self._shares.layer_bytes)
         self._durable_at = time.monotonic()
-        #: Keys below this one are expanded; ``None`` if unknown.
-        self._at: Key | None = None
         #: Successors per key range, duplicates counted.
         self._range_keys = self._shares.range_keys
 
@@ -133,15 +128,13 @@ class LayerStep:
 
         The next session continues with the work that was durable before an error.
         """
-        self._take_up()
-        self._flow = self._partial.flow
-        self._begin()
+        self._begin(self._taken_up())
         try:
-            self._pace.expand(self._partial.expanded)
+            self._pace.expand(self._mark.expanded)
             self._expand_all()
             # IMPORTANT: before the merge, so that this commit contains nothing of this layer.
             self._commit_before()
-            self._pace.merge(self._partial.merged)
+            self._pace.merge(self._mark.merged)
             self._merge_all()
             self._pace.finish(self._source.size)
         except StopRun:
@@ -152,13 +145,17 @@ class LayerStep:
             # IMPORTANT: without their partial record the next session might cut these blocks differently.
             self._store.discard_staged()
             raise
-        record = self._partial.record(self._depth, self._store.state.session, self._flow)
+        mark, held = self._mark, self._step.held.pieces
+        record = mark.record(self._depth, self._store.state.session, mark.flow)
         record = replace(record, work=self._session.work_log.take_layer())
         self._store.erase(META, PARTIAL_KEY)
         if record.size:
             self._store.stage_layer(record)
-        stored = StoredLayer(self._store, self._depth, self._partial.size)
-        return record, (stored if self._held.pieces is None else HeldLayer(self._held.pieces))
+        return record, StoredLayer(self._store, self._depth, record.size) if held is None else HeldLayer(held)
+
+    @property
+    def _mark(self) -> Partial:
+        return self._step.mark
 
     @property
     def has_files(self) -> bool:
@@ -175,23 +172,20 @@ class LayerStep:
         if commit is not None:
             commit()
 
-    def _take_up(self) -> None:
-        """Resume the layer from an earlier session, or plan it."""
+    def _taken_up(self) -> Partial:
+        """Return the progress of the layer by an earlier session, or that of a layer that is only planned."""
         found = self._store.read_partial(Partial)
         self._look()
         if found is not None and found.depth == self._depth:
-            self._partial, self._at = found, int(found.at, 16) if found.at else None
             self._partition = Partition.unpack(found.partition, self._layout)
             self._spill.restore(found.spilled)
-            if found.merged:
-                self._held.pieces = None
-            return
+            return found
         self._spill.clear()
         if self._store.has_partial:
             # The partial layer is an older one, or was cut differently by an earlier version.
             self._store.erase(BLOCKS, number_key(self._depth))
         self._partition = self._cut()
-        self._partial = Partial(self._depth, self._partition.packed, flow=0 if self._sums else None)
+        return Partial(self._depth, self._partition.packed, flow=0 if self._sums else None)
 
     @property
     def _sums(self) -> bool:
@@ -254,7 +248,7 @@ class LayerStep:
         """The number of source keys that a range, or a piece of one, should have."""
         return self._shares.range_size(self._source.size, self._sampled.seconds_each)
 
-    def _begin(self) -> None:
+    def _begin(self, mark: Partial) -> None:
         exchange = Exchange(self._partition, self._depth, self._spill, self._shares.bucket_bytes // 2)
         self._ranges = RangeStep(
             self._puzzle, exchange, self._source, self._known, self._sampled, self._range_size, self._shares,
@@ -262,6 +256,12 @@ class LayerStep:
         )  # fmt: skip
         if self._uses_bitmaps:
             self._ranges.plan_bitmaps()
+        self._step = PartStep(self._store, mark, self._ranges, self._spill, self._shares.layer_bytes)
+        if mark.at:
+            self._ranges.begin_at(int(mark.at, 16))
+        elif mark.expanded:
+            # An earlier version has expanded so many keys, in order.
+            self._ranges.begin_at(key_at(next(cast(Layer, self._source).chunks(mark.expanded, 1)), 0))
 
     def _expansion(self) -> Iterator[tuple[int, int | None]]:
         """Expand by threads, and by workers if that pays, until a checkpoint is due; yield keys and flow of pieces."""
@@ -273,73 +273,48 @@ class LayerStep:
             farm = Farm(self._context, self._depth, self._partition, self._sampled, chunk)
             yield from farm.expand(self._ranges, is_due, self._commit_before)
             return
-        for made in self._ranges.expand(is_due, self._flow is not None, self._commit_before):
-            yield made.size, made.flow
+        yield from self._ranges.expand(is_due, self._mark.flow is not None, self._commit_before)
 
     @property
     def _work_size(self) -> int:
         return self._source.size
 
     def _expand_all(self) -> None:
-        done, size = self._partial.expanded, self._work_size
-        while done < size:
-            for more in self._expand_some(done):
-                done += more
+        size = self._work_size
+        while self._mark.expanded < size:
+            for _ in self._step.expand(self._expansion()):
+                done = self._mark.expanded
                 self._tell("expanded", done, size, self._pace.expanding_left(done, size))
                 self._session.control.check()
-            if done < size:
-                self._ranges.spill()
-                self._spill.sync()
-                at = "" if self._at is None else hex(self._at)
-                self._partial = replace(self._partial, expanded=done, at=at, spilled=self._spill.files, flow=self._flow)
+            if self._mark.expanded < size:
+                self._step.keep(at=hex(self._ranges.end))
                 self._save()
-
-    def _expand_some(self, done: int) -> Iterator[int]:
-        # Workers may have stopped anywhere.
-        if done and self._at is None:
-            self._at = key_at(next(cast(Layer, self._source).chunks(done, 1)), 0)
-        self._ranges.begin_at(self._at or 0)
-        for size, flow in self._expansion():
-            self._flow, self._at = total_flow([self._flow, flow]), self._ranges.end
-            yield size
 
     def _save(self) -> None:
         """Commit staged entries together with the progress of the layer; then remove the files of merged ranges."""
-        kept = self._partial.spilled.beyond(self._partial.merged)
-        self._partial = replace(self._partial, spilled=kept)
-        self._store.stage_record(META, PARTIAL_KEY, asdict(self._partial))
+        self._store.stage_record(META, PARTIAL_KEY, asdict(self._step.resumable))
         self._session.commit(self._store.state)
-        self._spill.forget_below(self._partial.merged)
+        self._spill.forget_below(self._mark.merged)
         self._durable_at = time.monotonic()
 
     @property
     def _checkpoint_is_due(self) -> bool:
         return time.monotonic() - self._durable_at > self._context.tuning.checkpoint
 
-    def _take_in(self, summary: Array, coded: Coded) -> None:
-        """Stage the blocks of a merged piece, and add it to the progress."""
-        self._partial = self._partial.plus(summary, *self._store.stage_blocks(self._depth, coded, self._partial.index))
-
     def _merge_all(self) -> None:
-        first = self._partial.merged
-        merged = self._ranges.merge(first, lambda: self._held.pieces is not None, self._within)
-        for number, pieces in enumerate(merged, first):
-            for piece in pieces:
-                self._take_in(piece.summary, piece.coded)
-                self._held.add(piece)
-            self._partial = replace(self._partial, merged=number + 1)
+        for _ in self._step.merge(self._within):
             late = time.monotonic() - self._durable_at > self._context.tuning.range_commit
             if late or self._store.staged_bytes > self._shares.staged_bytes:
                 self._save()
-            left = self._pace.merging_left(number + 1, self._partition.ranges)
-            self._tell("merged ranges", number + 1, self._partition.ranges, left)
+            merged, ranges = self._mark.merged, self._partition.ranges
+            self._tell("merged ranges", merged, ranges, self._pace.merging_left(merged, ranges))
             self._session.control.check()
 
     def _tell(self, what: str, done: int, total: int, left: float | None) -> None:
-        disk = self._store.state.stored_bytes + self._partial.stored + self._spill.stored_bytes
+        disk = self._store.state.stored_bytes + self._mark.stored + self._spill.stored_bytes
         stored = self._store.state.figures["configurations"]
         headline = f"layer {self._depth}: {what} {done:,} of {total:,}"
         most_left = self._pace.run_left(left, stored)
         self._session.tell(
-            Progress(stored + self._partial.size, headline=headline, step_left=left, most_left=most_left, disk=disk)
+            Progress(stored + self._mark.size, headline=headline, step_left=left, most_left=most_left, disk=disk)
         )

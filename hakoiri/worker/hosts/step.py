@@ -27,9 +27,8 @@ from hakoiri.storage.names import META, PARTIAL_KEY
 from hakoiri.worker.hosts.requests import HostExpanded, HostMerged, HostRequest
 from hakoiri.worker.hosts.wire import PATIENCE_SECONDS, Inbox, Mail, Outbox
 from hakoiri.worker.layers.exchange import Exchange
-from hakoiri.worker.layers.kernels import total_flow
 from hakoiri.worker.layers.ranges import Put
-from hakoiri.worker.layers.step import PARTS, HeldKeys, RoundMark
+from hakoiri.worker.layers.step import PARTS, PartStep, RoundMark
 from hakoiri.worker.transport.data_redis import DataRedisPool
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ class HostStep:
     def __init__(
         self, part: "PartLayers", data_pool: DataRedisPool, request: HostRequest, session: str, mark: RoundMark
     ) -> None:
-        self._part, self._store, self._request, self._session, self.mark = part, part.store, request, session, mark
+        self._part, self._store, self._request, self._session = part, part.store, request, session
         self._kept: tuple[RoundMark, ...] = (mark,) if mark.round else ()
         self._spill = Spill(part.store.directory, part.store.layout, request.depth)
         self._spill.restore(mark.spilled)
@@ -82,11 +81,13 @@ class HostStep:
         given = self._given = _KeyCounts(mark.given, request.cuts.ranges)
         taken = self._taken = _KeyCounts(mark.taken, request.cuts.ranges)
         exchange = Exchange(request.cuts, request.depth, self._spill, most, away, given.counting(self._outbox.put))
-        self._ranges, self._mine = part.step_of(exchange, request.depth), mine
+        self._ranges = part.step_of(exchange, request.depth)
         self._ranges.at = {int(number): int(key, 16) for number, key in mark.begun.items()}
         self._all = part.source(request.depth).size
         if self._all:
             self._ranges.plan_bitmaps()
+        mark = replace(mark, flow=mark.flow or 0)
+        self._step = PartStep(part.store, mark, self._ranges, self._spill, part.shares.layer_bytes)
 
         def put(number: int, coded: Coded) -> None:
             if number not in mine:
@@ -97,6 +98,11 @@ class HostStep:
 
         self._inbox, self._waited = Inbox(mail.receive, taken.counting(put)), 0.0
         self._before = mark.received
+
+    @property
+    def mark(self) -> RoundMark:
+        """The progress of the layer."""
+        return self._step.mark
 
     def is_asked(self, request: HostRequest, session: str) -> bool:
         """Return whether a request continues this attempt, after as many rounds."""
@@ -113,16 +119,16 @@ class HostStep:
             self._expand_part(began + seconds, seconds / PARTS)
             if monotonic() > began + seconds:
                 break
-        expanded = monotonic()
+        expanded, mark = monotonic(), self.mark
         self._outbox.flush()
-        ended, took = monotonic(), self.mark.seconds + expanded - began
+        ended, took = monotonic(), mark.seconds + expanded - began
         sent, busy = self._outbox.sent_bytes - sent, self._outbox.busy - busy
         self._part.link = self._part.link.after(ended - began, ended - expanded, busy, sent, self._part.shares.workers)
         begun = {str(number): hex(key) for number, key in self._ranges.at.items()}
-        self.mark = replace(
-            self.mark, round=self.mark.round + 1, begun=begun, seconds=took, sent=self.mark.sent + sent,
-            given=self._given.counts.tolist(),
-        )  # fmt: skip
+        given = self._given.counts.tolist()
+        self._step.mark = replace(
+            mark, round=mark.round + 1, begun=begun, seconds=took, sent=mark.sent + sent, given=given
+        )
 
     def _expand_part(self, until: float, seconds: float) -> None:
         """Expand to the end, or until that time, or until enough keys for others are found; then send these."""
@@ -132,9 +138,8 @@ class HostStep:
             much = self.mark.expanded - first >= self._all / PARTS or monotonic() - since > seconds
             return monotonic() > until or (self._part.link.in_parts and much and self._outbox.is_idle)
 
-        for made in self._ranges.expand(is_due, sums_flow=True):
-            flow = total_flow([self.mark.flow or 0, made.flow])
-            self.mark = replace(self.mark, expanded=self.mark.expanded + made.size, flow=flow)
+        for _ in self._step.expand(self._ranges.expand(is_due, sums_flow=True)):
+            pass
         self._ranges.send_away()
 
     def figures(self) -> HostExpanded:
@@ -149,11 +154,7 @@ class HostStep:
     def keep(self, expected: list[int]) -> None:
         """Make the round durable, with the messages of others; `expected` is their number by host."""
         self._await(expected)
-        self._ranges.spill()
-        self._spill.sync()
-        self.mark = replace(
-            self.mark, spilled=self._spill.files, received=self._received, taken=self._taken.counts.tolist()
-        )
+        self._step.keep(received=self._received, taken=self._taken.counts.tolist())
         self._stage(*self._kept[-1:], self.mark)
         self._store.commit(self._store.state)
 
@@ -164,28 +165,17 @@ class HostStep:
         """
         began = monotonic()
         self._await(expected)
-        spilled, first, committed = self._spill.stored_bytes, self.mark.merged, monotonic()
-        held = HeldKeys(self._part.shares.layer_bytes)
-        if first:
-            held.pieces = None
+        spilled, first, committed, sizes = self._spill.stored_bytes, self.mark.merged, monotonic(), list[int]()
         # Layer 0 of goal distances needs no filter.
         within = self._part.within if self.mark.depth else None
-        merged = self._ranges.merge(first, lambda: held.pieces is not None, within)
-        mine = sorted(number for number in self._mine if number >= first)
-        sizes = list[int]()
         with CommitThread(self._store) as commits:
-            for number, pieces in zip(mine, merged, strict=True):
-                before, mark = self.mark.size, self.mark
-                for piece in pieces:
-                    held.add(piece)
-                    mark = mark.plus(piece.summary, *self._store.stage_blocks(mark.depth, piece.coded, mark.index))
-                self.mark = replace(mark, merged=number + 1)
-                sizes.append(mark.size - before)
+            for size in self._step.merge(within):
+                sizes.append(size)
                 late = monotonic() - committed > seconds
                 much = self._store.staged_bytes > self._part.shares.staged_bytes // 2
                 if late or much or commits.is_worthwhile:
                     self._stage_merged()
-                    commits.begin(partial(self._spill.forget_below, number + 1))
+                    commits.begin(partial(self._spill.forget_below, self.mark.merged))
                     committed = monotonic()
         self._stage_merged()
         record = self.mark.record(self.mark.depth, 0)
@@ -194,7 +184,7 @@ class HostStep:
         figures = HostMerged(
             *made, spilled, self._received, self._waited, took, self._taken.counts.tolist(), [] if first else sizes
         )
-        return figures, held.pieces
+        return figures, self._step.held.pieces
 
     def close(self, clear: bool = False) -> None:
         """Accept and send no more messages; with `clear`, remove the spill files, too."""
@@ -216,7 +206,7 @@ class HostStep:
         """Stage the number of merged ranges, if another attempt can continue from there."""
         if self._kept:
             # The coordinator has recorded the last round: no host goes back to an earlier one.
-            self._stage(replace(self.mark, spilled=self.mark.spilled.beyond(self.mark.merged)))
+            self._stage(self._step.resumable)
 
     def _stage(self, *marks: RoundMark) -> None:
         self._kept = marks

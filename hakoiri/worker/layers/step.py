@@ -6,19 +6,19 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, pairwise, zip_longest
 from threading import Lock
-from typing import NamedTuple, Self
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 from hakoiri.keys.layout import Key, Keys, ints
 from hakoiri.keys.order import slice_between, sort_keys
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.storage.layers.blocks import NOTHING, Coded, add_lanes, digest_text
-from hakoiri.storage.layers.spill import NO_FILES, SpillFiles
-from hakoiri.storage.layers.store import Layer, Source
+from hakoiri.storage.layers.spill import NO_FILES, Spill, SpillFiles
+from hakoiri.storage.layers.store import Layer, RunStore, Source
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord
 from hakoiri.worker.layers.exchange import Exchange
+from hakoiri.worker.layers.kernels import total_flow
 from hakoiri.worker.layers.partition import Shares
 from hakoiri.worker.layers.ranges import (
-    ExpandedRange,
     MergedRange,
     MergeInput,
     RangeExpansion,
@@ -76,6 +76,13 @@ class Partial(Totals):
     part: int = 0
     flow: int | None = None
 
+    def with_merged(self, made: Totals, merged: int) -> Self:
+        """Return this with the ranges below number `merged`, which have these totals; their spill files may go."""
+        totals = {name: getattr(made, name) for name in Totals.__dataclass_fields__}
+        return replace(self, **totals, merged=merged, spilled=self.spilled.beyond(merged))
+
+
+Mark = TypeVar("Mark", bound=Partial)
 
 #: The most parts in which a layer is sent. Keys found in two parts are sent twice: with 4 parts, pancakes of 11 send
 #: 1.10 times as many bytes by 8 hosts, the 3x4 tiles 1.02 times. On fast links there is one part: more cost pancakes
@@ -164,10 +171,15 @@ class RangeStep:
         return max(self.at.values(), default=0)
 
     @property
+    def own(self) -> list[int]:
+        """The numbers of the ranges that are not at other hosts."""
+        return [number for number in range(len(self._exchange.bounds)) if number not in self._exchange.away]
+
+    @property
     def is_finished(self) -> bool:
         """Return whether all keys in own ranges are expanded."""
-        bounds, away = enumerate(self._exchange.bounds), self._exchange.away
-        return all(number in away or self.at.get(number, low) >= high for number, (low, high) in bounds)
+        bounds = ((number, *self._exchange.bounds[number]) for number in self.own)
+        return all(self.at.get(number, low) >= high for number, low, high in bounds)
 
     def plan_bitmaps(self) -> None:
         """Use bitmaps where successors are dense. Bitmaps that do not all fit in memory are coded one by one."""
@@ -178,14 +190,14 @@ class RangeStep:
 
     def expand(
         self, is_due: Callable[[], bool], sums_flow: bool, meanwhile: Callable[[], None] = lambda: None
-    ) -> Iterator[ExpandedRange]:
-        """Expand from `at` on, until the end or until `is_due`; yield the figures of each range.
+    ) -> Iterator[tuple[int, int | None]]:
+        """Expand from `at` on by threads, until the end or until `is_due`; yield keys and flow of each range.
 
         Pieces in progress are finished first. For `meanwhile` see `Threads.each`.
         """
         for _, made in self._threads.each("expand", self.expansion(sums_flow), self._frontiers(is_due), meanwhile):
             self.take(made.keys, made.ends)
-            yield made
+            yield made.size, made.flow
 
     def expansion(self, sums_flow: bool) -> RangeExpansion:
         """Return the expansion of ranges, or of pieces of them, by threads."""
@@ -216,9 +228,8 @@ class RangeStep:
     def pieces(self, is_due: Callable[[], bool], size: int | None = None) -> Iterator[tuple[int, Key, Key]]:
         """Yield the remaining pieces of ranges, until `is_due`; if `size` is given, of so many keys in any range."""
         each, sample = self._source.size / len(self._sample.keys), sort_keys(self._sample.keys.copy())
-        step, numbers = max(1, int((size or self._range_size) / each)), range(len(self._exchange.bounds))
-        away = self._exchange.away
-        left = [self._left_of(number, sample, step, size) for number in numbers if number not in away]
+        step = max(1, int((size or self._range_size) / each))
+        left = [self._left_of(number, sample, step, size) for number in self.own]
         # Otherwise threads would wait for each other's bitmap.
         in_turn = self._in_turn and any(self._exchange.bitmaps)
         for piece in filter(None, chain.from_iterable(zip_longest(*left) if in_turn else left)):
@@ -292,8 +303,8 @@ class RangeStep:
             among, run = within.between(low, high) if within else None, exchange.run if exchange.by_others else ""
             return MergeInput(found, between(self._known, low, high), keep, among, run)
 
-        for number in range(first, len(exchange.bounds)):
-            if number in exchange.away:
+        for number in self.own:
+            if number < first:
                 continue
             low, high = exchange.bounds[number]
             # Keys in a bitmap are listed some at a time, however many there are.
@@ -310,6 +321,58 @@ class RangeStep:
                 ends.append(end == high)
                 yield work(exchange.between(number, begin, end), begin, end, keep=False)
             exchange.take(number)
+
+
+class PartStep(Generic[Mark]):
+    """The making of the layer of `mark` in the own ranges of a part: all of them at home, or those of one host.
+
+        expand: keys of U(N), by any expander -> bitmaps, arrays, blocks          nothing is durable
+        keep:   all that is found             -> spill files, synced, and a mark  durable once that is committed
+        merge:  each range, whole             -> blocks, staged, and a mark       durable once that is committed
+
+    The owner stages the marks and commits. Attributes: `mark`, the progress; `kept`, the last mark of an expansion that
+    is durable; `held`, the keys of the layer, as long as they fit `held_bytes`.
+    """
+
+    def __init__(self, store: RunStore, mark: Mark, ranges: RangeStep, spill: Spill, held_bytes: int) -> None:
+        self._store, self._ranges, self._spill = store, ranges, spill
+        self.mark = self.kept = mark
+        self.held = HeldKeys(held_bytes)
+        if mark.merged:
+            self.held.pieces = None
+
+    def expand(self, expanded: Iterable[tuple[int, int | None]]) -> Iterator[int]:
+        """Add what an expander yields, the keys and the flow of each piece; yield the keys."""
+        for size, flow in expanded:
+            summed = total_flow([self.mark.flow, flow])
+            self.mark = replace(self.mark, expanded=self.mark.expanded + size, flow=summed)
+            yield size
+
+    def keep(self, **figures: Any) -> None:
+        """Spill all that is found, synced, and mark it, with more `figures` of the mark."""
+        self._ranges.spill()
+        self._spill.sync()
+        self.mark = self.kept = replace(self.mark, spilled=self._spill.files, **figures)
+
+    def merge(self, within: Source | None = None) -> Iterator[int]:
+        """Merge the own ranges that are left, stage the blocks of each, and yield its size."""
+        numbers = [number for number in self._ranges.own if number >= self.mark.merged]
+        merged = self._ranges.merge(self.mark.merged, lambda: self.held.pieces is not None, within)
+        for number, pieces in zip(numbers, merged, strict=True):
+            before, mark = self.mark.size, self.mark
+            for piece in pieces:
+                self.held.add(piece)
+                mark = mark.plus(piece.summary, *self._store.stage_blocks(mark.depth, piece.coded, mark.index))
+            self.mark = replace(mark, merged=number + 1)
+            yield self.mark.size - before
+
+    @property
+    def resumable(self) -> Mark:
+        """The progress that another session or attempt can continue: what is kept and what is merged.
+
+        IMPORTANT: keys found since the last `keep` are expanded again, though their ranges may be merged.
+        """
+        return self.kept.with_merged(self.mark, self.mark.merged)
 
 
 def between(layers: list[Layer], low: Key, high: Key) -> Iterable[Keys]:
