@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgpack
 
@@ -21,7 +21,6 @@ from hakoiri.coordinator.hosts import layers
 from hakoiri.coordinator.hosts.hosts import HostPool
 from hakoiri.coordinator.layers.search import LayeredSearch
 from hakoiri.coordinator.session.session import Session
-from hakoiri.worker.hosts.requests import HostRequest
 from hakoiri.worker.transport.connection import HostBeat
 from hakoiri.worker.transport.payload import Array, Arrays, unpacked
 
@@ -121,7 +120,7 @@ class _Watch:
         looking = time.process_time()
         # If ranges are cut or move, hosts answer keys and figures of layers, not a map.
         fields = {} if task in ("host-cut", "host-settle") else msgpack.unpackb(arrays[0].tobytes())
-        key = process, task, unpacked(chunk, HostRequest).depth
+        key = process, task, unpacked(chunk, dict[str, Any])["depth"]
         told = fields.get("size", 0), fields.get("bytes", 0)
         # A layer may take several rounds, and an answer counts all of them up to now.
         size, sent = (now - earlier for now, earlier in zip(told, self._told.get(key, (0, 0)), strict=True))
@@ -175,12 +174,12 @@ def main() -> None:
         watch.look(search._session)
 
     def asked(
-        pool: HostPool, task: str, requests: Mapping[str, Arrays], living: Mapping[str, HostBeat]
+        pool: HostPool, task: str, shared: Arrays, requests: Mapping[str, Arrays], living: Mapping[str, HostBeat]
     ) -> dict[str, list[Array]]:
         found = {}
         for host, chunk in requests.items():
             process = int(living[host].process.partition("-")[0])
-            alone = partial(ask, pool, task, {host: chunk}, living)
+            alone = partial(ask, pool, task, shared, {host: chunk}, living)
             found[host] = watch.asked(task, chunk, process, partial(_only, alone))
         return found
 

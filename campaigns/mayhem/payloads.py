@@ -73,7 +73,7 @@ def _requests(chance: random.Random) -> None:
         arrays[0] = _changed(request, chance)
     else:
         _harm(arrays, chance)
-    unpacked(arrays, HostRequest).cuts.table.sum()
+    HostRequest.read(fields.shared, arrays, "s").cuts.table.sum()
 
 
 def _changed(array: np.ndarray[Any, Any], chance: random.Random) -> np.ndarray[Any, Any]:

@@ -59,8 +59,10 @@ class HostProtocol(Protocol):
     def tasks(self) -> Collection[str]:
         """The names of its tasks."""
 
-    def perform(self, task: str, puzzle: Puzzle, session: str, chunk: Arrays, data_pool: DataRedisPool) -> Arrays:
-        """Return the answer to a request; `PayloadError` if the layer must be begun anew."""
+    def perform(
+        self, name: str, puzzle: Puzzle, session: str, shared: Arrays, chunk: Arrays, data_pool: DataRedisPool
+    ) -> Arrays:
+        """Return the answer to a request of task `name`; `PayloadError` if the layer must be begun anew."""
 
 
 class TaskJob(Job):
@@ -246,7 +248,7 @@ def _outcome(
     try:
         chunk, shared = _fetch(connection, request)
         if host is not None:
-            result = pack_arrays(host.perform(task, puzzle, request.session, chunk, _data_pool(connection)))
+            result = pack_arrays(host.perform(task, puzzle, request.session, shared, chunk, _data_pool(connection)))
         else:
             result = pack_arrays(checked(task, puzzle, chunk, shared))
     except redis.RedisError as error:

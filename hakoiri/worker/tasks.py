@@ -54,7 +54,7 @@ Part = Literal["shared", "chunk", "result"]
 
 _PARTS: tuple[Part, ...] = ("shared", "chunk", "result")
 _FORM = re.compile(r"(\w+)(?:\[([\w,]+)\])?(?:([<!~@=^])(\w+))?")
-_BATCHES = ("keys", "batch", "sorted", "cuts", "pairs")
+_BATCHES = ("keys", "batch", "sorted", "layer", "cuts", "pairs")
 _GRAPH, _GROUND = "offsets i4[E]<V", "u8[4,256,4] u8[4,256,4] u8[4,3,D,4] u8[1]<9"
 #: Task, and mover of a scored puzzle (`puzzles.capabilities.Scored`) -> what chunks share; each has; each gives.
 FORMS: Mapping[str, str] = {
@@ -93,7 +93,7 @@ def wrong_array(
     row = f"{task} {getattr(puzzle, 'mover', '')}" if task in ("move", "play") else task
     forms = FORMS[row].split(";")[_PARTS.index(part)].split()
     for place, (form, array) in enumerate(zip(forms, arrays, strict=False), 1):
-        if not _fits(form, puzzle, array, sizes, own):
+        if not fits(form, puzzle, array, sizes, own):
             return f"array {place} of the {part} of task {task} is not {form} of {puzzle.name}"
     return ""
 
@@ -106,7 +106,8 @@ def _parsed(form: str) -> tuple[str, list[str], str, str]:
     return kind, shape.split(",") if shape else [], sign, bound
 
 
-def _fits(form: str, puzzle: Puzzle, array: Array, sizes: Sizes, own: bool) -> bool:
+def fits(form: str, puzzle: Puzzle, array: Array, sizes: Sizes, own: bool = False) -> bool:
+    """Return whether an array has a form of the table; see `wrong_array`."""
     kind, shape, sign, bound = _parsed(form)
     if kind == "offsets":
         if array.dtype != np.int64 or array.ndim != 1 or not len(array) or array[0] or (np.diff(array) < 0).any():
@@ -115,10 +116,10 @@ def _fits(form: str, puzzle: Puzzle, array: Array, sizes: Sizes, own: bool) -> b
         return True
     if kind in _BATCHES:
         layout = PAIR_LAYOUTS[puzzle.layout] if kind == "pairs" else puzzle.layout
-        if not layout.holds(array) or (kind in ("sorted", "cuts") and not own and not is_increasing(array)):
+        if not layout.holds(array) or (kind in ("sorted", "layer", "cuts") and not own and not is_increasing(array)):
             return False
         agree = _agrees(sizes, shape[0], len(array) + (kind == "cuts"))
-        return agree and (kind != "keys" or own or bool(puzzle.are_keys(array).all()))
+        return agree and (kind not in ("keys", "layer") or own or bool(puzzle.are_keys(array).all()))
     numbers = array.dtype.kind in "iu" if kind == "int" else kind == "any" or array.dtype == np.dtype(kind)
     agree = kind == "any" or array.ndim == len(shape)
     agree = agree and all(_agrees(sizes, name, size) for name, size in zip(shape, array.shape, strict=False))

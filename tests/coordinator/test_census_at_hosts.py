@@ -31,8 +31,15 @@ from hakoiri.storage.names import HOSTS_KEY, LABELS, META, NUMBERS_KEY, PARTIAL_
 from hakoiri.worker.hosts import part
 from hakoiri.worker.hosts.requests import HostPassed, HostRequest
 from hakoiri.worker.transport.data_redis import DataRedisPool
-from hakoiri.worker.transport.payload import Array, Arrays, packed, unpacked
-from tests.support.near_hosts import NAMES, Killed, NearHosts, assert_no_host_expects_messages, range_map_of
+from hakoiri.worker.transport.payload import Array, packed, unpacked
+from tests.support.near_hosts import (
+    NAMES,
+    Killed,
+    NearHosts,
+    assert_no_host_expects_messages,
+    range_map_of,
+    repeat_requests,
+)
 from tests.support.runs import Notes, small_slabs
 from tests.support.toy import Dust, Toy
 from tests.support.toy_runs import before_call, open_without_sync
@@ -110,6 +117,7 @@ def test_hosts_find_what_threads_find(
 ) -> None:
     directory, sizes = started(tmp_path, **options), list[int]()
     before_call(monkeypatch, DataRedisPool, "reach", lambda *_: sizes.append(1))
+    repeat_requests(hosts, monkeypatch)
     assert driven(directory, slabs) == "complete"
     assert_no_host_expects_messages()
     # They have exchanged something, and each has a part.
@@ -239,8 +247,8 @@ def test_what_a_host_says_must_fit_what_is_known(
 ) -> None:  # fmt: skip
     perform = hosts.perform
 
-    def lie(asked: str, name: str, arrays: Arrays, session: str) -> list[Array]:
-        answer = perform(asked, name, arrays, session)
+    def lie(asked: str, name: str, *request: Any) -> list[Array]:
+        answer = perform(asked, name, *request)
         if (asked, name) != (task, "b"):
             return answer
         told = unpacked(answer, HostPassed)

@@ -39,6 +39,7 @@ from tests.support.near_hosts import (
     driven,
     options_of,
     range_map_of,
+    repeat_requests,
     resources_of,
     with_searches,
 )
@@ -111,6 +112,7 @@ def test_a_host_that_leaves_in_the_midst_keeps_nothing(
             hosts.leaving = {"b"} if request.depth < 9 else {"a", "b"}
 
     hosts.then = leave
+    repeat_requests(hosts, monkeypatch)
     assert driven(directory, resources_of(monkeypatch, search[0]), notes).status == "complete"
     assert sorted(path.parent.name for path in tmp_path.glob("hosts/*/run-*")) == ["c"]
     assert_as_a_plain_search(directory, options, hosts)

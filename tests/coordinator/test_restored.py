@@ -244,9 +244,9 @@ def test_what_a_host_says_of_a_layer_must_fit_what_is_known(
     """A host tells of layer 5 when it has merged layer 4."""
     begun, perform = new_run(tmp_path, OPTIONS_HOME), hosts.perform
 
-    def lie(task: str, name: str, arrays: Arrays, session: str) -> list[Array]:
-        answer = perform(task, name, arrays, session)
-        if (task, name, unpacked(arrays, HostRequest).depth) != ("host-merge", "b", 4):
+    def lie(task: str, name: str, shared: Arrays, arrays: Arrays, session: str) -> list[Array]:
+        answer = perform(task, name, shared, arrays, session)
+        if (task, name, HostRequest.read(shared, arrays, session).depth) != ("host-merge", "b", 4):
             return answer
         told = unpacked(answer[1:], HostExpanded)
         return [answer[0], *packed(replace(told, size=told.size - 1))]

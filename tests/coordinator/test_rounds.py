@@ -327,7 +327,7 @@ def test_who_reads_between_two_rounds_disturbs_nobody(
     def read_the_layer_before(task: str, host: str, request: HostRequest) -> None:
         if task in ("host-expand", "host-keep"):
             asked = replace(request, depth=request.depth - 1, memory=0, attempt=0, round=0)
-            hosts.perform("host-index", host, asked.arrays(), "another session")
+            hosts.perform("host-index", host, asked.shared, asked.arrays(), "another session")
             read[request.depth] += 1
 
     hosts.then = read_the_layer_before

@@ -38,11 +38,11 @@ from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import LayerRecord, State
 from hakoiri.storage.names import HOSTS_KEY, META, ROUND_KEY, SPILL_FOLDER
 from hakoiri.worker.hosts import layers, wire
-from hakoiri.worker.hosts.host import Host
+from hakoiri.worker.hosts.host import HOST_TASKS, Host
 from hakoiri.worker.hosts.requests import HostRequest
 from hakoiri.worker.transport.connection import HostBeat
 from hakoiri.worker.transport.data_redis import DataRedisPool
-from hakoiri.worker.transport.payload import Array, Arrays, unpacked
+from hakoiri.worker.transport.payload import Array, Arrays, pack_arrays
 from tests.support.commands import PATIENCE_SECONDS
 from tests.support.runs import Notes
 from tests.support.servers import RedisServer
@@ -107,12 +107,14 @@ class NearHosts(HostPool):
         """Those that are to leave."""
         return self.leaving
 
-    def ask(self, task: str, requests: Mapping[str, Arrays], living: Mapping[str, HostBeat]) -> dict[str, list[Array]]:
+    def ask(
+        self, task: str, shared: Arrays, requests: Mapping[str, Arrays], living: Mapping[str, HostBeat]
+    ) -> dict[str, list[Array]]:
         """As `HostPool.ask`, one host after the other."""
         answers = {}
         for name, arrays in requests.items():
             try:
-                answers[name] = self.perform(task, name, arrays, str(self._near))
+                answers[name] = self.perform(task, name, shared, arrays, str(self._near))
             except Killed:
                 self.restart(name)
                 raise HostLostError(f"host {name} was restarted") from None
@@ -121,19 +123,19 @@ class NearHosts(HostPool):
             except Exception as error:
                 raise WorkerError(f"host {name}: {error}", *getattr(error, "hints", ())) from error
             self.asked[task] += 1
-            self.then(task, name, unpacked(arrays, HostRequest))
+            self.then(task, name, HostRequest.read(shared, arrays, ""))
         return answers
 
-    def tell(self, task: str, requests: Mapping[str, Arrays]) -> None:
+    def tell(self, task: str, shared: Arrays, requests: Mapping[str, Arrays]) -> None:
         """As `HostPool.tell`: each host that is there performs the request; its answer and its errors are dropped."""
         for name in requests.keys() & self._hosts.keys():
             self.told[task] += 1
             with suppress(HakoiriError):
-                self.perform(task, name, requests[name], str(self._near))
+                self.perform(task, name, shared, requests[name], str(self._near))
 
-    def perform(self, task: str, name: str, arrays: Arrays, session: str) -> list[Array]:
+    def perform(self, task: str, name: str, shared: Arrays, arrays: Arrays, session: str) -> list[Array]:
         """The answer of one host to a request of some session."""
-        return self._hosts[name].perform(task, self.puzzle, session, arrays, DataRedisPool(self._server.client))
+        return self._hosts[name].perform(task, self.puzzle, session, shared, arrays, DataRedisPool(self._server.client))
 
     def restart(self, name: str) -> None:
         """Have a host begin anew on its directory, where only what is durable counts: the end of no file is."""
@@ -197,6 +199,18 @@ def near_hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Near
         for module in (collect, drain, opening, verify):
             monkeypatch.setattr(module, "open_run_hosts", lambda store, *_: RunHosts.of(store, found.anew()))
         yield found
+
+
+def repeat_requests(hosts: NearHosts, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Repeat each request that may be repeated: it is answered alike."""
+    perform = hosts.perform
+
+    def twice(task: str, *request: Any) -> list[Array]:
+        answer = perform(task, *request)
+        assert not HOST_TASKS[task].may_repeat or pack_arrays(perform(task, *request)) == pack_arrays(answer), task
+        return answer
+
+    monkeypatch.setattr(hosts, "perform", twice)
 
 
 def assert_no_host_expects_messages() -> None:

@@ -17,6 +17,7 @@ from hakoiri.cli import app
 from hakoiri.puzzles.nakuron.board import random_board
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.names import DATABASES
+from hakoiri.worker.hosts.host import HOST_TASKS
 from tests.support.commands import ROOT, Hakoiri, clean_environment
 from tests.support.pages import compare_outputs
 
@@ -162,6 +163,14 @@ def test_links_lead_somewhere(text: Path) -> None:
         file = text.parent / link if link else text
         assert file.exists(), link
         assert not heading or heading in headings(file), (link, heading)
+
+
+def test_the_page_about_hosts_has_all_their_tasks() -> None:
+    """It says that nothing is durable of those that are not."""
+    text, durable = (ROOT / "docs" / "explanation" / "hosts.md").read_text(encoding="utf-8"), dict[str, bool]()
+    for names, said in re.findall(r"^\| (`host-[^|]*) \|.*\| ([^|]*) \|$", text, re.M):
+        durable |= {name: not said.startswith("nothing") for name in re.findall("`(host-[a-z]+)`", names)}
+    assert durable == {name: task.durable for name, task in HOST_TASKS.items()}
 
 
 def headings(text: Path) -> set[str]:

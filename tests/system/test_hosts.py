@@ -138,10 +138,10 @@ def test_a_data_redis_that_is_killed_is_replaced(hosts: Hosts, hakoiri: Hakoiri)
 def test_a_message_waits_while_the_data_redis_of_its_receiver_is_full(redis_server: RedisServer) -> None:
     """And nothing is evicted for it."""
     client = redis_server.client
-    request = HostRequest({"run": "a", "layout": "u32"}, ["x"], 0, [0], b"", [0], 1)
+    request = HostRequest({"run": "a", "layout": "u32"}, ["x"], 0, [0], b"", [0], 1, session="s")
     client.set("other", bytes(1_000_000))
     client.config_set("maxmemory", client.info("memory")["used_memory"] - 500_000)
-    sender = Thread(target=wire.Mail(DataRedisPool(client), request, "s").send, args=(0, b"message"), daemon=True)
+    sender = Thread(target=wire.Mail(DataRedisPool(client), request).send, args=(0, b"message"), daemon=True)
     sender.start()
     # Refused and tried again.
     wait_until(lambda: client.info("errorstats").get("errorstat_OOM", {"count": 0})["count"] > 1)

@@ -41,6 +41,7 @@ from hakoiri.worker.transport.data_redis import (
     is_loopback,
     open_data_redis,
 )
+from hakoiri.worker.transport.payload import packed
 from tests.support.commands import wait_until
 from tests.support.forking import SERVER
 from tests.support.servers import RedisServer
@@ -296,7 +297,7 @@ def test_who_is_idle_and_takes_no_request_counts_as_away(
     )
     assert pool.choose() == ["ghost"]
     with pytest.raises(HostLostError, match="host ghost is alive, but takes no requests"):
-        pool.ask("host-take", {"ghost": []}, pool.living())
+        pool.ask("host-take", packed({}), {"ghost": []}, pool.living())
     with pytest.raises(HostLostError, match="0 hosts live, 1 are wanted"):
         pool.choose(again=True)
     # Another process by this name is another host.

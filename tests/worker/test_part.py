@@ -91,7 +91,7 @@ def test_the_layers_are_those_of_a_plain_search(
 
     def ask(task: str, number: int, *arrays: Array, **changes: Any) -> list[Array]:
         mine = replace(request, me=number, **changes)
-        return hosts[0][number].perform(task, puzzle, "session", mine.arrays(*arrays), hosts[1])
+        return hosts[0][number].perform(task, puzzle, "session", mine.shared, mine.arrays(*arrays), hosts[1])
 
     everybody, spilled, sent = range(len(NAMES)), 0, 0
     for number in everybody:
@@ -344,8 +344,7 @@ REQUEST = HostRequest(
 
 
 def test_a_request_is_read_as_it_was_written() -> None:
-    (array,) = REQUEST.arrays()
-    assert unpacked([array], HostRequest) == REQUEST
+    assert HostRequest.read(REQUEST.shared, REQUEST.arrays(), "s") == replace(REQUEST, session="s")
 
 
 @pytest.mark.parametrize(
@@ -361,7 +360,7 @@ def test_a_request_is_read_as_it_was_written() -> None:
 )  # fmt: skip
 def test_what_is_no_request_is_refused(changes: dict[str, object]) -> None:
     with pytest.raises(PayloadError):
-        unpacked(packed(msgpack.unpackb(REQUEST.arrays()[0].tobytes()) | changes), HostRequest)
+        HostRequest.read(REQUEST.shared, packed(msgpack.unpackb(REQUEST.arrays()[0].tobytes()) | changes), "s")
 
 
 @pytest.mark.parametrize("name", ["../../etc", "/etc", "a/../../b", "..", "", "x" * 500, "\0", "e\u0301"])
@@ -385,9 +384,9 @@ def asked(
     """Its answer to a request for layer 1 of a small run, all of which it keeps, with some fields changed."""
     spec = PuzzleSpec("pancakes", {"n": "4"})
     manifest = Manifest(FORMAT_VERSION, "a", "", spec.as_dict(), 1, "u32", "explore").as_dict()
-    request = HostRequest(manifest, ["x"], 0, [0], b"", [0], 1)
+    request = replace(HostRequest(manifest, ["x"], 0, [0], b"", [0], 1), **changes)
     data_pool = DataRedisPool(redis.Redis.from_url(main) if isinstance(main, str) else main)
-    return host.perform(task, spec.build(), "s", replace(request, **changes).arrays(*keys), data_pool)
+    return host.perform(task, spec.build(), "s", request.shared, request.arrays(*keys), data_pool)
 
 
 @pytest.mark.parametrize(

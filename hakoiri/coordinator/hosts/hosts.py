@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import TypeVar
 
+import numpy as np
 import redis
 
 from hakoiri.coordinator.executors.in_flight import Chunk, InFlight, Shared, read_events
@@ -149,13 +150,15 @@ class HostPool:
             time.sleep(_WAIT_SECONDS)
         return living
 
-    def ask(self, task: str, requests: Mapping[str, Arrays], living: Mapping[str, HostBeat]) -> dict[str, list[Array]]:
-        """Return the answer of each host to its request; `living` comes from `await_all`.
+    def ask(
+        self, task: str, shared: Arrays, requests: Mapping[str, Arrays], living: Mapping[str, HostBeat]
+    ) -> dict[str, list[Array]]:
+        """Return the answer of each host to its request, which has a `shared` part; `living` comes from `await_all`.
 
         Raises `HostLostError`, `WorkerError` if a host cannot answer, and `StopRun`.
         """
         with redis_errors(self._url):
-            flight, waiting = self._flight(task, requests)
+            flight, waiting = self._flight(task, shared, requests)
             try:
                 flight.send_all((flight.chunks[token], host) for token, host in waiting.items())
                 answers, looked, idle = dict[str, list[Array]](), time.monotonic(), dict[str, float]()
@@ -180,11 +183,11 @@ class HostPool:
                 with suppress(redis.RedisError):
                     flight.take_back()
 
-    def tell(self, task: str, requests: Mapping[str, Arrays]) -> None:
+    def tell(self, task: str, shared: Arrays, requests: Mapping[str, Arrays]) -> None:
         """Send each host a request without waiting for answers; do nothing if Redis does not answer."""
         if not self._redis_answers:
             return
-        flight, hosts = self._flight(task, requests)
+        flight, hosts = self._flight(task, shared, requests)
         with suppress(redis.RedisError):
             flight.send_all((flight.chunks[token], host) for token, host in hosts.items())
 
@@ -206,9 +209,12 @@ class HostPool:
                 time.sleep(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
-    def _flight(self, task: str, requests: Mapping[str, Arrays]) -> tuple[InFlight, dict[str, str]]:
+    def _flight(self, task: str, shared: Arrays, requests: Mapping[str, Arrays]) -> tuple[InFlight, dict[str, str]]:
         """Return the requests as chunks in flight, and the host of each by token."""
         self._stage += 1
+        # The same bytes are shared until a host or a range moves.
+        if not (self._shared.arrays and np.array_equal(shared[0], self._shared.arrays[0])):
+            self._shared.become(shared)
         flight = InFlight(self._redis, task, self._stage, self._request, self._shared)
         return flight, {flight.add(n, arrays, 0.0).token: host for n, (host, arrays) in enumerate(requests.items())}
 

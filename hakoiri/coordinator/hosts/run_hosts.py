@@ -83,17 +83,17 @@ class RunHosts:
         if fields is not None and (away := fields.keys() - living.keys()):
             raise self.away(away)
         asked = fields if fields is not None else {host: {} for host in range_map.hosts if host in living}
-        return self.pool.ask(task, self._requests(depth, asked, keys, living), living)
+        return self.pool.ask(task, *self._requests(depth, asked, keys, living), living)
 
     def tell(self, task: str, depth: Depth) -> None:
         """Send all hosts a request without waiting for answers; no host needs another one for it."""
-        self.pool.tell(task, self._requests(depth, {host: {} for host in self.range_map.hosts}, lambda host: (), {}))
+        self.pool.tell(task, *self._requests(depth, {host: {} for host in self.range_map.hosts}, lambda host: (), {}))
 
     def _requests(
         self, depth: Depth, asked: Mapping[str, Mapping[str, Any]], keys: Callable[[str], Sequence[Keys]],
         living: Mapping[str, HostBeat],
-    ) -> dict[str, Arrays]:  # fmt: skip
-        """Return the request to each of the hosts in `asked`, with these fields and the arrays of `keys`."""
+    ) -> tuple[Arrays, dict[str, Arrays]]:  # fmt: skip
+        """Return what all hosts share, and the request to each in `asked`, with these fields and arrays of `keys`."""
         range_map = self.range_map
         manifest, base = (_manifest_at_hosts(store) for store in (self._store, self.base))
         data_redis = [data_redis_number(living[host].url) if host in living else MAIN for host in range_map.hosts]
@@ -101,7 +101,7 @@ class RunHosts:
             manifest, range_map.hosts, 0, data_redis, range_map.partition, range_map.owners, depth,
             memory=self.pool.memory, copies=range_map.copies, base=base,
         )  # fmt: skip
-        return {
+        return request.shared, {
             host: replace(request, me=range_map.hosts.index(host), **more).arrays(*keys(host))
             for host, more in asked.items()
         }

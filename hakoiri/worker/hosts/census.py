@@ -16,8 +16,6 @@ from functools import partial
 from time import monotonic
 from typing import Any
 
-import numpy as np
-
 from hakoiri.errors import PayloadError
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.storage.layers.blocks import Coded
@@ -30,6 +28,7 @@ from hakoiri.worker.hosts.requests import HostPassed, HostRequest
 from hakoiri.worker.hosts.wire import PATIENCE_SECONDS, Inbox, Mail, Outbox
 from hakoiri.worker.layers.partition import Shares
 from hakoiri.worker.pool import ThreadPool
+from hakoiri.worker.transport.data_redis import DataRedisPool
 from hakoiri.worker.transport.payload import Array, packed
 
 
@@ -37,11 +36,12 @@ class HostCensus:
     """The ranges of a space that the host of `request` keeps in `store`. They are neighbours."""
 
     def __init__(
-        self, store: RunStore, puzzle: Puzzle, threads: ThreadPool, shares: Shares, request: HostRequest
-    ) -> None:
+        self, store: RunStore, puzzle: Puzzle, threads: ThreadPool, shares: Shares, request: HostRequest,
+        data_pool: DataRedisPool,
+    ) -> None:  # fmt: skip
         self._store, self._puzzle, self._threads, self._shares = store, puzzle, threads, shares
         self._cuts, self._slabs, self._mine = request.cuts, request.slabs, sorted(request.mine)
-        self._seconds = request.round_seconds
+        self._seconds, self._data_pool = request.round_seconds, data_pool
         #: The pass under way, by its task.
         self._passes = dict[str, Iterator[int]]()
         self._made: Joining | None = None
@@ -71,7 +71,7 @@ class HostCensus:
         except StrayMoveError:
             return self._answer(True, stray=True)
 
-    def hand_over(self, request: HostRequest, mail: Mail) -> list[Array]:
+    def hand_over(self, request: HostRequest) -> list[Array]:
         """Send moves that lead to ranges of other hosts; accept their moves from now on."""
         self.close()
         self._store.discard_staged()
@@ -84,6 +84,7 @@ class HostCensus:
             self._made = None
             raise PayloadError("this host has labelled its configurations, and joins them again")
         joining, layout = self._joining, self._joining.spill.layout
+        mail = Mail(self._data_pool, request)
         outbox = self._outbox = Outbox(mail.send, request.owners.__getitem__, len(request.hosts), request.me)
 
         def put(number: int, coded: Coded) -> None:
@@ -117,7 +118,7 @@ class HostCensus:
     def number(self, request: HostRequest, components: Labels) -> list[Array]:
         """Label own configurations for some seconds; `components` has the component of each root."""
         done = self._joining.done
-        if components.dtype != np.uint32 or components.shape != (done.roots,) or not done.roots:
+        if len(components) != done.roots or not done.roots:
             raise PayloadError("a request is not readable: its components do not match the roots of this host")
         return self._go_on("number", partial(self._number, components), request)
 

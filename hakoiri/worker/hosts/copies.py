@@ -136,7 +136,8 @@ class Copies(RunStore):
             stale += [name for name in here if request.range_of_block(name) not in copied]
             layer.stage()
             records.append(layer.record)
-            for place, names in enumerate((layer.names, {*here, *going})):
+            copies = (name for name in {*here, *going} if request.range_of_block(name) in copied)
+            for place, names in enumerate((layer.names, copies)):
                 for name in names:
                     sums[request.range_of_block(name), place] += zlib.crc32(name)
         OwnRanges(request.own_digest if request.settled else "", request.partition).stage(own)
@@ -243,27 +244,25 @@ class _OwnLayer:
 
 
 class Transfer:
-    """The exchange of blocks with other hosts, in both directions, in one attempt of one session."""
+    """The exchange of blocks with other hosts, in both directions, in one attempt."""
 
     def __init__(
-        self, own: RunStore, copies: Copies, data_pool: DataRedisPool, request: HostRequest, session: str,
-        compresses: bool,
-    ) -> None:  # fmt: skip
-        self._own, self._copies, self._request, self._session = own, copies, request, session
+        self, own: RunStore, copies: Copies, data_pool: DataRedisPool, request: HostRequest, compresses: bool
+    ) -> None:
+        self._own, self._copies, self._request = own, copies, request
         for depth in range(request.first, request.depth + 1):
             # Stale copies may have other cuts.
             for name in copies.names(BLOCKS, number_key(depth)):
                 if request.targets[request.range_of_block(name)] == request.me:
                     copies.erase(BLOCKS, name)
-        mail, targets = Mail(data_pool, request, session), request.targets
+        mail, targets = Mail(data_pool, request), request.targets
         hosts, me = len(request.hosts), request.me
         self._outbox = Outbox(mail.send, lambda number: targets[number % len(targets)], hosts, me, compresses)
         self._inbox = Inbox(mail.receive, self._take_in)
 
-    def is_asked(self, request: HostRequest, session: str) -> bool:
+    def is_asked(self, request: HostRequest) -> bool:
         """Return whether a request continues this attempt."""
-        mine = self._session, self._request.depth, self._request.attempt
-        return mine == (session, request.depth, request.attempt)
+        return self._request.attempted == request.attempted
 
     def send(self) -> HostSent:
         """Send own blocks; return when all messages are sent."""

@@ -10,23 +10,23 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from hakoiri.errors import Hint, RunHeldError, StorageError, TaskError
+from hakoiri.errors import Hint, PayloadError, RunHeldError, StorageError, TaskError
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.storage.engine.environment import refuse_network_file_system, require_writable
 from hakoiri.storage.engine.files import naming, write_file
 from hakoiri.storage.ledger.lock import RunLock
-from hakoiri.storage.ledger.manifest import MOST_UNTYPED, Manifest, pack_record
+from hakoiri.storage.ledger.manifest import Manifest, pack_record
 from hakoiri.worker.hosts import layers
 from hakoiri.worker.hosts.copies import begin_part
 from hakoiri.worker.hosts.part import RunPart
-from hakoiri.worker.hosts.requests import HOST_TASKS, HostRequest
-from hakoiri.worker.hosts.wire import Mail
+from hakoiri.worker.hosts.requests import HostRequest
 from hakoiri.worker.pool import ThreadPool
+from hakoiri.worker.tasks import fits
 from hakoiri.worker.transport.connection import HostBeat, is_host_name
 from hakoiri.worker.transport.data_redis import DataRedisPool
-from hakoiri.worker.transport.payload import Array, Arrays, packed, unpacked
+from hakoiri.worker.transport.payload import Array, Arrays, packed
 
 #: The variables of a host's environment: its directory, and how many threads it has.
 STORE, THREADS = "HAKOIRI_STORE", "HAKOIRI_THREADS"
@@ -35,10 +35,62 @@ _NAME_FILE = "host"
 _MOST_NAME = 40
 #: A part deleted by a coordinator gets this prefix before its name, and stays on disk for so many seconds.
 _DELETED, _STAYS_SECONDS = "deleted-", 86_400.0
-#: Requests that begin a step; reading must not disturb one.
-_STEPS = ("host-take", "host-expand", "host-back", "host-list")
-#: Requests that change the stored layers of a finished run.
-_MOVES = ("host-take", "host-settle")
+
+
+class HostTask(NamedTuple):
+    """One task of hosts: the form of the arrays beside a request (`worker.tasks`), and its handler.
+
+    If it is `durable`, what an answer says is on disk. If it `may_repeat`, an equal request of the same attempt is
+    answered equally. A task that `begins` joint work may take another amount of memory than the work before; one that
+    `moves` changes the layers of a finished run.
+    """
+
+    handler: Callable[[RunPart, HostRequest, Arrays], list[Array]]
+    arguments: str = ""
+    durable: bool = False
+    may_repeat: bool = False
+    begins: bool = False
+    moves: bool = False
+
+
+#: All tasks of hosts; `Host.perform` itself drops the part of a run.
+HOST_TASKS = {
+    # Layers: take the first ones, expand for a round, keep the round, go back to a round, merge.
+    "host-take": HostTask(
+        lambda part, request, layers: part.take(request, layers), "layer[K]",
+        durable=True, may_repeat=True, begins=True, moves=True,
+    ),
+    "host-expand": HostTask(lambda part, request, _: part.expand(request), begins=True),
+    "host-keep": HostTask(lambda part, request, _: part.keep(request), durable=True),
+    "host-back": HostTask(lambda part, request, _: part.back(request), may_repeat=True, begins=True),
+    "host-merge": HostTask(lambda part, request, _: part.merge(request), durable=True),
+    # Ranges: propose cuts, send blocks to other hosts, receive blocks, put them where they belong.
+    "host-cut": HostTask(lambda part, request, _: part.cut(request), may_repeat=True),
+    "host-send": HostTask(lambda part, request, _: part.send(request)),
+    "host-receive": HostTask(lambda part, request, _: part.receive(request), durable=True),
+    "host-settle": HostTask(lambda part, request, _: part.settle(request), durable=True, may_repeat=True, moves=True),
+    # Reads: list blocks, return blocks, find keys, check layers. And: drop the part of a run.
+    "host-index": HostTask(lambda part, request, _: layers.index(part.stores, request), may_repeat=True),
+    "host-give": HostTask(
+        lambda part, request, given: layers.give(part.stores, request, given[0]), "batch[F]", may_repeat=True
+    ),
+    "host-find": HostTask(
+        lambda part, request, given: layers.find(part.stores, request, given[0]), "sorted[K]", may_repeat=True
+    ),
+    "host-check": HostTask(lambda part, request, others: part.check(request, others), "sorted[K]"),
+    "host-leave": HostTask(lambda *_: [], durable=True, may_repeat=True),
+    # A whole space: list it, join it, send moves to other hosts, return edges to their trees, number it, return labels.
+    "host-list": HostTask(lambda part, request, _: part.census(request).list_own(request), durable=True, begins=True),
+    "host-join": HostTask(lambda part, request, _: part.census(request).join_own(request), durable=True),
+    "host-hand": HostTask(lambda part, request, _: part.census(request).hand_over(request)),
+    "host-edges": HostTask(lambda part, request, _: part.census(request).edges(request)),
+    "host-number": HostTask(
+        lambda part, request, given: part.census(request).number(request, given[0]), "u4[R]", durable=True
+    ),
+    "host-labels": HostTask(
+        lambda part, request, given: layers.labels(part.store, request, given[0]), "i8[S]<4294967296", may_repeat=True
+    ),
+}  # fmt: skip
 
 
 class _NoGuard:
@@ -62,7 +114,7 @@ class Host:
     the requests that it answers. Raises `TaskError` if another process has the directory, and storage errors.
     """
 
-    tasks = HOST_TASKS
+    tasks = HOST_TASKS.keys()
 
     def __init__(self, directory: Path, threads: int) -> None:
         require_store(directory)
@@ -87,31 +139,35 @@ class Host:
         """Return the text of its heartbeat; `url` is that of its data Redis."""
         return str(HostBeat(self._process, self._threads, url, idle))
 
-    def perform(self, task: str, puzzle: Puzzle, session: str, chunk: Arrays, data_pool: DataRedisPool) -> list[Array]:
-        """Return the answer to a request of `HOST_TASKS`.
+    def perform(
+        self, name: str, puzzle: Puzzle, session: str, shared: Arrays, chunk: Arrays, data_pool: DataRedisPool
+    ) -> list[Array]:
+        """Return the answer to a request of the task `name`.
 
         Raises `PayloadError` if the layer has to be made anew, and storage errors.
         """
-        request = unpacked(chunk, HostRequest, MOST_UNTYPED)
+        request, task = HostRequest.read(shared, chunk, session), HOST_TASKS[name]
         directory = self._directory_of(request.manifest)
         with _named(directory.name, str(request.manifest.get("run"))):
-            if task == "host-leave":
+            if name == "host-leave":
                 self._close(directory)
                 if directory.exists():
                     os.utime(directory)
                     directory.rename(self._directory / f"{_DELETED}{secrets.token_hex(3)}-{directory.name}")
                 return packed({})
             if not directory.exists():
-                if task != "host-take":
+                if name != "host-take":
                     raise request.missing(f"it keeps nothing of run {request.manifest.get('run')}")
                 begin_part(directory, Manifest.from_dict(request.manifest))
             part = self._part(directory, request, puzzle, data_pool, task)
-            if request.base and (task == "host-back" or (task == "host-expand" and not request.round)):
+            if not all(task.arguments and fits(task.arguments, puzzle, array, {}) for array in chunk[1:]):
+                raise PayloadError(f"a request is not readable: {name} takes {task.arguments or 'no arrays'}")
+            if request.base and (name == "host-back" or (name == "host-expand" and not request.round)):
                 part.look_within(self._base(request, puzzle, data_pool), request)
-            if task in _MOVES:
+            if task.moves:
                 self._forget(part)
             try:
-                return _answer(task, part, request, session, chunk, data_pool)
+                return task.handler(part, request, chunk[1:])
             except Exception:
                 # IMPORTANT: a failed write poisons an open store for good; the next request reads the last commit.
                 self._close(directory)
@@ -140,16 +196,17 @@ class Host:
         return self._directory / f"run-{readable}-{digest}"
 
     def _part(
-        self, directory: Path, request: HostRequest, puzzle: Puzzle, data_pool: DataRedisPool, task: str
-    ) -> RunPart:
+        self, directory: Path, request: HostRequest, puzzle: Puzzle, data_pool: DataRedisPool,
+        task: HostTask | None = None,
+    ) -> RunPart:  # fmt: skip
         """Return the open part of a run.
 
         Open it again if a step may take another amount of memory, or a check has another metric of the puzzle.
         """
         part = self._parts.get(directory)
         if part is not None:
-            larger = task in _STEPS and part.memory != request.memory
-            if larger or (task == "host-check" and part.puzzle.parameters != puzzle.parameters):
+            larger = task is not None and task.begins and part.memory != request.memory
+            if larger or (task is HOST_TASKS["host-check"] and part.puzzle.parameters != puzzle.parameters):
                 self._close(directory)
                 part = None
         if part is None:
@@ -160,7 +217,7 @@ class Host:
     def _base(self, request: HostRequest, puzzle: Puzzle, data_pool: DataRedisPool) -> RunPart | None:
         """Return the open part of the run that goal distances belong to, if this host has one."""
         directory = self._directory_of(request.base)
-        return self._part(directory, request, puzzle, data_pool, "") if directory.exists() else None
+        return self._part(directory, request, puzzle, data_pool) if directory.exists() else None
 
     def _close(self, directory: Path) -> None:
         """Close a part if it is open."""
@@ -172,34 +229,6 @@ class Host:
         """Make parts that are filtered by `base` read it again."""
         for each in self._parts.values():
             each.forget_within(base)
-
-
-def _answer(
-    task: str, part: RunPart, request: HostRequest, session: str, chunk: Arrays, data_pool: DataRedisPool
-) -> list[Array]:  # fmt: skip
-    """Return the answer of a part to a request, except ``host-leave``."""
-    answers: dict[str, Callable[[], list[Array]]] = {
-        "host-take": lambda: part.take(request, list(chunk[1:])),
-        "host-expand": lambda: part.expand(request, session),
-        "host-keep": lambda: part.keep(request, session),
-        "host-back": lambda: part.back(request, session),
-        "host-merge": lambda: part.merge(request, session),
-        "host-cut": lambda: part.cut(request),
-        "host-send": lambda: part.send(request, session),
-        "host-receive": lambda: part.receive(request, session),
-        "host-settle": lambda: part.settle(request),
-        "host-index": lambda: layers.index(part.stores, request),
-        "host-give": lambda: layers.give(part.stores, request, chunk[-1]),
-        "host-find": lambda: layers.find(part.stores, request, chunk[-1]),
-        "host-check": lambda: part.check(request, session, chunk[1:]),
-        "host-list": lambda: part.census(request).list_own(request),
-        "host-join": lambda: part.census(request).join_own(request),
-        "host-hand": lambda: part.census(request).hand_over(request, Mail(data_pool, request, session)),
-        "host-edges": lambda: part.census(request).edges(request),
-        "host-number": lambda: part.census(request).number(request, chunk[-1]),
-        "host-labels": lambda: layers.labels(part.store, request, chunk[-1]),
-    }
-    return answers[task]()
 
 
 @contextmanager

@@ -14,9 +14,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from hakoiri.errors import DamagedError, PayloadError, TaskError
+from hakoiri.errors import DamagedError, TaskError
 from hakoiri.keys.layout import Key, Keys, Mask, ints
-from hakoiri.keys.order import is_increasing, sort_keys
+from hakoiri.keys.order import sort_keys
 from hakoiri.puzzles.capabilities import Reversible
 from hakoiri.puzzles.contract import Expansion, Puzzle
 from hakoiri.puzzles.goals import Backwards
@@ -207,8 +207,6 @@ def index(stores: Sequence[RunStore], request: HostRequest) -> list[Array]:
 def give(stores: Sequence[RunStore], request: HostRequest, firsts: Keys) -> list[Array]:
     """Return the lengths and bytes of the blocks of a layer that begin with `firsts`, own ones or copies."""
     layout = stores[0].layout
-    if not layout.holds(firsts):
-        raise PayloadError("a request is not readable: the first keys of its blocks are malformed")
     return _joined([_value(stores, block_key(request.depth, first, layout.bytes)) for first in ints(firsts)])
 
 
@@ -218,16 +216,12 @@ def labels(store: RunStore, request: HostRequest, slabs: Array) -> list[Array]:
     if joined and len(joined.numbered) < len(joined.trees):
         # IMPORTANT: until all ranges are numbered, labels are numbers of trees, not of components.
         raise request.missing("its configurations have no labels yet")
-    if slabs.dtype != np.int64 or slabs.ndim != 1 or (slabs < 0).any() or (slabs >> 32).any():
-        raise PayloadError("a request is not readable: the numbers of its slabs are malformed")
     lengths, data = _joined([store.slab(number) or b"" for number in slabs.tolist()])
     return [lengths, compressed(data)]
 
 
 def find(stores: Sequence[RunStore], request: HostRequest, keys: Keys) -> list[Array]:
     """Return 1 per key in layer `request.depth`, own or copied, else 0; `keys` increase. Raises `DamagedError`."""
-    if not stores[0].layout.holds(keys) or not is_increasing(keys):
-        raise PayloadError("a request is not readable: the keys to look up do not increase")
     require_depth(stores[0], request, request.depth)
     stores[0].require_whole(request.depth)
     return [np.any([store.members(request.depth, keys) for store in stores], axis=0).astype(np.uint8)]
@@ -253,8 +247,6 @@ def check_part(
     are held at a time. `copies` has the copies of other hosts' ranges, if any. The answer is [`HostChecked`; size and
     lanes of the copies of each layer; a key in two layers, if any; `Audit.arrays`].
     """
-    if not store.layout.holds(others) or not is_increasing(others):
-        raise PayloadError("a request is not readable: the keys beside the layers do not increase")
     depths = list(range(request.first, request.depth + 1))
     audit = LayersAudit(store, depths, puzzle.is_goal, Sample(request.seed, request.sample), others)
     for bounds in audit.ranges(together):

@@ -13,8 +13,8 @@ from time import monotonic
 import numpy as np
 
 from hakoiri.errors import DamagedError, PayloadError, TaskError
-from hakoiri.keys.layout import Key, Keys
-from hakoiri.keys.order import is_increasing, slice_between
+from hakoiri.keys.layout import Key
+from hakoiri.keys.order import slice_between
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.storage.layers.blocks import code_keys, lanes_of
 from hakoiri.storage.layers.store import RunStore
@@ -46,7 +46,7 @@ class RunPart:
     def __init__(
         self, directory: Path, puzzle: Puzzle, threads: ThreadPool, memory: int, data_pool: DataRedisPool
     ) -> None:
-        self.puzzle, self._threads, self.memory, self._data_pool = puzzle, threads, memory, data_pool
+        self.puzzle, self._threads, self.memory, self.data_pool = puzzle, threads, memory, data_pool
         allowed = memory or available_memory() // 2
         self._shares = shares_within(allowed, puzzle.layout.bytes, threads.workers, None, LEAST_BYTES)
         with ExitStack() as opened:
@@ -72,11 +72,8 @@ class RunPart:
         self._abandon()
         self._resources.close()
 
-    def take(self, request: HostRequest, layers: list[Keys]) -> list[Array]:
+    def take(self, request: HostRequest, layers: Arrays) -> list[Array]:
         """Keep own keys, and copies, of the layers before `request.depth`, nearest last; they replace all layers."""
-        right = self.puzzle.are_keys
-        if not all(self.store.layout.holds(keys) and is_increasing(keys) and right(keys).all() for keys in layers):
-            raise PayloadError("a request is not readable: the keys of its layers are not increasing configurations")
         self._drop_from(0)
         if self._copies is not None:
             self._copies.erase(BLOCKS)
@@ -99,38 +96,38 @@ class RunPart:
             self.copies.finish()
         return packed({})
 
-    def expand(self, request: HostRequest, session: str) -> list[Array]:
+    def expand(self, request: HostRequest) -> list[Array]:
         """Expand own keys of the layer before `request.depth` for a round, and send the keys that other hosts keep."""
         if not request.round:
             self._require_ranges(request)
             self._drop_from(request.depth)
             require_depth(self.store, request, request.depth - 1)
-            self._step = self._step_from(_first_mark(request), request, session)
-        return self._expand(request, session)
+            self._step = self._step_from(_first_mark(request), request)
+        return self._expand(request)
 
-    def keep(self, request: HostRequest, session: str) -> list[Array]:
+    def keep(self, request: HostRequest) -> list[Array]:
         """Make the last expanded round durable."""
-        self._asked(request, session).keep(request.expected)
+        self._asked(request).keep(request.expected)
         return packed({})
 
-    def back(self, request: HostRequest, session: str) -> list[Array]:
+    def back(self, request: HostRequest) -> list[Array]:
         """Go back to the end of round `request.round` for another attempt; answer with round 0 if it was not kept."""
         self._abandon()
         self.store.discard_staged()
         self._require_ranges(request)
         mark = kept_mark(self.store, request)
         with suppress(DamagedError):
-            self._step = self._step_from(mark, request, session) if mark else None
+            self._step = self._step_from(mark, request) if mark else None
         if self._step is None:
             return packed(HostExpanded(0, 0, 0.0, 0, [0] * len(request.hosts), 0, False, 0, []))
         return packed(self._step.figures())
 
-    def merge(self, request: HostRequest, session: str) -> list[Array]:
+    def merge(self, request: HostRequest) -> list[Array]:
         """Merge the own ranges of layer `request.depth`, durable on return; return the figures.
 
         If `request.ahead`, also expand the first round of the next layer, and append its `HostExpanded`.
         """
-        step = self._asked(request, session)
+        step = self._asked(request)
         try:
             figures, keys = step.merge(request.expected, request.commit_seconds)
         except DamagedError:
@@ -148,8 +145,8 @@ class RunPart:
         if not request.ahead:
             return merged
         following = replace(request, depth=request.depth + 1, round=0)
-        self._step = self._step_from(_first_mark(following), following, session)
-        return merged + self._expand(following, session)
+        self._step = self._step_from(_first_mark(following), following)
+        return merged + self._expand(following)
 
     def cut(self, request: HostRequest) -> list[Array]:
         """Return keys that cut own ranges into `request.pieces` of about equal size in layer `request.depth`."""
@@ -163,18 +160,16 @@ class RunPart:
                 found += partition_by(np.concatenate(keys), pieces).cuts
         return [self.store.layout.pack(found)]
 
-    def send(self, request: HostRequest, session: str) -> list[Array]:
+    def send(self, request: HostRequest) -> list[Array]:
         """Send own blocks to the hosts that are to keep them; accept blocks of other hosts from now on."""
         self._abandon()
         self.copies.split(self.store, request)
-        self._transfer = Transfer(
-            self.store, self.copies, self._data_pool, request, session, self._layers.link.compresses
-        )
+        self._transfer = Transfer(self.store, self.copies, self.data_pool, request, self._layers.link.compresses)
         return packed(self._transfer.send())
 
-    def receive(self, request: HostRequest, session: str) -> list[Array]:
+    def receive(self, request: HostRequest) -> list[Array]:
         """Make the blocks that other hosts have sent durable."""
-        if self._transfer is None or not self._transfer.is_asked(request, session):
+        if self._transfer is None or not self._transfer.is_asked(request):
             raise PayloadError("this host expects no blocks, because it was restarted")
         self._transfer.finish(request.expected)
         self._abandon()
@@ -194,9 +189,9 @@ class RunPart:
         self._layers.forget_older()
         return self.copies.settle(self.store, request)
 
-    def check(self, request: HostRequest, session: str, others: Arrays) -> list[Array]:
+    def check(self, request: HostRequest, others: Arrays) -> list[Array]:
         """Continue, for some seconds, to check the layers `request.first` to `request.depth` (`check_part`)."""
-        asked = session, request.first, request.depth, request.attempt
+        asked = request.first, *request.attempted
         if not request.round:
             together = self._shares.layer_bytes // self.store.layout.bytes
             beside = others[0] if others else self.store.layout.empty(0)
@@ -216,7 +211,7 @@ class RunPart:
         """The own ranges of a whole space."""
         if self._census is None:
             self._require_ranges(request)
-            self._census = HostCensus(self.store, self.puzzle, self._threads, self._shares, request)
+            self._census = HostCensus(self.store, self.puzzle, self._threads, self._shares, request, self.data_pool)
         return self._census
 
     def look_within(self, base: "RunPart | None", request: HostRequest) -> None:
@@ -261,18 +256,18 @@ class RunPart:
                 self._copies.finish()
             self.store.commit(replace(self.store.state, depth=depth - 1))
 
-    def _expand(self, request: HostRequest, session: str) -> list[Array]:
+    def _expand(self, request: HostRequest) -> list[Array]:
         """Expand one round of the layer in progress; return its `HostExpanded`."""
-        step = self._asked(request, session)
+        step = self._asked(request)
         step.expand(request.round_seconds)
         return packed(step.figures())
 
-    def _step_from(self, mark: RoundMark, request: HostRequest, session: str) -> HostStep:
-        return HostStep(self._layers, self._data_pool, request, session, mark)
+    def _step_from(self, mark: RoundMark, request: HostRequest) -> HostStep:
+        return HostStep(self._layers, self.data_pool, request, mark)
 
-    def _asked(self, request: HostRequest, session: str) -> HostStep:
+    def _asked(self, request: HostRequest) -> HostStep:
         """Return the step that a request continues."""
-        if self._step is None or not self._step.is_asked(request, session):
+        if self._step is None or not self._step.is_asked(request):
             raise PayloadError(f"this host has not expanded for layer {request.depth}, because it was restarted")
         if request.base and self._layers.within is None:
             raise PayloadError("the run that the goal distances belong to has moved")

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Annotated, Any
 
@@ -10,22 +10,14 @@ from msgspec import Meta
 
 from hakoiri.errors import Hint, PayloadError, TaskError
 from hakoiri.keys.layout import LAYOUTS
-from hakoiri.storage.ledger.manifest import DIGEST, Count, Digest, Real
+from hakoiri.storage.ledger.manifest import DIGEST, MOST_UNTYPED, Count, Depth, Digest, Real, typed
 from hakoiri.storage.names import split_block_key
 from hakoiri.worker.layers.partition import Partition, read_partition
-from hakoiri.worker.transport.payload import Array, packed
+from hakoiri.worker.transport.payload import Array, Arrays, packed, unpacked
 
-#: The tasks of hosts, by name.
-HOST_TASKS = (
-    # Layers: take the first ones, expand for a round, keep the round, go back to a round, merge.
-    "host-take", "host-expand", "host-keep", "host-back", "host-merge",
-    # Ranges: propose cuts, send blocks to other hosts, receive blocks, put them where they belong.
-    "host-cut", "host-send", "host-receive", "host-settle",
-    # Reads: list blocks, return blocks, find keys, check layers. And: drop the part of a run.
-    "host-index", "host-give", "host-find", "host-check", "host-leave",
-    # A whole space: list it, join it, send moves to other hosts, return edges to their trees, number it, return labels.
-    "host-list", "host-join", "host-hand", "host-edges", "host-number", "host-labels",
-)  # fmt: skip
+#: The fields that all hosts are sent alike, when they change: as the shared arrays of a stage. The number of these
+#: arrays is the epoch of the map of ranges.
+_SHARED = ("manifest", "hosts", "data_redis", "partition", "owners", "copies", "base", "memory")
 #: The number of a host, or -1.
 _Place = Annotated[int, Meta(ge=-1)]
 #: The towers of Hanoi have 2^20 layers; a request to drop layers loops over all of them.
@@ -35,20 +27,20 @@ _DigestIfAny = Annotated[str, Meta(pattern=rf"\A({DIGEST})?\Z")]
 
 @dataclass(frozen=True)
 class HostRequest:
-    """One request to one host about a run.
+    """One request to one host about a run, in the `attempt`-th attempt of a session.
 
-    The `hosts` keep the run with this `manifest`; `me` is the number of the receiver. `data_redis` has the number of
-    each host's data Redis. `owners` has the number of the host of each range of `partition`. `copies` has the number of
-    the host with the range's copy, or -1; it is empty without copies. `depth` is the layer to make or to read, in the
-    `attempt`-th attempt; `memory` is the host's limit in bytes, 0 if it may choose. `round` counts the rounds in which
-    the layer was expanded before. A round takes about `round_seconds`, and merged ranges are committed every
+    The `hosts` keep the run with this `manifest`; `me` is the number of the receiver. `data_redis` has the number
+    of each host's data Redis. `owners` has the number of the host of each range of `partition`. `copies` has the
+    number of the host with the range's copy, or -1; it is empty without copies. `depth` is the layer to make or to
+    read; `memory` is the host's limit in bytes, 0 if it may choose. `round` counts the rounds in which the layer
+    was expanded before. A round takes about `round_seconds`, and merged ranges are committed every
     `commit_seconds`. Blocks of the layers from `first` to `depth` are sent to the hosts in `targets`, one for each
-    range, or -1. A check of these layers chooses `sample` keys of each by `seed`. `pieces` has the number of pieces to
-    cut each range into. A `dry` request only counts blocks as though they had moved; with `settled` all layers have
-    moved. With `ahead`, a host that has merged the layer expands a round of the next one in the same attempt. `base` is
-    the manifest of the run that goal distances of a directed puzzle belong to; it has the same ranges. Each range of a
-    whole space except the last has `slabs` slabs. `beginning` is a random text, drawn whenever a layer's first round
-    begins.
+    range, or -1. A check of these layers chooses `sample` keys of each by `seed`. `pieces` has the number of pieces
+    to cut each range into. A `dry` request only counts blocks as though they had moved; with `settled` all layers
+    have moved. With `ahead`, a host that has merged the layer expands a round of the next one in the same attempt.
+    `base` is the manifest of the run that goal distances of a directed puzzle belong to; it has the same ranges.
+    Each range of a whole space except the last has `slabs` slabs. `beginning` is a random text, drawn whenever a
+    layer's first round begins.
     """
 
     manifest: dict[str, Any]
@@ -77,6 +69,12 @@ class HostRequest:
     settled: bool = False
     slabs: Count = 0
     beginning: str = ""
+    session: str = ""
+
+    @property
+    def attempted(self) -> tuple[str, Depth, int]:
+        """The joint work that it belongs to: the session, the layer, and the attempt at it."""
+        return self.session, self.depth, self.attempt
 
     @cached_property
     def cuts(self) -> Partition:
@@ -126,9 +124,26 @@ class HostRequest:
             return TaskError(f"{text}; other hosts have copies", Hint("drain", self.hosts[self.me]))
         return TaskError(f"{text}; restore the newest copy of its directory, or of the run, or start a new run")
 
+    @property
+    def shared(self) -> list[Array]:
+        """The part that all hosts are sent alike, as the shared arrays of a stage."""
+        return packed({name: getattr(self, name) for name in _SHARED})
+
     def arrays(self, *keys: Array) -> list[Array]:
-        """Return the request as a chunk for `worker.transport`, followed by batches of keys."""
-        return [*packed(self), *keys]
+        """Return the rest as a chunk for `worker.transport`, followed by arrays of the task."""
+        return [
+            *packed({each.name: getattr(self, each.name) for each in fields(self) if each.name not in _SHARED}),
+            *keys,
+        ]
+
+    @classmethod
+    def read(cls, shared: Arrays, chunk: Arrays, session: str) -> "HostRequest":
+        """Return the request of a session from both; `PayloadError` for anything else."""
+        parts = (unpacked(arrays, dict[str, Any], MOST_UNTYPED) for arrays in (shared, chunk))
+        try:
+            return typed({name: value for part in parts for name, value in part.items()} | {"session": session}, cls)
+        except ValueError as error:
+            raise PayloadError(f"a request is not readable: {error}") from error
 
 
 @dataclass(frozen=True)

@@ -61,20 +61,18 @@ class _KeyCounts:
 
 
 class HostStep:
-    """The making of the own part of layer `request.depth`, from `mark` on, in one attempt of one session.
+    """The making of the own part of layer `request.depth`, from `mark` on, in one attempt.
 
     Raises `DamagedError` if the spill files differ from the mark.
     """
 
-    def __init__(
-        self, part: "PartLayers", data_pool: DataRedisPool, request: HostRequest, session: str, mark: RoundMark
-    ) -> None:
-        self._part, self._store, self._request, self._session = part, part.store, request, session
+    def __init__(self, part: "PartLayers", data_pool: DataRedisPool, request: HostRequest, mark: RoundMark) -> None:
+        self._part, self._store, self._request = part, part.store, request
         self._kept: tuple[RoundMark, ...] = (mark,) if mark.round else ()
         self._spill = Spill(part.store.directory, part.store.layout, request.depth)
         self._spill.restore(mark.spilled)
         # IMPORTANT: nothing below refers to this step, or its bitmaps would stay until a cycle of references is found.
-        mail, mine = Mail(data_pool, request, session), request.mine
+        mail, mine = Mail(data_pool, request), request.mine
         owner_of, compresses = request.owners.__getitem__, part.link.compresses
         self._outbox = Outbox(mail.send, owner_of, len(request.hosts), request.me, compresses)
         most, away = part.shares.bucket_bytes // 2, dict.fromkeys(request.others_in_turn)
@@ -104,10 +102,9 @@ class HostStep:
         """The progress of the layer."""
         return self._step.mark
 
-    def is_asked(self, request: HostRequest, session: str) -> bool:
+    def is_asked(self, request: HostRequest) -> bool:
         """Return whether a request continues this attempt, after as many rounds."""
-        mine = self._session, self._request.depth, self._request.attempt, self.mark.round
-        return mine == (session, request.depth, request.attempt, request.round)
+        return (self._request.attempted, self.mark.round) == (request.attempted, request.round)
 
     def expand(self, seconds: float) -> None:
         """Make another round: expand for so long, or to the end, and send keys in ranges of other hosts.

@@ -33,11 +33,11 @@ _KEEP_SECONDS = 900
 
 
 class Mail:
-    """The lists of messages to the hosts of a request, in its attempt of a session."""
+    """The lists of messages to the hosts of a request, in its attempt."""
 
-    def __init__(self, data_pool: DataRedisPool, request: HostRequest, session: str) -> None:
+    def __init__(self, data_pool: DataRedisPool, request: HostRequest) -> None:
         self._data_pool, self._numbers, self._me = data_pool, request.data_redis, request.me
-        self._names = [inbox_key(session, host, request.depth, request.attempt) for host in request.hosts]
+        self._names = [inbox_key(request.session, host, request.depth, request.attempt) for host in request.hosts]
 
     def send(self, owner: int, message: bytes) -> None:
         """Push a message to the data Redis of its receiver; wait while that is full."""
