@@ -64,7 +64,7 @@ class RunPart:
         self._step: HostStep | None = None
         self._transfer: Transfer | None = None
         #: The check in progress, by session, layers and attempt.
-        self._check: tuple[tuple[str, int, int, int], Iterator[list[Array]]] | None = None
+        self._check: tuple[tuple[int, str, int, int], Iterator[list[Array]]] | None = None
         self._census: HostCensus | None = None
 
     def close(self) -> None:
