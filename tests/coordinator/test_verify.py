@@ -115,7 +115,8 @@ def test_a_directed_run_is_verified_in_linear_time(tmp_path: Path, monkeypatch: 
         directory, blocks = run.store.directory, len(run.store.names(BLOCKS))
     calls = spied(monkeypatch, (RunStore, "decode"), (Puzzle, "expand"), (ClosedSet, "add"))
     assert faults(directory, Resources()) == []
-    assert calls["add"] == 4
+    # Four layers, and the successors of each but the last.
+    assert calls["add"] == 7
     # Each block for its checksum, for being in one layer alone, for its goals, and whenever its layer is compared with
     # another; a block of one layer with each of another, as it once was, would be some hundred times.
     assert blocks > 20
@@ -242,7 +243,7 @@ def test_a_layer_that_is_not_finished_is_not_looked_at() -> None:
     verifying = LayersVerifier.__new__(LayersVerifier)
     keys = LAYOUTS["u32"].pack([9])
     vars(verifying).update(
-        _passed=SimpleNamespace(reached=SimpleNamespace(exclude_from=lambda block: block)), _deepest=3,
+        _reached=SimpleNamespace(layers=list), _deepest=3,
         store=SimpleNamespace(blocks=lambda depth: [seen.append(depth), keys][1:]), control=Control(),
         report=SimpleNamespace(fault=faults.append),
     )  # fmt: skip

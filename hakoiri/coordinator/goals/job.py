@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hakoiri.coordinator.goals.search import GoalFigures, GoalSearch
 from hakoiri.coordinator.layers.job import layer_summary
 from hakoiri.coordinator.layers.search import ExplorePlan, search_to_end
-from hakoiri.coordinator.layers.verify import LayersVerifier, common, forget_layers
+from hakoiri.coordinator.layers.verify import LayersVerifier, forget_layers, key_set
 from hakoiri.coordinator.runs.create import Derived, open_base, require_base
 from hakoiri.coordinator.runs.opening import open_store
 from hakoiri.coordinator.session.job import Job, Request
@@ -29,10 +29,9 @@ from hakoiri.puzzles.capabilities import Reversible
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.audit import check_layer
-from hakoiri.storage.layers.store import RunStore, scratch_store
+from hakoiri.storage.layers.store import RunStore, inside, outside, scratch_store
 from hakoiri.storage.ledger.manifest import LayerRecord
 from hakoiri.storage.names import DATA_FILE
-from hakoiri.worker.layers.closed_set import ClosedSet
 from hakoiri.worker.layers.kernels import merge
 from hakoiri.worker.transport.payload import Array
 
@@ -94,10 +93,9 @@ class DistancesVerifier(LayersVerifier):
     """The layers of goal distances against the rules of the puzzle and the run that they are of."""
 
     def check(self) -> None:
-        self._deepest, self._passed = self.store.state.depth, None
+        self._deepest, self._older, self._reached = self.store.state.depth, None, None
         with open_base(self.store, self.context.redis) as base, scratch_store(self.store) as scratch:
-            shares, once = self.context.shares, self.context.tuning.merged_at_once
-            self._nearer = ClosedSet(scratch, 0, shares, once, lambda: scratch.commit(scratch.state))
+            self._nearer = key_set(scratch, self.context)
             for depth in self.each(range(self._deepest + 1), "layers derived again"):
                 for keys, successors, counts in self._derived(depth):
                     self._compare(depth, keys, successors, counts)
@@ -115,19 +113,11 @@ class DistancesVerifier(LayersVerifier):
             super()._compare(depth, keys, successors, counts)
         elif depth:
             owners, distinct = np.repeat(np.arange(len(keys)), counts), merge([successors], [])
-            if len(near := distinct[~members(self._without_layers(distinct), distinct)]):
+            if len(near := inside(distinct, self._nearer.layers())):
                 key = key_at(keys, owners[members(near, successors)][0])
                 self.report.fault(f"layer {depth}: {key:#x} leads to {key_at(near, 0):#x}, which is nearer to a goal")
-            leading = members(common(distinct, self._stored(depth - 1)), successors)
-            alone = np.flatnonzero(np.bincount(owners[leading], minlength=len(keys)) == 0)
-            if len(alone):
+            if len(alone := self._alone(depth - 1, distinct, successors, counts)):
                 self.report.fault(f"layer {depth}: {key_at(keys, alone[0]):#x} leads to nothing in layer {depth - 1}")
-
-    def _without_layers(self, keys: Keys) -> Keys:
-        """Those of some increasing keys that stand in none of the layers passed."""
-        for layer in self._nearer.layers():
-            keys = layer.exclude_from(keys)
-        return keys
 
     def _check_nearest_goal(self, records: list[LayerRecord]) -> None:
         """No depth of a goal is kept: all are in layer 0, which is looked at by itself."""
@@ -151,11 +141,11 @@ class DistancesVerifier(LayersVerifier):
         blocks = chain.from_iterable(base.blocks(record.depth) for record in records)
         for some in self.sampled(blocks, sum(record.size for record in records), _SAMPLE, 0):
             self.control.check()
-            left = self._without_layers(some)
+            left = outside(some, self._nearer.layers())
             dead += len(left)
             for keys, successors, counts in self._in_batches([left], len(left)):
                 distinct = merge([successors], [])
-                if len(out := distinct[~members(self._without_layers(distinct), distinct)]):
+                if len(out := inside(distinct, self._nearer.layers())):
                     key = key_at(keys, np.repeat(np.arange(len(keys)), counts)[members(out, successors)][0])
                     self.report.fault(f"{key:#x} is in no layer, but leads to {key_at(out, 0):#x}, which is in one")
         if self.full and dead != found.dead:

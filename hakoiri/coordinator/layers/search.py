@@ -23,7 +23,7 @@ from hakoiri.coordinator.session.work_log import Maker
 from hakoiri.keys.layout import Key, Keys
 from hakoiri.storage.layers.blocks import chain
 from hakoiri.storage.layers.spill import Spill
-from hakoiri.storage.layers.store import HeldLayer, Layer, RunStore, StoredLayer, all_keys, scratch_store
+from hakoiri.storage.layers.store import HeldLayer, Layer, RunStore, StoredLayer, all_keys, outside, scratch_store
 from hakoiri.storage.ledger.manifest import Depth, Figures, LayerRecord, Progress
 from hakoiri.storage.names import HOSTS_KEY, META
 from hakoiri.timing import clock
@@ -103,10 +103,7 @@ def small_step(session: Session, current: Keys, known: list[Layer], depth: Depth
     flow = flow_of(session.puzzle, current, expansion) if remote else None
     if not len(expansion.successors):
         return current[:0], flow, cost
-    keys = merge([expansion.successors], []).copy()
-    for layer in known:
-        keys = layer.exclude_from(keys)
-    return keys, flow, cost
+    return outside(merge([expansion.successors], []).copy(), known), flow, cost
 
 
 class LayeredSearch:

@@ -18,7 +18,7 @@ import numpy as np
 
 from hakoiri.coordinator.layers.search import SearchFigures, small_step
 from hakoiri.coordinator.session.check import KEYS_AT_ONCE, MOST_FAULTS, Check, Moves
-from hakoiri.coordinator.session.session import Session
+from hakoiri.coordinator.session.session import ComputeContext, Session
 from hakoiri.errors import DamagedError
 from hakoiri.keys.layout import Key, Keys, ints, key_at
 from hakoiri.keys.order import members
@@ -26,9 +26,9 @@ from hakoiri.puzzles.capabilities import Reversible
 from hakoiri.puzzles.conformance.pool import disagreement_among
 from hakoiri.puzzles.contract import Expansion, Puzzle
 from hakoiri.storage.layers.audit import check_layer
-from hakoiri.storage.layers.blocks import chain, code_keys
+from hakoiri.storage.layers.blocks import chain
 from hakoiri.storage.layers.spill import Spill
-from hakoiri.storage.layers.store import HeldLayer, Layer, RunStore, StoredLayer, scratch_store
+from hakoiri.storage.layers.store import HeldLayer, Layer, RunStore, StoredLayer, inside, outside, scratch_store
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord
 from hakoiri.storage.names import BLOCKS, CLOSED, CLOSED_KEY, LAYERS, META, PARTIAL_KEY, number_key
 from hakoiri.worker.layers.closed_set import ClosedSet
@@ -117,55 +117,12 @@ def _replace_layer(store: RunStore, depth: Depth, keys: Keys, puzzle: Puzzle) ->
     store.commit(store.state)
 
 
-class _GatheredKeys:
-    """Keys in sorted batches: up to `share` bytes in memory, the others in a scratch store."""
-
-    def __init__(self, store: RunStore, share: int) -> None:
-        self.store, self._share = store, share
-        self._held, self._stored = store.layout.empty(0), list[StoredLayer]()
-
-    def add(self, keys: Keys) -> None:
-        self._held = merge([self._held, keys], [])
-        if self._held.nbytes > self._share:
-            number = len(self._stored)
-            self.store.stage_blocks(number, code_keys(number, self._held))
-            self.store.commit(self.store.state)
-            self._stored.append(StoredLayer(self.store, number, len(self._held)))
-            self._held = self.store.layout.empty(0)
-
-    def exclude_from(self, keys: Keys) -> Keys:
-        keys = keys[~members(self._held, keys)]
-        for layer in self._stored:
-            keys = layer.exclude_from(keys)
-        return keys
-
-    def clear(self) -> None:
-        if self._stored:
-            self.store.erase(BLOCKS)
-            self.store.commit(self.store.state)
-        self._held, self._stored = self.store.layout.empty(0), []
-
-
-class PassedLayers:
-    """The checked layers of a directed run.
-
-    `older` has all layers before the present one; `reached` has keys of the next layer with a predecessor in it.
-    """
-
-    def __init__(self, session: Session) -> None:
-        scratch = session.store
-        shares, once = session.context.shares, session.context.tuning.merged_at_once
-        self.older = ClosedSet(scratch, 0, shares, once, lambda: scratch.commit(scratch.state))
-        self.reached = _GatheredKeys(scratch, session.context.shares.layer_bytes)
-
-    def add(self, depth: Depth, layer: Layer) -> None:
-        self.reached.clear()
-        self.older.add(depth, layer)
-
-
-def common(keys: Keys, layer: Layer) -> Keys:
-    """Return the keys that are in a layer; `keys` increase."""
-    return keys[~members(layer.exclude_from(keys), keys)]
+def key_set(scratch: RunStore, context: ComputeContext) -> ClosedSet:
+    """Return an empty set of keys; what does not fit in memory goes to a scratch store, whose results are erased."""
+    scratch.erase_results()
+    scratch.commit(scratch.state)
+    shares, once = context.shares, context.tuning.merged_at_once
+    return ClosedSet(scratch, 0, shares, once, lambda: scratch.commit(scratch.state))
 
 
 #: Configurations checked per layer, without `full`.
@@ -180,19 +137,21 @@ class LayersVerifier(Check):
         if self._deepest >= 0 and ints(self.store.layer(0)) != [self.puzzle.start]:
             self.report.fault("layer 0 is not just the start")
         with ExitStack() as stack:
-            self._passed: PassedLayers | None = None
-            if self.full and not self.puzzle.undirected:
-                scratch = stack.enter_context(scratch_store(self.store))
-                self._passed = PassedLayers(Session(scratch, self.context))
+            together = self.full and not self.puzzle.undirected
+            scratch = [stack.enter_context(scratch_store(self.store)) for _ in range(2 if together else 0)]
+            #: For a directed puzzle, with `full`: the layers before the present one, and the keys that it leads to.
+            self._older = self._reached = key_set(scratch[0], self.context) if together else None
             flow, sums_flow = 0, self.full and SearchFigures.of(self.store.state).exhausted
             for depth in self.each(range(self._deepest + 1), "layers derived again"):
+                if together:
+                    self._reached = key_set(scratch[1], self.context)
                 for keys, successors, counts in self._derived(depth):
                     self._compare(depth, keys, successors, counts)
                     if sums_flow:
                         flow += flow_of(self.puzzle, keys, Expansion(successors, counts.astype(np.uint16)))
                 self._look_back(depth)
-                if self._passed:
-                    self._passed.add(depth, self._stored(depth))
+                if self._older:
+                    self._older.add(depth, self._stored(depth))
             if self.report.ok and flow % (1 << 64):
                 self.report.mistake("some moves are not reversed by another; set undirected = False")
         self._check_state()
@@ -212,19 +171,14 @@ class LayersVerifier(Check):
     def _compare(self, depth: Depth, keys: Keys, successors: Keys, counts: Array) -> None:
         """Check that every move from `keys` ends in a layer that the theory allows."""
         owners = np.repeat(np.arange(len(keys)), counts)
-        strays = distinct = merge([successors], [])
-        for layer in self._allowed(depth):
-            strays = layer.exclude_from(strays)
-            if not len(strays):
-                break
+        distinct = merge([successors], [])
+        strays = outside(distinct, self._allowed(depth))
         if depth < self._deepest or SearchFigures.of(self.store.state).exhausted:
             self._report_strays(depth, keys, successors, owners, strays)
         else:
             self._look_ahead(depth, keys, successors, owners, strays)
         if depth and self.puzzle.undirected:
-            back = members(common(distinct, self._stored(depth - 1)), successors)
-            alone = np.bincount(owners[back], minlength=len(keys)) == 0
-            lonely = keys[alone][:MOST_FAULTS]
+            lonely = keys[self._alone(depth - 1, distinct, successors, counts)][:MOST_FAULTS]
             before = self._predecessors(depth, lonely)
             for key in ints(lonely):
                 said = f"layer {depth}: {key:#x} has no neighbour in layer {depth - 1}"
@@ -232,16 +186,22 @@ class LayersVerifier(Check):
                     self._report_one_way(f"{said}, though something there leads to it", before[key], key)
                 else:
                     self.report.fault(said)
-        if self._passed and depth < self._deepest:
-            self._passed.reached.add(common(distinct, self._stored(depth + 1)))
+        if self._reached and depth < self._deepest:
+            reached = inside(outside(distinct, self._reached.layers()), [self._stored(depth + 1)])
+            self._reached.add(self._reached.depth, HeldLayer([reached]))
+
+    def _alone(self, depth: Depth, distinct: Keys, successors: Keys, counts: Array) -> Array:
+        """Return the indices of the keys, by the counts of their successors, of which none is in layer `depth`."""
+        near = members(inside(distinct, [self._stored(depth)]), successors)
+        return np.flatnonzero(np.bincount(np.repeat(np.arange(len(counts)), counts)[near], minlength=len(counts)) == 0)
 
     def _allowed(self, depth: Depth) -> Iterator[Layer]:
         """Yield the layers that may contain successors of layer `depth`, the likeliest first."""
-        first = max(0, depth - 1) if self.puzzle.undirected else depth if self._passed else 0
+        first = max(0, depth - 1) if self.puzzle.undirected else depth if self._older else 0
         for other in range(min(depth + 1, self._deepest), first - 1, -1):
             yield self._stored(other)
-        if self._passed:
-            yield from self._passed.older.layers()
+        if self._older:
+            yield from self._older.layers()
 
     def _stored(self, depth: Depth) -> Layer:
         self.store.require_whole(depth)
@@ -283,9 +243,10 @@ class LayersVerifier(Check):
         With `full` that layer is the one after `depth`, whose predecessors have just been expanded.
         """
         missing: Iterator[Keys] = iter(())
-        if self._passed and depth < self._deepest:
-            missing, depth = map(self._passed.reached.exclude_from, self.store.blocks(depth + 1)), depth + 1
-        elif depth and not self._passed and not self.puzzle.undirected:
+        if self._reached and depth < self._deepest:
+            reached, depth = self._reached.layers(), depth + 1
+            missing = (outside(keys, reached) for keys in self.store.blocks(depth))
+        elif depth and not self._reached and not self.puzzle.undirected:
             missing = (self._without_predecessor(depth, keys) for keys in self._samples(depth))
         for keys in missing:
             self.control.check()

@@ -310,6 +310,20 @@ class Layer(Source, Protocol):
         """Return the keys that are not in the layer; `keys` strictly increase."""
 
 
+def outside(keys: Keys, layers: Iterable[Layer]) -> Keys:
+    """Return the keys that are in none of the layers; `keys` strictly increase."""
+    for layer in layers:
+        if not len(keys):
+            break
+        keys = layer.exclude_from(keys)
+    return keys
+
+
+def inside(keys: Keys, layers: Iterable[Layer]) -> Keys:
+    """Return the keys that are in one of the layers; `keys` strictly increase."""
+    return difference(keys, outside(keys, layers))
+
+
 class HeldLayer:
     """A layer in memory, in pieces of increasing keys."""
 
