@@ -21,7 +21,6 @@ from scipy.sparse.csgraph import connected_components
 
 from hakoiri.api import Run
 from hakoiri.coordinator.census.census import check_wanted, wanted_of
-from hakoiri.coordinator.census.joining import HomeJoining
 from hakoiri.coordinator.errors import ContradictionError, OverBudgetError, UnanswerableError
 from hakoiri.coordinator.graphs import distances
 from hakoiri.coordinator.runs.create import make_run
@@ -444,7 +443,7 @@ def test_as_many_configurations_are_joined_at_a_time_as_there_is_room_for(
 ) -> None:
     """Each takes three keys of 4 bytes, two for each move, and 40 more; two threads share half of the memory."""
     spans = list[int]()
-    before_call(monkeypatch, HomeJoining, "label", lambda home: spans.append(home._joining.done.range_slabs))
+    before_call(monkeypatch, joining.Joining, "grow", lambda made, _: spans.append(made.done.range_slabs))
     roomy = replace(_SHORT, tuning=replace(_SHORT.tuning, least_bytes=200_000, most_range=1 << 20))
     driven(started(tmp_path, "u32", "spread"), roomy)
     each = (3 + 2 * Toy.most_successors) * 4 + 40

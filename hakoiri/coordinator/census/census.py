@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hakoiri.coordinator.census.joining import HomeJoining, LayeredJoining, listed_in_order, require_places
+from hakoiri.coordinator.census.joining import label_by_joins, label_by_layers, listed_in_order, require_places
 from hakoiri.coordinator.graphs.distances import DistancePolicy, in_order, measure_each, part_name
 from hakoiri.coordinator.layers.search import StoredFigures
 from hakoiri.coordinator.session.inspection import compare_rules
@@ -25,7 +25,7 @@ from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore, StoredLayer
 from hakoiri.storage.ledger.manifest import ComponentRecord, Progress, pack_record
 from hakoiri.storage.results import SLAB, Diameter, read_pairs, read_slab, recorded_components, stage_component
-from hakoiri.worker.census.slabs import NOWHERE, Listing, Sizes, Slabs, component_sizes, first_places
+from hakoiri.worker.census.slabs import NOWHERE, Sizes, Slabs, component_sizes, first_places, list_part
 
 if TYPE_CHECKING:
     from hakoiri.coordinator.census.hosted import HostedSpace
@@ -113,8 +113,8 @@ class Census:
 
     def _find_components(self, hosted: "HostedSpace | None") -> None:
         if self._found.components is None:
-            joining = LayeredJoining if self._by_layers else HomeJoining
-            self._join(hosted or joining(self._session, self._slabs))
+            label = label_by_layers if self._by_layers else label_by_joins
+            self._join(*(label(self._session, self._slabs) if hosted is None else hosted.label()))
         try:
             for found in self._measured():
                 self._add(found)
@@ -128,20 +128,18 @@ class Census:
 
     def _list(self, hosted: "HostedSpace | None") -> None:
         if hosted is None:
-            puzzle = self._session.puzzle
-            listing = Listing(self._store, puzzle, self._context.shares.staged_bytes)
-            require_places(max(listing.size, puzzle.total or 0))
-            for commit_is_due in listing.run(listed_in_order(self._session, listing.following, listing.size)):
-                if commit_is_due:
-                    self._commit()
-                    require_places(listing.size)
-        record = listing.record if hosted is None else hosted.list_all()
+            batches, puzzle = partial(listed_in_order, self._session), self._session.puzzle
+            require_places(puzzle.total or 0)
+            for record in list_part(self._store, puzzle, self._context.shares.staged_bytes, batches, self._commit):
+                require_places(record.size)
+        else:
+            record = hosted.list_all()
         self._store.stage_layer(record)
         self._state = replace(self._state, depth=0, stored_bytes=record.stored_bytes)
         self._commit(configurations=record.size)
 
-    def _join(self, joining: "HomeJoining | LayeredJoining | HostedSpace") -> None:
-        (moves, components), puzzle = joining.label(), self._session.puzzle
+    def _join(self, moves: int, components: int) -> None:
+        puzzle = self._session.puzzle
         place = self._slabs.places_of(puzzle.keys([puzzle.start]))
         start = None if place[0] == NOWHERE else int(self._slabs.labels_at(place)[0])
         self._state = self._store.state

@@ -7,7 +7,7 @@ joined by itself has numbers from its first place on, and only edges between the
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -79,31 +79,23 @@ class HostedSpace:
         if self._hosts.pool.copies > 1:
             self._moving.begin_copies()
         try:
-            while not self._done(work):
+            while True:
+                try:
+                    # Ranges and copies where they belong, none at hosts that are to leave.
+                    self._moving.settle()
+                    self._moving.renew_copies()
+                    self._moving.let_leave()
+                    # What was read before may have been that of other hosts.
+                    self._store.elsewhere = cache(partial(HostedBlocks, self._hosts, self._store.layout, waits=True))
+                    return work()
+                except (HostGoneError, _LeavingError) as gone:
+                    self._store.discard_staged()
+                    if isinstance(gone, HostGoneError):
+                        self._moving.take_over(gone.host)
                 self._session.control.check()
         finally:
             # They stop what they have begun.
             self._hosts.tell("host-back", 1)
-
-    def _done(self, work: Callable[[], None]) -> bool:
-        """Do `work`, unless hosts take over from one that is away or leaves; return whether it is done."""
-        try:
-            # Ranges and copies where they belong, none at hosts that are to leave.
-            self._moving.settle()
-            self._moving.renew_copies()
-            self._moving.let_leave()
-            # What was read before may have been that of other hosts.
-            kept = HostedBlocks(self._hosts, self._store.layout, waits=True)
-            self._store.elsewhere = lambda: kept
-            work()
-        except HostGoneError as gone:
-            self._store.discard_staged()
-            self._moving.take_over(gone.host)
-            return False
-        except _LeavingError:
-            self._store.discard_staged()
-            return False
-        return True
 
     def list_all(self) -> LayerRecord:
         """Have hosts list the space, and copy it to each other; return its record, which is to be committed then."""

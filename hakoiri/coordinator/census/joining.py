@@ -30,7 +30,7 @@ from hakoiri.storage.ledger.manifest import Progress, State
 from hakoiri.storage.names import META, NUMBERS_KEY, PARTIAL_KEY
 from hakoiri.storage.results import Labels, Profile, read_labels, stage_labels, stage_profile
 from hakoiri.worker.census.forests import Forest, Grown
-from hakoiri.worker.census.joining import Joining, JoinProgress, StrayMoveError, TreeUnion
+from hakoiri.worker.census.joining import Joining, JoinProgress, StrayMoveError
 from hakoiri.worker.census.slabs import (
     MOVE_ARRAYS,
     NOWHERE,
@@ -145,52 +145,42 @@ def require_places(size: int) -> None:
         )
 
 
-class HomeJoining:
-    """Makes the labels of layer 0, staged and committed. Nothing may be staged in the store when it begins."""
+def label_by_joins(session: Session, slabs: Slabs) -> tuple[int, int]:
+    """Label layer 0; return the numbers of moves, which in an undirected puzzle count twice, and of components.
 
-    def __init__(self, session: Session, all_slabs: Slabs) -> None:
-        self._session, self._store = session, session.store
-        context, puzzle, size = session.context, session.puzzle, self._store.layer_record(0).size
-        require_places(size)
-        done = self._store.read_partial(JoinProgress)
-        slabs = slabs_of_range(puzzle, size, context.shares, context.shares.workers, context.tuning.most_range)
-        slabs = slabs if done is None else done.range_slabs
-        partition = Partition(puzzle.layout, tuple(all_slabs.firsts[slabs::slabs]))
-        self._ranges = SlabRanges(StoredLayer(self._store, 0, size), partition, slabs, 0)
-        self._joining = Joining(
-            self._store, self._ranges, partition, done, slabs, context.local, context.shares,
-            lambda: session.commit(self._store.state), context.tuning.checkpoint,
-        )  # fmt: skip
+    Label 0 is the largest component, ties go to the one with the least key. Nothing may be staged in the store when it
+    begins. The caller commits the staged labels and the deletion of the partial record, and removes the spill files.
+    """
+    context, puzzle, store = session.context, session.puzzle, session.store
+    require_places(slabs.size)
+    done, threads = store.read_partial(JoinProgress), context.shares.workers
+    span = slabs_of_range(puzzle, slabs.size, context.shares, threads, context.tuning.most_range)
+    span = span if done is None else done.range_slabs
+    joining = Joining(
+        store, Partition(puzzle.layout, tuple(slabs.firsts[span::span])), span, 0, context.local, context.shares,
+        lambda: session.commit(store.state), context.tuning.checkpoint,
+    )  # fmt: skip
 
-    def label(self) -> tuple[int, int]:
-        """Return the numbers of moves, which in an undirected puzzle count twice, and of components.
-
-        Label 0 is the largest component, ties go to the one with the least key. The caller commits the staged labels
-        and the deletion of the partial record, and removes the spill files then.
-        """
-        joining = self._joining
-        self._follow("expanding moves", joining.grow(partial(grown_ranges, self._session.context, self._ranges)))
-        if self._session.puzzle.undirected and joining.done.balance:
-            report_wrong_moves(self._session)
-        if not joining.done.roots:
-            union = TreeUnion(joining.numbers, self._store.directory, self._session.context.shares.free // 2)
-            try:
-                self._follow("joining configurations", joining.join(union))
-            except StrayMoveError:
-                report_wrong_moves(self._session)
-            joining.keep_roots(union)
-        # A root is all that its component has here.
-        self._follow("numbering components", joining.number(ranks_of(joining.sizes.astype(np.int64))))
-        for name in (PARTIAL_KEY, NUMBERS_KEY):
-            self._store.erase(META, name)
-        return joining.done.moves, joining.done.roots
-
-    def _follow(self, headline: str, work: Iterable[int]) -> None:
+    def follow(headline: str, work: Iterable[int]) -> None:
         """Do the work of a pass, and report the configurations that are done."""
-        for done in work:
-            disk = self._store.state.stored_bytes + self._joining.spill.stored_bytes
-            self._session.tell(Progress(done, self._joining.size, headline=headline, disk=disk))
-            self._session.control.check()
+        for number in work:
+            disk = store.state.stored_bytes + joining.spill.stored_bytes
+            session.tell(Progress(number, slabs.size, headline=headline, disk=disk))
+            session.control.check()
+
+    follow("expanding moves", joining.grow(partial(grown_ranges, context, joining.ranges)))
+    if puzzle.undirected and joining.done.balance:
+        report_wrong_moves(session)
+    if not joining.done.roots:
+        try:
+            follow("joining configurations", joining.join())
+        except StrayMoveError:
+            report_wrong_moves(session)
+    # A root is all that its component has here.
+    follow("numbering components", joining.number(ranks_of(joining.sizes.astype(np.int64))))
+    for name in (PARTIAL_KEY, NUMBERS_KEY):
+        store.erase(META, name)
+    return joining.done.moves, joining.done.roots
 
 
 #: The label of a configuration that no component has yet.
@@ -271,50 +261,44 @@ def ranked(labels: Labels, profiles: list[Profile]) -> tuple[Labels, list[Profil
     return ranks[labels], [profiles[place] for place in np.argsort(ranks).tolist()]
 
 
-class LayeredJoining:
-    """Makes the labels of layer 0 and the profiles, as `HomeJoining` makes the labels."""
+def label_by_layers(session: Session, slabs: Slabs) -> tuple[int, int]:
+    """Label layer 0 as `label_by_joins` does, and store the profiles; everything is committed."""
+    store, checkpoint = session.store, session.context.tuning.checkpoint
+    profiles = (store.read_partial(dict[str, list[Profile]]) or {}).get(_PROFILES, [])
+    labels = unlabelled(session.context, slabs.size)
+    if profiles:
+        labels = read_labels(store, slabs.size)
 
-    def __init__(self, session: Session, slabs: Slabs) -> None:
-        self._session, self._store, self._slabs = session, session.store, slabs
-        self._profiles = (self._store.read_partial(dict[str, list[Profile]]) or {}).get(_PROFILES, [])
-        self._labels = unlabelled(session.context, slabs.size)
-        if self._profiles:
-            self._labels = read_labels(self._store, slabs.size)
-
-    def label(self) -> tuple[int, int]:
-        """Return twice the number of moves, and the number of components; labels and profiles are committed."""
-        session, store, checkpoint = self._session, self._store, self._session.context.tuning.checkpoint
-        done, kept_at = sum(map(sum, self._profiles)), time.monotonic()
-        try:
-            for size in components_by_layers(session.context, store, self._slabs, self._labels, self._profiles):
-                done += size
-                headline = f"component {len(self._profiles):,}, layer by layer"
-                session.tell(Progress(done, self._slabs.size, headline=headline))
-                if time.monotonic() - kept_at > checkpoint:
-                    self._keep()
-                    kept_at = time.monotonic()
-                session.control.check()
-        except BaseException:
-            if not store.poisoned:
-                self._keep()
-            raise
-        labels, profiles = ranked(self._labels, self._profiles)
-        stage_labels(store, labels)
-        for number, profile in enumerate(profiles):
-            stage_profile(store, number, profile)
-        store.erase(META, PARTIAL_KEY)
-        session.commit(store.state)
-        moves = 0
-        for slab in range(len(self._slabs)):
-            for keys, expansion in expanded(session.puzzle, [self._slabs.keys(range(slab, slab + 1))]):
-                moves += len(simple_edges(keys, *expansion)[0])
-            session.control.check()
-        return moves, len(profiles)
-
-    def _keep(self) -> None:
+    def keep() -> None:
         """Make the components found so far durable."""
         # One may have been labelled in part.
-        self._labels[self._labels == len(self._profiles)] = _NONE
-        stage_labels(self._store, self._labels)
-        self._store.stage_record(META, PARTIAL_KEY, {_PROFILES: self._profiles})
-        self._session.commit(self._store.state)
+        labels[labels == len(profiles)] = _NONE
+        stage_labels(store, labels)
+        store.stage_record(META, PARTIAL_KEY, {_PROFILES: profiles})
+        session.commit(store.state)
+
+    done, kept_at = sum(map(sum, profiles)), time.monotonic()
+    try:
+        for size in components_by_layers(session.context, store, slabs, labels, profiles):
+            done += size
+            session.tell(Progress(done, slabs.size, headline=f"component {len(profiles):,}, layer by layer"))
+            if time.monotonic() - kept_at > checkpoint:
+                keep()
+                kept_at = time.monotonic()
+            session.control.check()
+    except BaseException:
+        if not store.poisoned:
+            keep()
+        raise
+    found, profiles = ranked(labels, profiles)
+    stage_labels(store, found)
+    for number, profile in enumerate(profiles):
+        stage_profile(store, number, profile)
+    store.erase(META, PARTIAL_KEY)
+    session.commit(store.state)
+    moves = 0
+    for slab in range(len(slabs)):
+        for keys, expansion in expanded(session.puzzle, [slabs.keys(range(slab, slab + 1))]):
+            moves += len(simple_edges(keys, *expansion)[0])
+        session.control.check()
+    return moves, len(profiles)

@@ -26,7 +26,7 @@ from hakoiri.keys.layout import Keys
 from hakoiri.keys.order import distinct
 from hakoiri.storage.layers.blocks import Coded, code_keys, decode
 from hakoiri.storage.layers.spill import NO_FILES, Spill, SpillFiles
-from hakoiri.storage.layers.store import RunStore, file_array
+from hakoiri.storage.layers.store import RunStore, StoredLayer, file_array
 from hakoiri.storage.names import META, NUMBERS_KEY, PARTIAL_KEY
 from hakoiri.storage.results import SLAB, Labels, read_numbers, read_slab, stage_labels, stage_numbers
 from hakoiri.worker.census.forests import (
@@ -165,52 +165,51 @@ class _Joinable(NamedTuple):
 class Joining:
     """Makes the labels of the own ranges of a space, which are layer 0 of `store`; staged and committed.
 
-    The ranges are those of `partition`, from number `first` on, with `range_slabs` slabs in each unless an earlier
-    session has begun with other ones. Nothing may be staged in the store when it begins. It calls `commit` now and
-    then, at least every `checkpoint` seconds. Each pass yields how many configurations are done so far. Attributes:
-    `done`; `size`, the number of own configurations.
+    The ranges are those of `partition`, from number `first` on, with `range_slabs` slabs in each. Nothing may be staged
+    in the store when it begins. It calls `commit` now and then, at least every `checkpoint` seconds. Each pass yields
+    how many configurations are done so far. Attributes: `ranges`, the own ones; `done`.
     """
 
     def __init__(
-        self, store: RunStore, ranges: SlabRanges, partition: Partition, done: JoinProgress | None, range_slabs: int,
-        threads: Threads, shares: Shares, commit: Callable[[], object], checkpoint: float,
+        self, store: RunStore, partition: Partition, range_slabs: int, first: int, threads: Threads, shares: Shares,
+        commit: Callable[[], object], checkpoint: float,
     ) -> None:  # fmt: skip
-        self._store, self._ranges, self._threads, self._shares = store, ranges, threads, shares
+        self._store, self._threads, self._shares = store, threads, shares
         self._commit, self._checkpoint, self._durable_at = commit, checkpoint, time.monotonic()
-        self._layout = store.layout
-        self.spill = Spill(store.directory, PAIR_LAYOUTS[self._layout], _STAGE)
+        self._layout, layer = store.layout, StoredLayer(store, 0, store.layer_record(0).size)
+        self.ranges = SlabRanges(layer, partition, range_slabs, first)
+        self.spill, done = Spill(store.directory, PAIR_LAYOUTS[self._layout], _STAGE), store.read_partial(JoinProgress)
         if done is None:
             self.spill.clear()
-            done = JoinProgress(range_slabs, [_UNKNOWN] * len(ranges.numbers))
         else:
             self.spill.restore(done.spilled)
-        self.done, self.size = done, sum(map(ranges.size_of, ranges.numbers))
+        self.done = done or JoinProgress(range_slabs, [_UNKNOWN] * len(self.ranges.numbers))
         cuts = tuple(cut << self._layout.bits for cut in partition.cuts)
         self.exchange = Exchange(Partition(self.spill.layout, cuts), _STAGE, self.spill, self._most_pairs)
 
     @property
     def numbers(self) -> TreeNumbers:
         """The trees of the own ranges."""
-        firsts = list(map(self._ranges.first_place, self._ranges.numbers))
+        firsts = list(map(self.ranges.first_place, self.ranges.numbers))
         return TreeNumbers(self.spill.run, self.done.trees, firsts)
 
     # Growing
 
     def grow(self, grown_ranges: Callable[[list[int]], Iterator[tuple[int, Grown]]]) -> Iterator[int]:
         """Make the trees of all ranges; `grown_ranges` yields those of some ranges."""
-        missing = [self._ranges.numbers[place] for place, count in enumerate(self.done.trees) if count == _UNKNOWN]
-        done = self.size - sum(map(self._ranges.size_of, missing))
+        missing = [self.ranges.numbers[place] for place, count in enumerate(self.done.trees) if count == _UNKNOWN]
+        done = self.ranges.size - sum(map(self.ranges.size_of, missing))
         for number, grown in grown_ranges(missing):
             labels, count, pairs = grown.trees
-            stage_labels(self._store, labels, self._ranges.first_slab(number))
+            stage_labels(self._store, labels, self.ranges.first_slab(number))
             for batch in pairs:
                 self.exchange.add(*scatter(batch, self.exchange.partition.table))
             if self.exchange.held_bytes > self._most_pairs:
                 self.exchange.code_held(self._threads, bits=False)
             trees, balance = [*self.done.trees], (self.done.balance + grown.balance) % (1 << 64)
-            trees[number - self._ranges.numbers.start] = count
+            trees[number - self.ranges.numbers.start] = count
             self.done = replace(self.done, trees=trees, moves=self.done.moves + grown.moves, balance=balance)
-            done += self._ranges.size_of(number)
+            done += self.ranges.size_of(number)
             if time.monotonic() - self._durable_at > self._checkpoint:
                 self.save()
             elif self._much_is_staged:
@@ -244,20 +243,21 @@ class Joining:
 
     # Joining
 
-    def join(self, union: TreeUnion) -> Iterator[int]:
-        """Unite the trees of all ranges in memory; nothing is durable before `keep_roots`. Raises `StrayMoveError`."""
-        done = 0
+    def join(self) -> Iterator[int]:
+        """Unite the trees of all ranges, and commit their roots at the end. Raises `StrayMoveError`."""
+        done, union = 0, TreeUnion(self.numbers, self._store.directory, self._shares.free // 2)
         for place, edges in self._edges([*range(len(self.done.trees))], lambda place, trees: trees):
             union.add(place, edges)
-            done += self._ranges.size_of(self._ranges.numbers[place])
+            done += self.ranges.size_of(self.ranges.numbers[place])
             yield done
+        self._keep_roots(union)
 
     def edges_of_roots(self) -> TreeEdges:
         """Return the edges to the roots of own trees by the pairs that other hosts have sent. Raises `StrayMoveError`.
 
         Roots are numbered from 0 on, those elsewhere as the pairs have them.
         """
-        led_to = [place for place, number in enumerate(self._ranges.numbers) if self.exchange.keys_in(number)]
+        led_to = [place for place, number in enumerate(self.ranges.numbers) if self.exchange.keys_in(number)]
         found = np.empty(0, dtype=np.int64)
         for _, edges in self._edges(led_to, lambda place, trees: read_numbers(self._store, place)[trees]):
             found = distinct(np.concatenate([found, edges.pairs]))
@@ -279,9 +279,9 @@ class Joining:
         def works() -> Iterator[_Joinable]:
             trees_of = self.numbers
             for place in places:
-                number = self._ranges.numbers[place]
+                number = self.ranges.numbers[place]
                 trees = numbered(place, trees_of.within(place, self._labels_of(number))).astype(np.int64)
-                yield _Joinable(number, self._ranges.keys(number), trees, self.exchange.take(number))
+                yield _Joinable(number, self.ranges.keys(number), trees, self.exchange.take(number))
 
         for number, found in self._threads.each("forest", edges, works()):
             if found is None:
@@ -290,10 +290,10 @@ class Joining:
 
     def _labels_of(self, number: int) -> Labels:
         """Return the labels of an own range."""
-        first, slabs = self._ranges.first_slab(number), -(-self._ranges.size_of(number) // SLAB)
+        first, slabs = self.ranges.first_slab(number), -(-self.ranges.size_of(number) // SLAB)
         return np.concatenate([read_slab(self._store, slab) for slab in range(first, first + slabs)])
 
-    def keep_roots(self, union: TreeUnion) -> None:
+    def _keep_roots(self, union: TreeUnion) -> None:
         """Commit the number of each tree's root, and the sizes of the roots."""
         sizes = union.sum_up()
         numbers = union.numbered(np.arange(len(sizes), dtype=np.uint32))
@@ -302,7 +302,7 @@ class Joining:
             if self._much_is_staged:
                 self._commit()
         # Pairs that lead to own ranges are not needed any more.
-        kept = self.spill.files.outside(self._ranges.numbers)
+        kept = self.spill.files.outside(self.ranges.numbers)
         self.done = replace(self.done, roots=len(sizes), spilled=kept)
         self._stage_progress()
         self._commit()
@@ -320,7 +320,7 @@ class Joining:
 
         Roots are numbered from the first place of the own ranges on. The pairs stay in their spill file.
         """
-        trees_of, first = self.numbers, self._ranges.first_place(self._ranges.numbers.start)
+        trees_of, first = self.numbers, self.ranges.first_place(self.ranges.numbers.start)
         roots = np.concatenate([read_numbers(self._store, place) for place in range(len(self.done.trees))])
         found, count = list[Keys](), 0
         for batch in self.exchange.drain(number):
@@ -337,9 +337,9 @@ class Joining:
 
     def number(self, components: Labels) -> Iterator[int]:
         """Label all configurations; `components` has the number for each root."""
-        ranges, trees = self._ranges, self.numbers
+        ranges, trees = self.ranges, self.numbers
         missing = sorted({*range(len(self.done.trees))} - {*self.done.numbered})
-        done = self.size - sum(ranges.size_of(ranges.numbers[place]) for place in missing)
+        done = self.ranges.size - sum(ranges.size_of(ranges.numbers[place]) for place in missing)
 
         def labels(work: tuple[int, Labels, Labels]) -> Labels:
             place, roots, labels = work

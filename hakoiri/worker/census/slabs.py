@@ -1,6 +1,6 @@
 """The configurations of a whole space: slabs of labels, their listing by the puzzle, ranges with their trees."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -157,37 +157,26 @@ class _ListProgress(Totals):
     last: str
 
 
-class Listing:
-    """Makes layer 0 in `store`. Its partial record stays until the configurations are labelled."""
+def list_part(
+    store: RunStore, puzzle: Puzzle, most_staged: int, batches: Callable[[Key, int], Iterable[Keys]],
+    commit: Callable[[], object],
+) -> Iterator[LayerRecord]:  # fmt: skip
+    """Make layer 0 of `store`; yield, at first and after each batch, the record of what is listed, for `stage_layer`.
 
-    def __init__(self, store: RunStore, puzzle: Puzzle, most_staged: int) -> None:
-        self._store, self._puzzle, self._most_staged = store, puzzle, most_staged
-        self._listed = store.read_partial(_ListProgress) or _ListProgress("-0x1")
-
-    @property
-    def size(self) -> int:
-        """The number of listed configurations."""
-        return self._listed.size
-
-    @property
-    def following(self) -> Key:
-        """The least key that is not listed yet."""
-        return int(self._listed.last, 16) + 1
-
-    def run(self, batches: Iterable[Keys]) -> Iterator[bool]:
-        """Stage configurations from `following` on; yield whether a commit is due."""
-        for keys in batches:
-            summary = len(keys), int(np.count_nonzero(self._puzzle.is_goal(keys))), *lanes_of(keys)
-            staged = self._store.stage_blocks(0, code_keys(0, keys), self._listed.index)
-            self._listed = replace(self._listed.plus(summary, *staged), last=hex(key_at(keys, -1)))
-            # IMPORTANT: with each batch, because an interruption commits what is staged.
-            self._store.stage_record(META, PARTIAL_KEY, vars(self._listed))
-            yield self._store.staged_bytes > self._most_staged
-
-    @property
-    def record(self) -> LayerRecord:
-        """The record of the listed part of the layer."""
-        return self._listed.record(0, self._store.state.session)
+    `batches` gives the configurations from a key on, before which there are so many. It calls `commit` whenever
+    `most_staged` bytes are staged. Its partial record stays until the configurations are labelled.
+    """
+    listed = store.read_partial(_ListProgress) or _ListProgress("-0x1")
+    yield listed.record(0, store.state.session)
+    for keys in batches(int(listed.last, 16) + 1, listed.size):
+        summary = len(keys), int(np.count_nonzero(puzzle.is_goal(keys))), *lanes_of(keys)
+        staged = store.stage_blocks(0, code_keys(0, keys), listed.index)
+        listed = replace(listed.plus(summary, *staged), last=hex(key_at(keys, -1)))
+        # IMPORTANT: with each batch, because an interruption commits what is staged.
+        store.stage_record(META, PARTIAL_KEY, vars(listed))
+        if store.staged_bytes > most_staged:
+            commit()
+        yield listed.record(0, store.state.session)
 
 
 #: The memory of a move, in successors of a layer step: both its ends, their places, a pair.

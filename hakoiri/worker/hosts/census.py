@@ -17,13 +17,14 @@ from time import monotonic
 from typing import Any
 
 from hakoiri.errors import PayloadError
+from hakoiri.keys.layout import Key, Keys
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.storage.layers.blocks import Coded
-from hakoiri.storage.layers.store import RunStore, StoredLayer
+from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.names import META, PARTIAL_KEY
 from hakoiri.storage.results import Labels
-from hakoiri.worker.census.joining import Joining, JoinProgress, StrayMoveError, TreeUnion
-from hakoiri.worker.census.slabs import Listing, SlabRanges, grown_by_threads, listed
+from hakoiri.worker.census.joining import Joining, StrayMoveError
+from hakoiri.worker.census.slabs import grown_by_threads, list_part, listed
 from hakoiri.worker.hosts.requests import HostPassed, HostRequest
 from hakoiri.worker.hosts.wire import PATIENCE_SECONDS, Inbox, Mail, Outbox
 from hakoiri.worker.layers.partition import Shares
@@ -125,23 +126,21 @@ class HostCensus:
     # Passes, which yield the number of configurations done
 
     def _list(self) -> Iterator[int]:
-        low, high = self._cuts.bounds(self._mine[0])[0], self._cuts.bounds(self._mine[-1])[1]
-        listing = Listing(self._store, self._puzzle, self._shares.staged_bytes)
-        for commit_is_due in listing.run(listed(self._puzzle, max(low, listing.following), high)):
-            if commit_is_due:
-                self._commit()
-            yield listing.size
-        self._store.stage_layer(listing.record)
+        (low, _), (_, high) = (self._cuts.bounds(self._mine[place]) for place in (0, -1))
+
+        def own(following: Key, size: int) -> Iterator[Keys]:
+            return listed(self._puzzle, max(low, following), high)
+
+        for record in list_part(self._store, self._puzzle, self._shares.staged_bytes, own, self._commit):
+            yield record.size
+        self._store.stage_layer(record)
         self._store.commit(replace(self._store.state, depth=0))
 
     def _join(self) -> Iterator[int]:
         joining = self._joining
-        grown = partial(grown_by_threads, self._threads, self._puzzle, self._shares, self._ranges)
-        yield from joining.grow(grown)
+        yield from joining.grow(partial(grown_by_threads, self._threads, self._puzzle, self._shares, joining.ranges))
         joining.save()
-        union = TreeUnion(joining.numbers, self._store.directory, self._shares.free // 2)
-        yield from joining.join(union)
-        joining.keep_roots(union)
+        yield from joining.join()
 
     def _number(self, components: Labels) -> Iterator[int]:
         yield from self._joining.number(components)
@@ -169,19 +168,12 @@ class HostCensus:
             )  # fmt: skip
         return packed(replace(passed, **figures))
 
-    # The objects that passes work on
-
-    @property
-    def _ranges(self) -> SlabRanges:
-        layer = StoredLayer(self._store, 0, self._store.layer_record(0).size)
-        return SlabRanges(layer, self._cuts, self._slabs, self._mine[0])
-
     @property
     def _joining(self) -> Joining:
         if self._made is None:
             self._made = Joining(
-                self._store, self._ranges, self._cuts, self._store.read_partial(JoinProgress), self._slabs,
-                self._threads, self._shares, self._commit, self._seconds,
+                self._store, self._cuts, self._slabs, self._mine[0], self._threads, self._shares, self._commit,
+                self._seconds,
             )  # fmt: skip
         return self._made
 
