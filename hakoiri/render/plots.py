@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from hakoiri.coordinator.studies.table import Deal, Study, tally
+from hakoiri.coordinator.studies.deals import StudyDeals
+from hakoiri.coordinator.studies.table import Deal, tally
 from hakoiri.errors import counted
 from hakoiri.puzzles.capabilities import Convention, Placements
 from hakoiri.render.films import check_ending
@@ -154,11 +155,11 @@ _SKEWED = 3
 _LEGEND = 0.2
 
 
-def plot_study(study: Study, found: StudyResult, target: Path) -> None:
+def plot_study(study: StudyDeals, target: Path) -> None:
     """Draw moves, positions and shares by size into `target` (PNG, SVG or PDF)."""
     with drawn_into(target, (13, 4.8)) as figure:
         moves, positions, shares = figure.subplots(1, 3)
-        searched = {size: deals for size, deals in found.items() if deals}
+        searched = {size: deals for size, deals in study.by_size().items() if deals}
         _draw_moves(moves, study, searched)
         for place, deals in enumerate(searched.values()):
             _violin(positions, place, [deal.positions for deal in deals], "#4a7c59", "both", logarithmic=True)
@@ -172,16 +173,16 @@ def plot_study(study: Study, found: StudyResult, target: Path) -> None:
         _finish(figure, study, searched)
 
 
-def _draw_moves(axes: "Axes", study: Study, found: StudyResult) -> None:
+def _draw_moves(axes: "Axes", study: StudyDeals, found: StudyResult) -> None:
     """Draw the moves of the solvable deals, both conventions back to back."""
     drawn = {
         (which, place): [solution.moves for deal in deals if (solution := deal.found(which)) is not None]
-        for which in study.conventions
+        for which in study.puzzle.goal_names
         for place, deals in enumerate(found.values())
     }
     logarithmic = any(np.mean(values) > _SKEWED * np.median(values) for values in drawn.values() if values)
     for (which, place), values in drawn.items():
-        side = _SIDES[which] if len(study.conventions) > 1 else "both"
+        side = _SIDES[which] if len(study.puzzle.goal_names) > 1 else "both"
         _violin(axes, place, values, _COLOURS[which], side, logarithmic)
     if logarithmic:
         _log_ticks(axes)
@@ -189,8 +190,8 @@ def _draw_moves(axes: "Axes", study: Study, found: StudyResult) -> None:
         whole_numbers(axes.yaxis)
     axes.set_title("moves of a solution" if study.plan.strategy == "dfs" else "fewest moves", fontsize=11)
     axes.set_ylabel("moves" + (", logarithmic" if logarithmic else ""))
-    if len(study.conventions) > 1:
-        for which in study.conventions:
+    if len(study.puzzle.goal_names) > 1:
+        for which in study.puzzle.goal_names:
             axes.plot([], [], color=_COLOURS[which], linewidth=6, alpha=0.6, label=study.puzzle.goal_names[which])
         bottom, top = axes.get_ylim()
         axes.set_ylim(bottom, top + _LEGEND * (top - bottom))
@@ -229,10 +230,10 @@ def _log_ticks(axes: "Axes") -> None:
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{10**value:,.0f}" if value >= 0 else ""))
 
 
-def _draw_shares(axes: "Axes", study: Study, found: StudyResult) -> None:
+def _draw_shares(axes: "Axes", study: StudyDeals, found: StudyResult) -> None:
     """Draw bars of a hundred per cent: solvable, unsolvable and undecided deals."""
-    width = 0.8 / len(study.conventions)
-    for number, which in enumerate(study.conventions):
+    width = 0.8 / len(study.puzzle.goal_names)
+    for number, which in enumerate(study.puzzle.goal_names):
         for place, deals in enumerate(found.values()):
             one, middle, below = tally(deals, which), place - 0.4 + width * (number + 0.5), 0.0
             axes.text(
@@ -253,7 +254,7 @@ def _draw_shares(axes: "Axes", study: Study, found: StudyResult) -> None:
     axes.legend(frameon=False, loc="upper center", ncols=2)
 
 
-def _finish(figure: "Figure", study: Study, found: StudyResult) -> None:
+def _finish(figure: "Figure", study: StudyDeals, found: StudyResult) -> None:
     """Set what all parts share."""
     for axes in figure.axes:
         axes.set_xticks(range(len(found)), [str(size) for size in found])

@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 
 from hakoiri.cli import options as shared
 from hakoiri.cli.completing import puzzles_beginning
-from hakoiri.cli.driving import Work, refuse_with_queue, start_run
+from hakoiri.cli.driving import Finish, Work, refuse_with_queue, start_run
 from hakoiri.cli.options import argument, command_line, flag, option
 from hakoiri.cli.studies.solving import GameArgument
 from hakoiri.errors import PuzzleError
@@ -26,7 +26,6 @@ from hakoiri.storage.names import certificate_file
 if TYPE_CHECKING:
     from hakoiri.coordinator.session.job import Job
     from hakoiri.coordinator.session.session import Control
-    from hakoiri.coordinator.studies.deals import StudyDeals
 
 #: The greatest size of any puzzle; each puzzle checks its own sizes.
 MOST_SIZE = 64
@@ -68,20 +67,21 @@ def boards(
     asked = StudyBoards.parse_request(
         spec, size=size, pieces=pieces, empty=empty, goal=goal, pairs=pairs, hardest=hardest
     )
-
-    def finish(job: StudyBoards, _: "Control") -> dict[str, Any]:
-        return _write_rows(job, csv, "components")
-
-    start_run(asked, "boards", work, queue=queue, finish=finish)
+    start_run(asked, "boards", work, queue=queue, finish=_writing(csv, "components"))
 
 
-def _write_rows(job: "Job", table: Path | None, rows: str) -> dict[str, Any]:
-    from hakoiri.export.tables import write_rows
+def _writing(csv: Path | None, noun: str = "") -> Finish:
+    """Return the end of a study: its rows, counted with a `noun`, are written as a table."""
 
-    if table is not None:
-        count = write_rows(job.rows() or iter(()), table)
-        stderr().print(Text(f"{count:,} {rows} written to {table}"))
-    return {}
+    def finish(job: "Job", _: "Control") -> dict[str, Any]:
+        from hakoiri.export.tables import write_rows
+
+        if csv is not None:
+            count = write_rows(job.rows() or iter(()), csv)
+            stderr().print(Text(f"{count:,} {noun} written to {csv}" if noun else f"written to {csv}"))
+        return {}
+
+    return finish
 
 
 @command_line("study starts boards.txt -o axis=rows-and-columns -o metric=straight", words=2)
@@ -115,11 +115,7 @@ def starts(
     if csv is not None:
         check_ending(csv)
     asked = StudyStarts.parse_request(shared.spec_of(puzzle, options, None, goal), starts=read_text(file), cap=cap)
-
-    def finish(job: StudyStarts, _: "Control") -> dict[str, Any]:
-        return _write_rows(job, csv, "starts")
-
-    start_run(asked, "starts", work, queue=queue, finish=finish)
+    start_run(asked, "starts", work, queue=queue, finish=_writing(csv, "starts"))
 
 
 @command_line("study sizes tiles --sizes 4..8", words=2)
@@ -236,35 +232,18 @@ def deals(
         check_ending(plot, PLOTS)
     if csv is not None:
         require_place(csv)
+    written = _writing(csv)
 
-    def finish(job: StudyDeals, _: "Control") -> dict[str, Any]:
-        return _write(job, csv, plot)
+    def finish(job: StudyDeals, control: "Control") -> dict[str, Any]:
+        added = written(job, control)
+        if plot is not None:
+            from hakoiri.render.plots import plot_study
+
+            plot_study(job, plot)
+            stderr().print(Text(f"written to {plot}"))
+        return added
 
     start_run(asked, "study", work, queue=queue, finish=finish)
-
-
-def _write(job: "StudyDeals", csv: Path | None, plot: Path | None) -> dict[str, Any]:
-    from hakoiri.coordinator.studies.deals import kept_deals
-
-    study = job.study
-    found = kept_deals(study, job.store)
-    if csv is not None:
-        from hakoiri.coordinator.studies.table import write_csv
-
-        puzzles = {size: study.puzzle.sized(size) for size in study.sizes}
-        texts = (
-            (deal, puzzles[size].random_deal(study.plan.seed, deal.number))
-            for size, deals in found.items()
-            for deal in deals
-        )
-        write_csv(texts, study.conventions, csv)
-        stderr().print(Text(f"written to {csv}"))
-    if plot is not None:
-        from hakoiri.render.plots import plot_study
-
-        plot_study(study, found, plot)
-        stderr().print(Text(f"written to {plot}"))
-    return {}
 
 
 @command_line("hunt gap -o ranks=7 --maximise positions --time 10m")

@@ -7,7 +7,6 @@ progress is among the run's arrays. So the best play so far is always on disk.
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import count
 from typing import Any
 
@@ -18,9 +17,10 @@ from hakoiri.coordinator.plays import plan as plans
 from hakoiri.coordinator.plays.beam import Beam, most_width
 from hakoiri.coordinator.plays.plan import BEAM, PRICE, SECONDS, OptimisePlan, optimised
 from hakoiri.coordinator.session.check import Check
-from hakoiri.coordinator.session.job import Play, Request, RowsJob, Table, last_rows, limited
+from hakoiri.coordinator.session.job import Play, Request, Table
 from hakoiri.coordinator.session.resources import Budget
 from hakoiri.coordinator.session.session import Session
+from hakoiri.coordinator.studies.study import Study, last_rows, limited
 from hakoiri.errors import DamagedError, PuzzleError, TaskError, counted
 from hakoiri.puzzles.capabilities import Scored
 from hakoiri.puzzles.contract import Puzzle
@@ -42,6 +42,8 @@ _WORTH_A_ROUND = 0.1
 _PROFILE = 100
 #: The moves needed to measure the speed of a beam; until then that of the previous beam is used.
 _LEAST_PACE = 400
+#: The columns of a table of rounds.
+_COLUMNS = ("width", "score", "layers", "tried", "seconds")
 
 
 @dataclass(frozen=True)
@@ -64,25 +66,38 @@ def best_of(ledger: Ledger, within: float = float("inf")) -> plans.Best:
     return max((best for best in found if best.seconds <= within), key=lambda best: best.rank, default=plans.NO_PLAY)
 
 
-def rounds_of(ledger: Ledger) -> dict[int, plans.Round]:
-    """Return the finished rounds."""
-    return ResultRows(ledger, ROUND).all(plans.Round, "number")
+class Optimise(Study[OptimisePlan, plans.Round]):
+    """A search for the best play, round after round, limited by total seconds or rounds."""
 
-
-class Optimisation(RowsJob):
-    """The search for good plays: round after round, up to the limits."""
-
-    figures = OptimiseFigures
+    plan_class, row_class, figures, table = OptimisePlan, plans.Round, OptimiseFigures, ROUND
+    from_start = True
+    row_noun = "rounds and a best play"
     remedy = "forgotten"
     limit = "rounds"
     puzzle: Scored
 
-    @cached_property
-    def plan(self) -> plans.OptimisePlan:
-        return self.store.plan(plans.OptimisePlan)
+    @classmethod
+    def parse_request(  # type: ignore[override]
+        cls, spec: PuzzleSpec, *, strategy: str = BEAM, seed: int = 1, width: int | None = None,
+        seconds: float = SECONDS, rounds: int | None = None, price: float = PRICE, rising: bool = False,
+    ) -> Request:  # fmt: skip
+        spec, plan = optimised(spec, strategy, seed, width, price, rising)
+        return Request(spec, plan, limited(seconds, "rounds", rounds))
+
+    @classmethod
+    def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
+        puzzle = spec.build()
+        if not isinstance(puzzle, Scored):
+            raise PuzzleError(f"{puzzle.name} has no scored moves")
+        OptimisePlan(**plan).check(puzzle)
+        return puzzle
+
+    def stored(self) -> dict[int, plans.Round]:
+        return ResultRows(self.store, ROUND).all(plans.Round, "number")
 
     def begin(self) -> None:
-        self._rounds, self._best = rounds_of(self.store), best_of(self.store)
+        super().begin()
+        self._best = best_of(self.store)
         self._kept, self._kept_at = self._best, time.monotonic()
         self._beam_at = self._kept_at + _FIRST_BEAM_SECONDS
         self._unfinished = 0
@@ -110,22 +125,21 @@ class Optimisation(RowsJob):
 
     def _games(self) -> None:
         """Play the games of a strategy one after another; a fixed strategy has only one game."""
-        strategy, asked = self.puzzle.games.index(self.plan.strategy), list[tuple[int, int]]()
+        strategy = self.puzzle.games.index(self.plan.strategy)
 
-        def chunks() -> Iterator[Arrays]:
+        def asked() -> Iterator[tuple[tuple[int, int], Arrays]]:
             for first, games in self._missing_games():
                 if (first and self.plan.strategy in self.puzzle.fixed_games) or not self._goes_on(first):
                     return
-                asked.append((first, games))
-                yield games_request(strategy, self.plan.seed, first, games)
+                yield (first, games), games_request(strategy, self.plan.seed, first, games)
 
         shared = [*self._arena.shared, self._arena.first[0]]
-        for place, result in self.session.context.executor.map("play", chunks(), shared):
-            self._take_games(*asked[place], best_answered(result))
+        for (first, games), answer in self.answers("play", asked(), shared):
+            self._take_games(first, games, best_answered(answer))
 
     def _missing_games(self) -> Iterator[tuple[int, int]]:
         """Yield the first of some missing games, and their number, up to the next played one or the last."""
-        played, number = dict(self._rounds), 0
+        played, number = dict(self.known), 0
         while True:
             if number in played:
                 number += played[number].width
@@ -149,7 +163,7 @@ class Optimisation(RowsJob):
     def _rounds_done(self) -> int:
         """The number of finished beams, or of games."""
         beams = self.plan.strategy == plans.BEAM
-        return len(self._rounds) if beams else sum(each.width for each in self._rounds.values())
+        return len(self.known) if beams else sum(each.width for each in self.known.values())
 
     def _beams(self) -> None:
         memory = self.session.context.budget.memory
@@ -157,11 +171,11 @@ class Optimisation(RowsJob):
         if self.plan.width is not None:
             plans.require_width(self.plan.width, self._widest, memory)
         # A repair may have erased any of them.
-        for number in (number for number in count() if number not in self._rounds):
+        for number in (number for number in count() if number not in self.known):
             if not self._goes_on(number) or not self._worth_a_round(number):
                 return
             self._one_beam(number)
-            if number not in self._rounds:
+            if number not in self.known:
                 return
 
     def _worth_a_round(self, number: int) -> bool:
@@ -205,13 +219,13 @@ class Optimisation(RowsJob):
             return self.plan.width
         if not number or self.most is not None:
             return min(self._widest, plans.FIRST_WIDTH << number)
-        before = self._rounds[number - 1]
+        before = self.known[number - 1]
         if tried < _LEAST_PACE or seconds < 0.1:
             tried, seconds = before.tried, max(1e-3, self._pace_of(before))
         return plans.fitted_width(before, beam.taken, self.seconds_left, tried / seconds, self._widest)
 
     def _pace_of(self, before: plans.Round) -> float:
-        earlier = self._rounds.get(before.number - 1)
+        earlier = self.known.get(before.number - 1)
         return before.seconds - (earlier.seconds if earlier else 0.0)
 
     def _resume(self, beam: Beam, number: int) -> tuple[list[int], int]:
@@ -247,20 +261,20 @@ class Optimisation(RowsJob):
             self._best = best
 
     def _end_round(self, ended: plans.Round) -> None:
-        self.keep(ROUND, ended.number, ended, "number")
-        self._rounds[ended.number], self._unfinished = ended, 0
+        self.keep(ended.number, ended, "number")
+        self.known[ended.number], self._unfinished = ended, 0
 
     def commit(self, **life: Any) -> None:
         if self._best is not self._kept:
-            self.keep(BEST, self._best.round, self._best)
+            self.keep(self._best.round, self._best, table=BEST)
         super().commit(**life)
         self._kept, self._kept_at = self._best, time.monotonic()
 
     @property
     def _tried(self) -> int:
-        return sum(each.tried for each in self._rounds.values()) + self._unfinished
+        return sum(each.tried for each in self.known.values()) + self._unfinished
 
-    def found(self) -> OptimiseFigures:
+    def tally(self, rows: Mapping[int, plans.Round]) -> OptimiseFigures:
         return OptimiseFigures(self._best.score, self._best.moves, self._tried, self._rounds_done, self._bound)
 
     def _tell(self, what: str) -> None:
@@ -268,33 +282,6 @@ class Optimisation(RowsJob):
         headline = f"best {self._best.score:,} in {counted(self._best.moves, 'moves')}; {what}"
         seconds = (left, left) if 0 <= left < float("inf") else None
         self.session.tell(Progress(self._tried, None, "moves tried", headline, seconds))
-
-
-#: The columns of a table of rounds.
-_COLUMNS = ("width", "score", "layers", "tried", "seconds")
-
-
-class Optimise(Optimisation):
-    """A search for the best play, limited by total seconds or rounds."""
-
-    from_start = True
-    row_noun = "rounds and a best play"
-
-    @classmethod
-    def parse_request(  # type: ignore[override]
-        cls, spec: PuzzleSpec, *, strategy: str = BEAM, seed: int = 1, width: int | None = None,
-        seconds: float = SECONDS, rounds: int | None = None, price: float = PRICE, rising: bool = False,
-    ) -> Request:  # fmt: skip
-        spec, plan = optimised(spec, strategy, seed, width, price, rising)
-        return Request(spec, plan, limited(seconds, "rounds", rounds))
-
-    @classmethod
-    def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
-        puzzle = spec.build()
-        if not isinstance(puzzle, Scored):
-            raise PuzzleError(f"{puzzle.name} has no scored moves")
-        OptimisePlan(**plan).check(puzzle)
-        return puzzle
 
     def is_done(self) -> bool:
         """Return whether it has all its rounds; always false with a time limit."""
@@ -310,7 +297,7 @@ class Optimise(Optimisation):
 
     def verify(self, check: Check) -> None:
         best = best_of(self.store)
-        check.report.count("rounds", len(rounds_of(self.store)))
+        check.report.count("rounds", len(self.stored()))
         check.report.count("moves", best.moves)
         score = self.puzzle.replay(best.sequence, self.plan.board)
         if score != best.score:
@@ -330,7 +317,7 @@ class Optimise(Optimisation):
         return Play(best.score, best.moves, best.sequence, False, [])
 
     def tables(self) -> list[Table]:
-        rounds = rounds_of(self.store)
+        rounds = self.stored()
         rows = [
             {"round": number + 1} | {name: getattr(rounds[number], name) for name in _COLUMNS}
             for number in sorted(rounds)

@@ -128,6 +128,10 @@ class Check(Session):
             begin += len(block)
         yield sort_keys(np.concatenate(found))
 
+    def some(self, items: Sequence[_Item], size: int, done: str, salt: int = 0) -> Iterator[_Item]:
+        """Yield the items, or without `full` a `sample` of them; after each, report the progress in `done`."""
+        return self.each([items[place] for place in self.sample(len(items), size, salt)], done)
+
     def each(self, items: Sequence[_Item], done: str) -> Iterator[_Item]:
         """Yield the items; after each, report the progress in `done`. Raises `StopRun` if the run is to stop."""
         for number, item in enumerate(items, 1):

@@ -3,30 +3,24 @@
 A new kind is one class and one row in `coordinator.runs.kinds`. Creating, driving, queueing, listing, watching,
 cancelling, resuming, verifying, repairing and deleting then work as for all other kinds.
 
-`RowsJob` is the base of runs that make rows: one result after another, each committed, so an interruption costs little.
+`coordinator.studies.study` has the base of runs that make rows.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, replace
-from functools import cached_property
-from math import inf
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
 from hakoiri.coordinator.errors import UnanswerableError, UntrustedError
 from hakoiri.coordinator.session.check import Check
 from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.session import Observer, Session
-from hakoiri.errors import Hint, counted, require_seconds, require_within
 from hakoiri.keys.layout import Key
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.options import MOST_SEED
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.ledger.manifest import Figures, Manifest, Progress, State
-from hakoiri.storage.results import ResultRows, forget_damaged_rows
-from hakoiri.worker.machine import usable_cores
+from hakoiri.storage.ledger.manifest import Figures, Manifest, State
 
 
 class Table(NamedTuple):
@@ -189,111 +183,3 @@ class Job(ABC):
     def compare(cls, manifest: Manifest, others: Callable[[], list[tuple[Manifest, State]]]) -> Table | None:
         """Return a comparison of the run with all runs of its puzzle, itself included, if the kind has one."""
         return None
-
-
-#: A row may take a worker minutes, so only a long silence shows that the worker has died.
-_DEADLINE_SECONDS = 900.0
-#: The number of last rows that a table shows.
-_SHOWN = 12
-
-
-class RowsJob(Job):
-    """A run that makes rows up to its limits; new limits resume it."""
-
-    named_by_plan = True
-    #: The remedy for an erased damaged row, as the repair's note states it.
-    remedy: ClassVar[str]
-    #: The limit that may replace ``seconds``: the number of rows to make.
-    limit: ClassVar[str] = ""
-    #: The session passed to `work`.
-    session: Session
-
-    @abstractmethod
-    def begin(self) -> None:
-        """Read the stored rows."""
-
-    @abstractmethod
-    def make_rows(self) -> None:
-        """Make the missing rows and `keep` each; raise `StopRun` if the session is to stop."""
-
-    @abstractmethod
-    def found(self) -> Figures:
-        """Return the figures of all rows."""
-
-    def work(self, session: Session) -> None:
-        self.session = session
-        self.begin()
-        try:
-            self.make_rows()
-        finally:
-            if not self.store.poisoned:
-                self.commit()
-        self.commit(status="complete")
-
-    def keep(self, table: str, number: int, row: Any, *without: str) -> None:
-        """Stage a row, as `ResultRows.stage` does; it is durable with the next commit."""
-        ResultRows(self.store, table).stage(number, row, *without)
-
-    def tell(self, progress: Progress, at_once: bool = False) -> None:
-        """Report progress; commit if `at_once` or if a commit is due."""
-        self.session.tell(progress)
-        if at_once or self.session.commit_is_due:
-            self.commit()
-
-    def commit(self, **life: Any) -> None:
-        """Make the staged rows durable, with the figures."""
-        self.session.commit(replace(self.store.state, figures=self.found().as_dict(), **life))
-
-    @cached_property
-    def limits(self) -> dict[str, Any]:
-        """The limits of the run, in the terms of its kind."""
-        return self.store.limits()
-
-    @property
-    def most(self) -> int | None:
-        """The number of rows to make; ``None`` if time limits the run."""
-        return self.limits.get(self.limit)
-
-    @property
-    def seconds_left(self) -> float:
-        """The seconds left; infinite if the number of rows limits the run."""
-        return inf if self.most is not None else float(self.limits["seconds"]) - self.session.seconds
-
-    def repair(self, session: Session) -> None:
-        forget_damaged_rows(self.store, session.observer.note, self.remedy)
-        self.store.commit(self.store.state)
-
-
-def stored_plan(plan: Any, later: str) -> dict[str, Any]:
-    """Return a plan as stored: without the field that came `later` if that is unset, so older plans are the same."""
-    return {name: value for name, value in asdict(plan).items() if value or name != later}
-
-
-def limited(seconds: float, things: str, number: int | None) -> dict[str, Any]:
-    """Return the limits of a run of `seconds`, or of up to `number` `things` if a number is given."""
-    if number is not None:
-        require_within(things, number, 1, MOST_SEED)
-        return {"seconds": None, things: number}
-    require_seconds(seconds)
-    return {"seconds": seconds, things: None}
-
-
-def last_rows(name: str, rows: list[dict[str, Any]]) -> list[Table]:
-    """Return a table of the last rows; no table if there are no rows."""
-    left = f"{counted(len(rows) - _SHOWN, name)} before" if len(rows) > _SHOWN else ""
-    return [Table(name, rows[-_SHOWN:], rest=left)] if rows else []
-
-
-def fit_threads(resources: Resources, needed: int, what: str, observer: Observer, *less: Hint) -> Resources:
-    """Return `resources` with only as many threads as may hold `needed` bytes each, at least one.
-
-    If threads are left out, the observer gets a note, with `what` after the number of bytes and `less` as hints.
-    Workers are not limited, because they have their own memory.
-    """
-    if resources.redis is not None:
-        return replace(resources, deadline=resources.deadline or _DEADLINE_SECONDS)
-    wanted = resources.workers or len(usable_cores())
-    threads = max(1, min(wanted, resources.budget().memory // needed))
-    if threads < wanted:
-        observer.note(f"using {threads} of {wanted} threads, because each may need {needed >> 20:,} MB{what}", *less)
-    return replace(resources, workers=threads)

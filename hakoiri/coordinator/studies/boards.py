@@ -9,16 +9,16 @@ from typing import Any
 
 from hakoiri.coordinator.errors import OverBudgetError
 from hakoiri.coordinator.session.check import Check
-from hakoiri.coordinator.session.job import Request, RowsJob, Table, fit_threads, stored_plan
+from hakoiri.coordinator.session.job import Request, Table
 from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.session import Observer
-from hakoiri.errors import Hint, PuzzleError, counted, require_within
+from hakoiri.coordinator.studies.study import Study, first_rows, fit_threads, require_version, stored_plan
+from hakoiri.errors import Hint, PuzzleError, require_within
 from hakoiri.keys.layout import ints
 from hakoiri.puzzles.capabilities import Family
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.mixes import Boards, Mix, goal_of, in_reading_order
 from hakoiri.puzzles.registry import PuzzleSpec, names_of
-from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Figures, Progress
 from hakoiri.storage.results import ResultRows
 from hakoiri.worker.layers.kernels import layers_within
@@ -52,10 +52,7 @@ class BoardsPlan:
 
     def mixes(self) -> list[Mix]:
         """Return every mix; `PuzzleError` for an invalid plan."""
-        if self.boards_version != _VERSION:
-            raise PuzzleError(
-                f"the run was made by version {self.boards_version} of studies of boards, expected {_VERSION}"
-            )
+        require_version(self.boards_version, "studies of boards", _VERSION)
         require_within("hardest", self.hardest, 0, _MOST_HARDEST)
         if self.hardest and not self.goal:
             raise PuzzleError("the hardest starts are those farthest from a goal", Hint("give", "goal", "PIECE@R,C"))
@@ -103,36 +100,12 @@ class MixFigures(Figures):
     diameter: int = 0
 
 
-def read_members(ledger: Ledger) -> dict[int, Member]:
-    """Return the results of each mix by number, including components that were tasks of their own."""
-    found, more = (ResultRows(ledger, table).all(Member) for table in (MIXES, COMPONENTS))
-    for number, member in more.items():
-        # A component of a mix that a repair has erased waits until the mix is measured again.
-        if (mix := number // ROOM) in found:
-            found[mix] = replace(found[mix], components=filled(found[mix].components, member.components))
-    return found
-
-
 def filled(known: Components, more: Components) -> Components:
     """Return `known` with the diameters and pairs of `more` components."""
     diameter, pair, pairs = list(known.diameter), list(known.pair), list(known.pairs)
     for place, number in enumerate(more.number):
         diameter[number], pair[number], pairs[number] = more.diameter[place], more.pair[place], more.pairs[place]
     return replace(known, diameter=diameter, pair=pair, pairs=pairs)
-
-
-def counted_of(mixes: int, members: Mapping[int, Member]) -> MixFigures:
-    """Return the figures of a study so far."""
-    known = [member.components for member in members.values()]
-    return MixFigures(
-        mixes,
-        sum(not components.left() for components in known),
-        sum(member.configurations for member in members.values()),
-        sum(len(components.number) for components in known),
-        sum(components.size.count(1) for components in known),
-        max((components.size[0] for components in known), default=0),
-        max((max(components.diameter) for components in known), default=0),
-    )
 
 
 def mix_row(mix: Mix, member: Member, family: Family) -> dict[str, Any]:
@@ -204,10 +177,10 @@ _BYTES = 400
 _SHOWN, _SAMPLE = 8, 4
 
 
-class StudyBoards(RowsJob):
+class StudyBoards(Study[BoardsPlan, Member]):
     """Measures the whole space of each mix of given pieces on a board."""
 
-    figures = MixFigures
+    plan_class, row_class, figures, table = BoardsPlan, Member, MixFigures, MIXES
     row_noun = "mixes and components"
     remedy = "measuring it again"
     puzzle: Family
@@ -233,10 +206,6 @@ class StudyBoards(RowsJob):
         return family_of(spec)
 
     @cached_property
-    def plan(self) -> BoardsPlan:
-        return self.store.plan(BoardsPlan)
-
-    @cached_property
     def _mixes(self) -> list[Mix]:
         return self.plan.mixes()
 
@@ -250,53 +219,60 @@ class StudyBoards(RowsJob):
             )
         return fit_threads(resources, needed, "", observer, Hint("raise", "memory"))
 
-    def begin(self) -> None:
-        self._members = read_members(self.store)
+    def stored(self) -> dict[int, Member]:
+        """Return the results of each mix by number, including components that were tasks of their own."""
+        found = super().stored()
+        for number, member in ResultRows(self.store, COMPONENTS).all(Member).items():
+            # A component of a mix that a repair has erased waits until the mix is measured again.
+            if (mix := number // ROOM) in found:
+                found[mix] = replace(found[mix], components=filled(found[mix].components, member.components))
+        return found
 
     def make_rows(self) -> None:
-        missing = [mix for mix in range(len(self._mixes)) if mix not in self._members]
+        missing = [mix for mix in range(len(self._mixes)) if mix not in self.known]
         # The largest first, so that no worker is still busy with one at the end.
         missing.sort(key=lambda mix: -self._mixes[mix].configurations)
-        self._ask([(mix, None) for mix in missing])
-        left = [(mix, component) for mix, member in self._members.items() for component in member.components.left()]
-        self._ask(left)
+        self._measure([(mix, None) for mix in missing])
+        self._measure([(mix, part) for mix, member in self.known.items() for part in member.components.left()])
 
-    def found(self) -> MixFigures:
-        return counted_of(len(self._mixes), self._members)
+    def _measure(self, orders: Sequence[tuple[int, int | None]]) -> None:
+        """Measure mixes, or single components of some."""
+        asked = (((mix, part), packed(self.plan.asked(self._mixes[mix], part))) for mix, part in orders)
+        for (mix, part), answer in self.answers("member", asked):
+            found = unpacked(answer, Member)
+            if part is None:
+                self.keep(mix, found)
+                self.known[mix] = found
+            else:
+                self.keep(mix * ROOM + part, found, table=COMPONENTS)
+                known = self.known[mix]
+                self.known[mix] = replace(known, components=filled(known.components, found.components))
+            whole = [member.configurations for member in self.known.values() if not member.components.left()]
+            total, mixes = sum(each.configurations for each in self._mixes), f"{len(whole)} of {len(self._mixes)} mixes"
+            self.tell(Progress(sum(whole), total, headline=mixes))
 
-    def _ask(self, orders: Sequence[tuple[int, int | None]]) -> None:
-        chunks = (packed(self.plan.asked(self._mixes[mix], component)) for mix, component in orders)
-        for place, result in self.session.context.executor.map("member", chunks):
-            self._keep_member(*orders[place], unpacked(result, Member))
-            self.session.control.check()
-
-    def _keep_member(self, mix: int, component: int | None, found: Member) -> None:
-        if component is None:
-            self.keep(MIXES, mix, found)
-            self._members[mix] = found
-        else:
-            self.keep(COMPONENTS, mix * ROOM + component, found)
-            known = self._members[mix]
-            self._members[mix] = replace(known, components=filled(known.components, found.components))
-        whole = [member.configurations for member in self._members.values() if not member.components.left()]
-        total, mixes = sum(each.configurations for each in self._mixes), f"{len(whole)} of {len(self._mixes)} mixes"
-        self.tell(Progress(sum(whole), total, headline=mixes))
+    def tally(self, rows: Mapping[int, Member]) -> MixFigures:
+        known = [member.components for member in rows.values()]
+        return MixFigures(
+            len(self._mixes),
+            sum(not components.left() for components in known),
+            sum(member.configurations for member in rows.values()),
+            sum(len(components.number) for components in known),
+            sum(components.size.count(1) for components in known),
+            max((components.size[0] for components in known), default=0),
+            max((max(components.diameter) for components in known), default=0),
+        )
 
     def verify(self, check: Check) -> None:
         """Measure mixes again, without `full` a sample; search from ends of diameters and hardest starts by layers."""
-        mixes, members = self._mixes, read_members(self.store)
-        known = sorted(members)
-        for mix in check.each([known[place] for place in check.sample(len(known), _SAMPLE, 0)], "mixes measured again"):
-            self._derive(mixes[mix], members[mix], check)
-        starts = self.boards()
-        chosen = [starts[place] for place in check.sample(len(starts), _SAMPLE, 0)]
-        for row in check.each(chosen, "hardest starts solved again"):
+        members = self.stored()
+        for mix in check.some(sorted(members), _SAMPLE, "mixes measured again"):
+            self._derive(self._mixes[mix], members[mix], check)
+        for row in check.some(self.boards(), _SAMPLE, "hardest starts solved again"):
             self._solve(row, check)
-        if self.store.state.status == "complete":
-            if len(members) != len(mixes) or any(member.components.left() for member in members.values()):
-                check.report.fault(f"{len(members):,} of {counted(len(mixes), 'mixes')} are measured")
-            if counted_of(len(mixes), members).as_dict() != MixFigures.of(self.store.state).as_dict():
-                check.report.fault("the figures of the run are not the sums of its rows")
+        whole = sum(not member.components.left() for member in members.values())
+        self.check_rows(check, whole, len(self._mixes), "mixes", "measured")
+        self.check_sums(check, members)
 
     def _derive(self, mix: Mix, known: Member, check: Check) -> None:
         found = measure(self.puzzle, self.plan.asked(mix))
@@ -328,16 +304,13 @@ class StudyBoards(RowsJob):
             check.report.fault(f"{row['board']} is {moves} moves from the goal, but {row['moves']} in the run")
 
     def boards(self) -> list[dict[str, Any]]:
-        members = read_members(self.store) if self.plan.hardest else {}
-        return start_rows(self.plan, self._mixes, members, self.puzzle)
+        return start_rows(self.plan, self._mixes, self.stored() if self.plan.hardest else {}, self.puzzle)
 
     def _mix_rows(self) -> list[dict[str, Any]]:
-        found = sorted(read_members(self.store).items())
-        return [mix_row(self._mixes[number], member, self.puzzle) for number, member in found]
+        return [mix_row(self._mixes[number], member, self.puzzle) for number, member in sorted(self.stored().items())]
 
     def summary(self, budget: Budget) -> dict[str, Any]:
-        members = read_members(self.store).values()
-        tally = Counter(diameter for member in members for diameter in member.components.diameter)
+        tally = Counter(diameter for member in self.stored().values() for diameter in member.components.diameter)
         tally.pop(OPEN, None)
         rows = self._mix_rows()
         best = max(rows, key=lambda row: row["diameter"], default={"pair": None, "mix": None})
@@ -357,20 +330,16 @@ class StudyBoards(RowsJob):
 
     def tables(self) -> list[Table]:
         """Return the mixes with the greatest diameters, or with the hardest boards if there is a goal."""
-        rows, what = self._mix_rows(), "moves" if self.plan.goal else "diameter"
-        rows.sort(key=lambda row: -(row[what] or 0))
-        for row in rows:
-            del row["pair"], row["hardest"]
-        left = len(rows) - _SHOWN
-        rest = f"{counted(left, 'mixes')} more; export writes every component" if left > 0 else ""
+        what = "moves" if self.plan.goal else "diameter"
+        hidden = ("pair", "hardest", "goal")
+        rows = sorted(self._mix_rows(), key=lambda row: -(row[what] or 0))
         starts = [{"rank": rank, **row} for rank, row in enumerate(self.boards(), 1)]
-        for start in starts:
-            del start["goal"]
-        found = [Table("mixes", rows[:_SHOWN], rest=rest), Table("hardest starts", starts, "The hardest starts")]
-        return [table for table in found if table.rows]
+        mixes, starts = ([{name: row[name] for name in row if name not in hidden} for row in x] for x in (rows, starts))
+        found = first_rows("mixes", mixes, _SHOWN, "export writes every component")
+        return found + ([Table("hardest starts", starts, "The hardest starts")] if starts else [])
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield a row for each component of each mix, in order; ``None`` for unknown and unrequested values."""
-        for number, member in sorted(read_members(self.store).items()):
+        for number, member in sorted(self.stored().items()):
             mix = self._mixes[number]
             yield from component_rows(mix, member, self.puzzle.member(mix.board))

@@ -1,27 +1,23 @@
 """Studies: many random deals solved one by one on the workers; each is committed, so an interruption costs little."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from itertools import chain
 from typing import Any
 
 from hakoiri.coordinator.errors import OverBudgetError, StopRun
 from hakoiri.coordinator.session.check import Check
-from hakoiri.coordinator.session.job import Request, RowsJob, Table
+from hakoiri.coordinator.session.job import Request, Table
 from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.session import Observer
+from hakoiri.coordinator.studies.study import Study, require_version
 from hakoiri.coordinator.studies.table import (
-    CAP,
     CONVENTIONS,
-    DEALS,
     Deal,
     Solution,
-    Study,
-    StudyPlan,
     dealt_class,
     limit_threads,
-    report,
+    size_report,
     tables,
 )
 from hakoiri.errors import Hint, PuzzleError, require_within
@@ -30,15 +26,50 @@ from hakoiri.puzzles.capabilities import Convention, Dealt, Move, SearchOrder
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.options import MOST_SEED
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.storage.ledger.ledger import Ledger
-from hakoiri.storage.ledger.manifest import Figures, Progress, State
+from hakoiri.storage.ledger.manifest import Figures, Progress
 from hakoiri.storage.results import ResultRows
-from hakoiri.worker.studies.deals import Goal, SolveResult, request
+from hakoiri.worker.studies.deals import MOST_POSITIONS, Goal, SolveResult, request
 from hakoiri.worker.tasks import do_task
 from hakoiri.worker.transport.payload import Arrays, unpacked
 
 #: Deals of each size that are searched again without ``--full``.
 _SAMPLE = 16
+#: Increase them when deals or searches, or shortening, give other figures than before.
+_VERSION, _SHORTENING_VERSION = 2, 3
+DEALS, CAP = 1_000, 10_000_000
+
+
+@dataclass(frozen=True)
+class StudyPlan:
+    """Everything that determines the result of a deal: the seed, the search, and the most positions."""
+
+    seed: int = 1
+    strategy: SearchOrder = "bfs"
+    cap: int = CAP
+    shorten: bool = False
+    study_version: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "study_version", self.study_version or self._version)
+
+    @property
+    def _version(self) -> int:
+        return _SHORTENING_VERSION if self.shorten else _VERSION
+
+    def check(self, kind: type[Dealt]) -> None:
+        """Raise `PuzzleError` for an invalid study."""
+        if self.strategy not in kind.orders:
+            known = "|".join(kind.orders)
+            raise PuzzleError(f"unknown strategy {self.strategy!r}", Hint("give", "strategy", known))
+        if self.shorten and not (kind.shortens and self.strategy == "dfs"):
+            text = "shortening applies to depth-first solutions of superpuzz only"
+            raise PuzzleError(text, Hint("give", "strategy", "dfs") if kind.shortens else Hint("leave out", "shorten"))
+        require_within("seed", self.seed, 0, MOST_SEED)
+        if not 0 < self.cap <= MOST_POSITIONS:
+            raise PuzzleError(
+                f"cap {self.cap} is not in 1..{MOST_POSITIONS}", Hint("give", "cap", f"1..{MOST_POSITIONS}")
+            )
+        require_version(self.study_version, "studies", self._version)
 
 
 @dataclass(frozen=True)
@@ -47,48 +78,6 @@ class StudyFigures(Figures):
 
     deals_done: int = 0
     positions: int = field(default=0, metadata={"formerly": "configurations"})
-
-
-def kept_deals(study: Study, ledger: Ledger) -> dict[int, list[Deal]]:
-    """Return the finished deals within the limits, by size, in the order of their numbers."""
-    found = {size: ResultRows(ledger, study.named(size)).all(Deal, "number", size=size) for size in study.sizes}
-    return {size: [deal for number, deal in deals.items() if number < study.deals] for size, deals in found.items()}
-
-
-def missing_deals(study: Study, ledger: Ledger) -> dict[int, list[int]]:
-    """Return the numbers of the missing deals, by size."""
-    there = {size: set(ResultRows(ledger, study.named(size)).numbers()) for size in study.sizes}
-    return {size: [number for number in range(study.deals) if number not in there[size]] for size in study.sizes}
-
-
-def deal_requests(study: Study, puzzle: Dealt, number: int) -> list[Arrays]:
-    """Return the tasks of one deal; if solutions are shortened, also the one for the shortest solutions."""
-    plan, start = study.plan, puzzle.start_of_deal(study.plan.seed, number)
-    orders: list[SearchOrder] = [plan.strategy, "bfs"] if plan.shorten else [plan.strategy]
-    return [request(puzzle, start, order, puzzle.until, plan.cap) for order in orders]
-
-
-def deal_of(study: Study, puzzle: Dealt, number: int, answers: dict[int, SolveResult]) -> Deal:
-    """Return the result of the searches of one deal."""
-    plan, solved, shortest = study.plan, answers[0], answers.get(1)
-    start = puzzle.start_of_deal(plan.seed, number)
-    found: dict[Convention, Solution | None] = dict.fromkeys(CONVENTIONS)
-    for which in study.conventions:
-        goal, nearest = _goal(solved, which), _goal(shortest, which)
-        # In a depth-first search the fewest moves are known only after an exhaustive search, if one is wanted.
-        if goal is not None and (solved.exhausted or plan.strategy == "bfs" or puzzle.until != "exhausted"):
-            found[which] = Solution(
-                len(goal.moves),
-                goal.positions,
-                _shortened(puzzle, start, goal.moves) if plan.shorten else None,
-                None if nearest is None else len(nearest.moves),
-            )
-    settled = solved.exhausted or (puzzle.until != "exhausted" and all(found[which] for which in study.conventions))
-    seconds = sum(answer.seconds for answer in answers.values())
-    return Deal(
-        puzzle.size, number, found["first"], found["fixed"], solved.positions, solved.depth, solved.exhausted,
-        not settled, round(seconds, 6),
-    )  # fmt: skip
 
 
 def _goal(solved: SolveResult | None, which: Convention) -> Goal | None:
@@ -103,10 +92,10 @@ def _shortened(puzzle: Dealt, start: Key, moves: list[Move]) -> dict[str, int]:
     return {str(step): left for step, left in shorten(puzzle, start, moves, REACH).left.items()}
 
 
-class StudyDeals(RowsJob):
+class StudyDeals(Study[StudyPlan, Deal]):
     """Solves the first deals of a seed, for each of several sizes."""
 
-    figures = StudyFigures
+    plan_class, row_class, figures, grows = StudyPlan, Deal, StudyFigures, ("sizes", "deals")
     row_noun = "deals"
     remedy = "searching the deal again"
     puzzle: Dealt
@@ -139,35 +128,48 @@ class StudyDeals(RowsJob):
         size = puzzle.size_option if isinstance(puzzle, Dealt) else ""
         return {name: value for name, value in puzzle.option_texts().items() if name != size}
 
-    @classmethod
-    def merge_limits(cls, limits: Mapping[str, Any], state: State, waiting: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the limits; a queued study keeps its sizes besides the new ones, and the most deals."""
-        sizes = {*limits["sizes"], *waiting.get("sizes", ())}
-        return {"sizes": sorted(sizes), "deals": max(limits["deals"], waiting.get("deals", 0))}
-
     @cached_property
-    def study(self) -> Study:
-        return Study.of(self.store, self.puzzle)
+    def puzzles(self) -> dict[int, Dealt]:
+        """The puzzle of each size within the limits; `PuzzleError` for an invalid study."""
+        self.plan.check(type(self.puzzle))
+        for size in self.limits["sizes"]:
+            self.puzzle.sizes().check(str(size))
+        return {size: self.puzzle.sized(size) for size in self.limits["sizes"]}
+
+    @property
+    def deals(self) -> int:
+        """The number of deals of each size."""
+        return int(self.limits["deals"])
+
+    def named(self, size: int) -> str:
+        """Return the name of a size, ``columns=4``, which is also that of the table with its deals."""
+        return f"{self.puzzle.size_option}={size}"
 
     def limit_resources(self, resources: Resources, observer: Observer) -> Resources:
-        largest = self.puzzle.sized(max(self.study.sizes))
-        return limit_threads(largest, self.study.plan.cap, resources, observer)
+        return limit_threads(self.puzzles[max(self.puzzles)], self.plan.cap, resources, observer)
+
+    def by_size(self) -> dict[int, list[Deal]]:
+        """Return the finished deals within the limits, by size, in the order of their numbers."""
+        rows = {size: ResultRows(self.store, self.named(size)) for size in self.puzzles}
+        found = {size: table.all(Deal, "number", size=size).values() for size, table in rows.items()}
+        return {size: [deal for deal in deals if deal.number < self.deals] for size, deals in found.items()}
+
+    def stored(self) -> dict[tuple[int, int], Deal]:
+        return {(deal.size, deal.number): deal for deals in self.by_size().values() for deal in deals}
+
+    def _missing(self) -> list[tuple[int, int]]:
+        there = {size: {*ResultRows(self.store, self.named(size)).numbers()} for size in self.puzzles}
+        return [(size, number) for size in there for number in range(self.deals) if number not in there[size]]
 
     def is_done(self) -> bool:
-        return not any(missing_deals(self.study, self.store).values())
-
-    def begin(self) -> None:
-        self._puzzles = {size: self.puzzle.sized(size) for size in self.study.sizes}
-        kept = list(chain.from_iterable(kept_deals(self.study, self.store).values()))
-        self._found = StudyFigures(len(kept), sum(deal.positions for deal in kept))
-        missing = missing_deals(self.study, self.store)
-        self._missing = [(size, number) for size, numbers in missing.items() for number in numbers]
-        if kept and self._missing:
-            self.session.observer.note(f"{len(kept):,} deals are done, {len(self._missing):,} are left")
+        return not self._missing()
 
     def make_rows(self) -> None:
+        missing = self._missing()
+        if self.known and missing:
+            self.session.observer.note(f"{len(self.known):,} deals are done, {len(missing):,} are left")
         try:
-            self._solve()
+            self._solve(missing)
         except StopRun:
             self.session.observer.note("stopping after the current deals")
             raise
@@ -175,55 +177,99 @@ class StudyDeals(RowsJob):
             hints = Hint("lower", "cap"), Hint("lower", "workers")
             raise OverBudgetError("the searches ran out of memory", *hints) from error
 
-    def found(self) -> StudyFigures:
-        return self._found
+    def tally(self, rows: Mapping[tuple[int, int], Deal]) -> StudyFigures:
+        return StudyFigures(len(rows), sum(deal.positions for deal in rows.values()))
 
-    def _solve(self) -> None:
-        asked = (deal_requests(self.study, self._puzzles[size], number) for size, number in self._missing)
-        searches = 2 if self.study.plan.shorten else 1
-        answers: dict[int, dict[int, SolveResult]] = {}
-        for order, result in self.session.context.executor.map("solve", chain.from_iterable(asked)):
-            index, which = divmod(order, searches)
-            answers.setdefault(index, {})[which] = unpacked(result, SolveResult)
-            if len(answers[index]) == searches:
-                self._keep_deal(*self._missing[index], answers.pop(index))
+    def _solve(self, missing: Sequence[tuple[int, int]]) -> None:
+        asked = (((deal, place), each) for deal in missing for place, each in enumerate(self._requests(*deal)))
+        answers: dict[tuple[int, int], dict[int, SolveResult]] = {}
+        for (deal, place), answer in self.answers("solve", asked):
+            found = answers.setdefault(deal, {})
+            found[place] = unpacked(answer, SolveResult)
+            if len(found) == 1 + self.plan.shorten:
+                size, number = deal
+                self.known[deal] = self._deal(size, number, answers.pop(deal))
+                self.keep(number, self.known[deal], "number", "size", table=self.named(size))
+                total = len(self.puzzles) * self.deals
+                self.tell(Progress(len(self.known), total, "deals", self.named(size)))
 
-    def _keep_deal(self, size: int, number: int, answers: dict[int, SolveResult]) -> None:
-        deal, table = deal_of(self.study, self._puzzles[size], number, answers), self.study.named(size)
-        self.keep(table, number, deal, "number", "size")
-        self._found = StudyFigures(self._found.deals_done + 1, self._found.positions + deal.positions)
-        total = len(self.study.sizes) * self.study.deals
-        self.tell(Progress(self._found.deals_done, total, "deals", table))
+    def _requests(self, size: int, number: int) -> list[Arrays]:
+        """Return the tasks of one deal; if solutions are shortened, also the one for the shortest solutions."""
+        plan, puzzle = self.plan, self.puzzles[size]
+        start = puzzle.start_of_deal(plan.seed, number)
+        orders: list[SearchOrder] = [plan.strategy, "bfs"] if plan.shorten else [plan.strategy]
+        return [request(puzzle, start, order, puzzle.until, plan.cap) for order in orders]
+
+    def _deal(self, size: int, number: int, answers: Mapping[int, SolveResult]) -> Deal:
+        """Return the result of the searches of one deal."""
+        plan, puzzle, solved, shortest = self.plan, self.puzzles[size], answers[0], answers.get(1)
+        start = puzzle.start_of_deal(plan.seed, number)
+        found: dict[Convention, Solution | None] = dict.fromkeys(CONVENTIONS)
+        for which in puzzle.goal_names:
+            goal, nearest = _goal(solved, which), _goal(shortest, which)
+            # In a depth-first search the fewest moves are known only after an exhaustive search, if one is wanted.
+            if goal is not None and (solved.exhausted or plan.strategy == "bfs" or puzzle.until != "exhausted"):
+                found[which] = Solution(
+                    len(goal.moves),
+                    goal.positions,
+                    _shortened(puzzle, start, goal.moves) if plan.shorten else None,
+                    None if nearest is None else len(nearest.moves),
+                )
+        settled = solved.exhausted or (puzzle.until != "exhausted" and all(found[which] for which in puzzle.goal_names))
+        seconds = sum(answer.seconds for answer in answers.values())
+        return Deal(
+            size, number, found["first"], found["fixed"], solved.positions, solved.depth, solved.exhausted,
+            not settled, round(seconds, 6),
+        )  # fmt: skip
 
     def verify(self, check: Check) -> None:
         """Search a sample of the deals of each size again."""
-        study, found = self.study, kept_deals(self.study, self.store)
+        found = self.by_size()
         for size, deals in found.items():
-            chosen = [deals[place] for place in check.sample(len(deals), _SAMPLE, size)]
-            for deal in check.each(chosen, f"deals of {study.named(size)} searched again"):
-                self._derive(study, deal, check)
+            for deal in check.some(deals, _SAMPLE, f"deals of {self.named(size)} searched again", size):
+                self._derive(deal, check)
         done = sum(map(len, found.values()))
-        if self.store.state.status == "complete" and done != len(study.sizes) * study.deals:
-            check.report.fault(f"{done:,} of {len(study.sizes) * study.deals:,} deals are stored")
+        self.check_rows(check, done, len(self.puzzles) * self.deals, "deals", "stored")
 
-    def _derive(self, study: Study, deal: Deal, check: Check) -> None:
-        puzzle = self.puzzle.sized(deal.size)
-        asked = deal_requests(study, puzzle, deal.number)
-        answers = {place: unpacked(do_task("solve", puzzle, each, []), SolveResult) for place, each in enumerate(asked)}
-        derived = deal_of(study, puzzle, deal.number, answers)
+    def _derive(self, deal: Deal, check: Check) -> None:
+        size, number = deal.size, deal.number
+        asked = enumerate(self._requests(size, number))
+        answers = {n: unpacked(do_task("solve", self.puzzles[size], each, []), SolveResult) for n, each in asked}
+        derived = self._deal(size, number, answers)
         check.report.count("deals")
         if replace(derived, seconds=deal.seconds) != deal:
-            check.report.fault(f"deal {deal.number} of {study.named(deal.size)} is {derived}, but {deal} in the run")
+            check.report.fault(f"deal {number} of {self.named(size)} is {derived}, but {deal} in the run")
 
     def summary(self, budget: Budget) -> dict[str, Any]:
-        return report(self.study, kept_deals(self.study, self.store))
+        found, plan = self.by_size(), self.plan
+        return {
+            "seed": plan.seed,
+            "deals": self.deals,
+            "strategy": plan.strategy,
+            "cap": plan.cap,
+            "complete": all(len(deals) == self.deals for deals in found.values()),
+            "sizes": [size_report(self.puzzle, size, deals) for size, deals in found.items()],
+        }
 
     def facts(self, summary: Mapping[str, Any]) -> dict[str, Any]:
         return {
-            "deals": f"{self.study.deals:,} of seed {summary['seed']} for each size",
+            "deals": f"{self.deals:,} of seed {summary['seed']} for each size",
             "searched": {"bfs": "breadth first", "dfs": "depth first"}[summary["strategy"]],
             "at most": f"{summary['cap']:,} positions",
         }
 
     def tables(self) -> list[Table]:
-        return tables(self.study, kept_deals(self.study, self.store))
+        return tables(self.puzzle, self.by_size(), self.plan.shorten)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        for deal in self.stored().values():
+            row: dict[str, Any] = {"size": deal.size, "number": deal.number}
+            row["deal"] = self.puzzles[deal.size].random_deal(self.plan.seed, deal.number)
+            for which in self.puzzle.goal_names:
+                found = deal.found(which)
+                row[f"outcome_{which}"] = deal.outcome(which)
+                for name in ("moves", "positions", "shortened", "shortest"):
+                    row[f"{name}_{which}"] = None if found is None else getattr(found, name)
+            row |= {"positions": deal.positions, "depth": deal.depth}
+            row |= {"exhausted": int(deal.exhausted), "capped": int(deal.capped), "seconds": f"{deal.seconds:.6f}"}
+            yield row

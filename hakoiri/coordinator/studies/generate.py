@@ -2,24 +2,23 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from itertools import takewhile
 from typing import Any, TypedDict
 
 from hakoiri.coordinator.session.check import Check
-from hakoiri.coordinator.session.job import Request, RowsJob, Table, fit_threads, stored_plan
+from hakoiri.coordinator.session.job import Request, Table
 from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.session import Observer
 from hakoiri.coordinator.studies.boards import family_of
+from hakoiri.coordinator.studies.study import Study, fit_threads, require_version, stored_plan
 from hakoiri.errors import Hint, PuzzleError, require_seconds, require_within
-from hakoiri.keys.layout import Key
 from hakoiri.keys.splitmix import random_words
 from hakoiri.puzzles.capabilities import Family
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.mixes import Boards, goal_of
 from hakoiri.puzzles.options import MOST_SEED
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.storage.ledger.ledger import Ledger
-from hakoiri.storage.ledger.manifest import Figures, Progress, State
+from hakoiri.storage.ledger.manifest import Figures, Progress
 from hakoiri.storage.results import ResultRows
 from hakoiri.worker.layers.kernels import plain_layers
 from hakoiri.worker.studies.designing import DesignRequest, SolvedSpace, WantedBoards, statistics
@@ -48,8 +47,7 @@ class GeneratePlan(WantedBoards):
 
     def first(self) -> str:
         """Return a board of the pieces; `PuzzleError` for an invalid plan."""
-        if self.generate_version not in (_UNFITTED, _VERSION):
-            raise PuzzleError(f"the run was made by version {self.generate_version} of generators, expected {_VERSION}")
+        require_version(self.generate_version, "generators", _UNFITTED, _VERSION)
         boards = Boards.parse(self.size, self.pieces, self.empty)
         pieces, board = boards.random(random_words(self.seed << 32), self.generate_version > _UNFITTED)
         goal_of(boards.size, pieces, self.goal)
@@ -81,10 +79,10 @@ class GenerateFigures(Figures):
     tried: int = 0
 
 
-class GenerateBoards(RowsJob):
+class GenerateBoards(Study[GeneratePlan, list[dict[str, Any]]]):
     """Finds boards of a given difficulty, up to a number of them, or until its time is over."""
 
-    figures = GenerateFigures
+    plan_class, figures, table, grows = GeneratePlan, GenerateFigures, BATCH, ("boards",)
     row_noun = "boards"
     remedy = "searching the batch again"
     puzzle: Family
@@ -107,20 +105,8 @@ class GenerateBoards(RowsJob):
             raise PuzzleError("the goal of the generator and option goal cannot be combined")
         pieces = " ".join(pieces.split())
         goal = goal or _usual_goal(Boards.parse(size, pieces, empty), bool(spec.options.get("axis")))
-        plan = GeneratePlan(
-            size,
-            pieces,
-            empty.strip(),
-            goal,
-            least,
-            most,
-            unique,
-            no_idle,
-            each,
-            cap,
-            seed,
-            hunt=hunt,
-        )
+        wanted = size, pieces, empty.strip(), goal, least, most, unique, no_idle, each, cap, seed
+        plan = GeneratePlan(*wanted, hunt=hunt)
         return Request(
             replace(spec, start=plan.first()), stored_plan(plan, "hunt"), {"boards": boards, "seconds": seconds}
         )
@@ -132,16 +118,6 @@ class GenerateBoards(RowsJob):
         if puzzle.names_pieces:
             raise PuzzleError("the boards are random, so no option can name their pieces by letters")
         return puzzle
-
-    @classmethod
-    def merge_limits(cls, limits: Mapping[str, Any], state: State, waiting: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the limits: the greater number of boards, and seconds from now."""
-        found = super().merge_limits(limits, state, waiting)
-        return found | {"boards": max(limits["boards"], waiting.get("boards", 0))}
-
-    @cached_property
-    def plan(self) -> GeneratePlan:
-        return self.store.plan(GeneratePlan)
 
     @property
     def _number(self) -> int:
@@ -155,52 +131,45 @@ class GenerateBoards(RowsJob):
         self.begin()
         return self._enough() and not any(self._unhunted())
 
+    def stored(self, table: str = BATCH) -> dict[int, list[dict[str, Any]]]:
+        return {number: batch["boards"] for number, batch in ResultRows(self.store, table).all(_Batch).items()}
+
     def begin(self) -> None:
-        self._batches, self._hunted = (_boards_in(self.store, table) for table in (BATCH, HUNTED))
+        self.known, self._hunted = self.stored(), self.stored(HUNTED)
 
     def make_rows(self) -> None:
-        self._make(BATCH, self._batches, self._untried())
+        self._make(BATCH, self.known, self._untried())
         self._make(HUNTED, self._hunted, self._unhunted())
 
     def _make(self, table: str, known: dict[int, list[dict[str, Any]]], asked: Iterator[tuple[int, Arrays]]) -> None:
         """Search and keep the rows of numbered requests, while there is time."""
-        numbers: list[int] = []
-
-        def chunks() -> Iterator[Arrays]:
-            for number, chunk in asked:
-                if self.session.seconds >= self.limits["seconds"]:
-                    return
-                numbers.append(number)
-                yield chunk
-
-        for place, result in self.session.context.executor.map("design", chunks()):
-            number, found = numbers[place], unpacked(result, list[dict[str, Any]])
-            self.keep(table, number, {"boards": found})
-            known[number] = found
+        in_time = takewhile(lambda _: self.session.seconds < self.limits["seconds"], asked)
+        for number, answer in self.answers("design", in_time):
+            known[number] = unpacked(answer, list[dict[str, Any]])
+            self.keep(number, {"boards": known[number]}, table=table)
             headline = f"{len(known)} of {self._number} varied" if table == HUNTED else ""
-            self.tell(Progress(self.found().boards, self._number, "boards", headline))
-            self.session.control.check()
+            self.tell(Progress(self.tally(self.known).boards, self._number, "boards", headline))
 
     def _untried(self) -> Iterator[tuple[int, Arrays]]:
         """Yield the batches that are missing, until there are enough boards."""
         batch = 0
         while not self._enough():
-            if batch not in self._batches:
+            if batch not in self.known:
                 yield batch, packed(self.plan.asked(batch))
             batch += 1
 
     def _unhunted(self) -> Iterator[tuple[int, Arrays]]:
         """Yield the boards that are still to be varied, by their place among those found."""
-        for place, row in enumerate(self._wanted(self._batches) if self.plan.hunt else ()):
+        for place, row in enumerate(self._wanted(self.known) if self.plan.hunt else ()):
             if place not in self._hunted:
                 yield place, packed(self.plan.hunted(row))
 
-    def found(self) -> GenerateFigures:
-        tried = _COUNT * len(self._batches) + self.plan.hunt * len(self._hunted)
-        return GenerateFigures(len(self._wanted(self._batches)), tried)
+    def tally(self, rows: Mapping[int, list[dict[str, Any]]]) -> GenerateFigures:
+        tried = _COUNT * len(rows) + self.plan.hunt * len(self._hunted)
+        return GenerateFigures(len(self._wanted(rows)), tried)
 
     def _enough(self) -> bool:
-        return len(self._wanted(self._batches)) >= self._number
+        return len(self._wanted(self.known)) >= self._number
 
     def _wanted(self, batches: Mapping[int, list[dict[str, Any]]]) -> list[dict[str, Any]]:
         """Return the first boards, none of them an image of another, of the batches without a gap.
@@ -220,7 +189,7 @@ class GenerateBoards(RowsJob):
 
         The hardest variation that is not an image of another takes the place of a board.
         """
-        hunted, found = _boards_in(self.store, HUNTED), self._wanted(_boards_in(self.store, BATCH))
+        hunted, found = self.stored(HUNTED), self._wanted(self.stored())
         images = {row["image"] for row in found}
         for place, row in enumerate(found):
             free = (harder for harder in hunted.get(place, []) if harder["image"] not in images)
@@ -231,7 +200,7 @@ class GenerateBoards(RowsJob):
     def verify(self, check: Check) -> None:
         """Search boards again by the rules in plain Python, without `full` a sample."""
         rows = self.boards()
-        for row in check.each([rows[place] for place in check.sample(len(rows), _SAMPLE, 0)], "boards searched again"):
+        for row in check.some(rows, _SAMPLE, "boards searched again"):
             self._derive(row, check)
         if len(rows) != (said := GenerateFigures.of(self.store.state).boards):
             check.report.fault(f"{len(rows):,} boards are stored, but {said:,} according to the state")
@@ -239,7 +208,7 @@ class GenerateBoards(RowsJob):
     def _derive(self, row: Mapping[str, Any], check: Check) -> None:
         check.report.count("boards")
         puzzle, plan = self.puzzle.member(row["board"], row["goal"]), self.plan
-        moves, solutions = reference_solutions(puzzle, puzzle.start)
+        moves, solutions = reference_solutions(puzzle)
         if (moves, solutions) != (row["moves"], row["solutions"]):
             said = f"{row['solutions']:,} solutions of {row['moves']} moves"
             check.report.fault(f"{row['board']} has {solutions:,} solutions of {moves} moves, not {said}")
@@ -279,18 +248,14 @@ class _Batch(TypedDict):
     boards: list[dict[str, Any]]
 
 
-def _boards_in(ledger: Ledger, table: str) -> dict[int, list[dict[str, Any]]]:
-    return {number: batch["boards"] for number, batch in ResultRows(ledger, table).all(_Batch).items()}
-
-
 def _told(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a board as a row of a table, without the shares of each step."""
     return {name: value for name, value in row.items() if name not in ("number", "image", "good", "goal")}
 
 
-def reference_solutions(puzzle: Puzzle, start: Key) -> tuple[int, int]:
+def reference_solutions(puzzle: Puzzle) -> tuple[int, int]:
     """Return the fewest moves to a goal and how many solutions have so many, by plain rules; ``(-1, 0)`` for none."""
-    for moves, ways in enumerate(plain_layers(puzzle, start)):
+    for moves, ways in enumerate(plain_layers(puzzle, puzzle.start)):
         if goals := [key for key in ways if puzzle.is_goal(puzzle.keys([key]))[0]]:
             return moves, sum(ways[key] for key in goals)
     return -1, 0

@@ -9,18 +9,18 @@ for a given deal begins each cycle with it, without the smaller sizes.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, takewhile
 from typing import Any, NamedTuple
 
 from hakoiri.coordinator.errors import ContradictionError
 from hakoiri.coordinator.runs.certificate import certify
 from hakoiri.coordinator.session.check import Check
-from hakoiri.coordinator.session.job import Request, RowsJob, Table, last_rows, limited
+from hakoiri.coordinator.session.job import Request, Table
 from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.session import Observer
+from hakoiri.coordinator.studies.study import Study, last_rows, limited
 from hakoiri.coordinator.studies.table import limit_threads
 from hakoiri.errors import Hint, PuzzleError, require_within
 from hakoiri.keys.splitmix import random_words
@@ -28,11 +28,10 @@ from hakoiri.puzzles.capabilities import Dealt
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.options import MOST_SEED
 from hakoiri.puzzles.registry import PuzzleSpec, names_of
-from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Figures, Progress, local_time
 from hakoiri.storage.results import ResultRows
 from hakoiri.worker.studies.deals import MOST_POSITIONS, OBJECTIVES, DealFigures, Leg, Objective, WalkResult
-from hakoiri.worker.transport.payload import Arrays, packed, unpacked
+from hakoiri.worker.transport.payload import packed, unpacked
 
 #: Deals that are followed at once: on two cores a smaller pool gets farther (measured: docs/how-to/hunt.md).
 POOL, _MOST_POOL = 4, 256
@@ -255,20 +254,10 @@ class HuntFigures(Figures):
     positions: int = field(default=0, metadata={"formerly": "configurations"})
 
 
-def legs_of(ledger: Ledger) -> dict[int, LegEnd]:
-    """Return how each leg ended, by number. `DamagedError` for an invalid row."""
-    return ResultRows(ledger, LEG).all(LegEnd, "leg")
-
-
-def records_of(ledger: Ledger) -> list[Record]:
-    """Return the records, each better than the one before. `DamagedError` as for `legs_of`."""
-    return records_among(legs_of(ledger))
-
-
-class HuntDeals(RowsJob):
+class HuntDeals(Study[HuntPlan, LegEnd]):
     """A search for the hardest deal, limited by total seconds or legs."""
 
-    figures = HuntFigures
+    plan_class, row_class, figures, table = HuntPlan, LegEnd, HuntFigures, LEG
     row_noun = "legs and records"
     remedy = "walking the leg again"
     limit = "legs"
@@ -287,13 +276,16 @@ class HuntDeals(RowsJob):
         HuntPlan(**plan)
         return hunted(spec)
 
-    @cached_property
-    def plan(self) -> HuntPlan:
-        return self.store.plan(HuntPlan)
-
     @property
     def best(self) -> Record | None:
-        return next(reversed(records_of(self.store)), None)
+        return next(reversed(self.records()), None)
+
+    def stored(self) -> dict[int, LegEnd]:
+        return ResultRows(self.store, LEG).all(LegEnd, "leg")
+
+    def records(self) -> list[Record]:
+        """Return the records, each better than the one before. `DamagedError` as for `stored`."""
+        return records_among(self.stored())
 
     def deal_spec(self, record: Record) -> PuzzleSpec:
         return replace(PuzzleSpec.from_dict(self.store.manifest.puzzle), start=record.deal)
@@ -305,8 +297,8 @@ class HuntDeals(RowsJob):
         return self.most is not None and set(range(self.most)) <= set(ResultRows(self.store, LEG).numbers())
 
     def begin(self) -> None:
+        super().begin()
         self._pool = DealPool.of(self.plan, self.puzzle, self.store.manifest.puzzle["start"])
-        self._standings = legs_of(self.store)
         self._score = self._best_before(None)
         self._best: LegEnd | None = None
 
@@ -318,8 +310,8 @@ class HuntDeals(RowsJob):
             self._remember_best(generation)
             generation += 1
 
-    def found(self) -> HuntFigures:
-        legs, best = self._standings.values(), None if self._score == self._nothing else self._score
+    def tally(self, rows: Mapping[int, LegEnd]) -> HuntFigures:
+        legs, best = rows.values(), None if self._score == self._nothing else self._score
         return HuntFigures(best, len(legs), sum(leg.tried for leg in legs), sum(leg.generated for leg in legs))
 
     def _goes_on(self, leg: int) -> bool:
@@ -327,33 +319,27 @@ class HuntDeals(RowsJob):
         if self.most is not None:
             return leg < self.most
         begun = self._score == self._nothing and leg < FIRST_CYCLE * self.plan.pool
-        return begun or leg in self._standings or self.seconds_left > 0
+        return begun or leg in self.known or self.seconds_left > 0
 
     def _follow(self, generation: int) -> None:
         """Walk the missing legs of a generation."""
         numbers = range(generation * self.plan.pool, (generation + 1) * self.plan.pool)
-        missing = [number for number in numbers if number not in self._standings]
+        missing = [number for number in numbers if number not in self.known]
         if not missing:
             return
-        before = [self._standings[number - self.plan.pool] for number in numbers] if generation else []
+        before = [self.known[number - self.plan.pool] for number in numbers] if generation else []
         deals = self._pool.deals(generation, before, self._best)
         above = self._best_before(numbers[0])
-
-        def chunks() -> Iterator[Arrays]:
-            for number in missing:
-                if not self._goes_on(number):
-                    return
-                yield packed(self._pool.leg(number, deals, above))
-
-        for place, result in self.session.context.executor.map("hunt", chunks()):
-            self._land(missing[place], unpacked(result, WalkResult))
+        legs = ((number, packed(self._pool.leg(number, deals, above))) for number in takewhile(self._goes_on, missing))
+        for number, answer in self.answers("hunt", legs):
+            self._land(number, unpacked(answer, WalkResult))
 
     def _remember_best(self, generation: int) -> None:
         """Keep the leg with the best deal of the full size; ties go to the first, whatever the order of arrival."""
         pool = self.plan.pool
         if self._pool.moment(generation).size == self.puzzle.size:
             for number in range(generation * pool, (generation + 1) * pool):
-                leg = self._standings.get(number)
+                leg = self.known.get(number)
                 if leg is not None and (self._best is None or leg.best_score > self._best.best_score):
                     self._best = leg
 
@@ -363,26 +349,26 @@ class HuntDeals(RowsJob):
 
     def _best_before(self, leg: int | None) -> int:
         """Return the best score of the legs before one, or of all, whatever their order of arrival."""
-        known = (each for each in self._standings.values() if leg is None or each.leg < leg)
+        known = (each for each in self.known.values() if leg is None or each.leg < leg)
         return max((each.best_score for each in known if each.figures is not None), default=self._nothing)
 
     def _land(self, leg: int, walked: WalkResult) -> None:
         seconds = round(self.session.seconds, 3)
         standing = LegEnd(leg=leg, **vars(walked), seconds=seconds, when=local_time())
-        self.keep(LEG, leg, standing, "leg")
-        self._standings[leg] = standing
+        self.keep(leg, standing, "leg")
+        self.known[leg] = standing
         better = walked.figures is not None and walked.best_score > self._score
         self._score = walked.best_score if better else self._score
         found = self._score != self._nothing
         best = f"best {self._score:,} {self.plan.objective}" if found else "nothing found yet"
         left = None if self.most is not None else (max(0.0, self.seconds_left),) * 2
-        self.tell(Progress(self.found().deals, None, "deals tried", best, left), at_once=better)
+        self.tell(Progress(self.tally(self.known).deals, None, "deals tried", best, left), at_once=better)
         if better:
             self.session.observer.note(f"record: {walked.best_score:,} {self.plan.objective}: {walked.best}")
 
     def verify(self, check: Check) -> None:
         """Derive the best record again by a search by layers; with `full` every record."""
-        legs = legs_of(self.store)
+        legs = self.stored()
         records = records_among(legs)
         check.report.count("legs", len(legs))
         chosen, resources = records if check.full else records[-1:], Resources(memory=check.context.budget.memory)
@@ -398,7 +384,7 @@ class HuntDeals(RowsJob):
             check.report.fault(f"the best in the state is {said}, but {found} in the records")
 
     def summary(self, budget: Budget) -> dict[str, Any]:
-        records = [asdict(record) for record in records_of(self.store)]
+        records = [asdict(record) for record in self.records()]
         return {"best": records[-1] if records else None, "records": records}
 
     def facts(self, summary: Mapping[str, Any]) -> dict[str, Any]:
@@ -411,7 +397,7 @@ class HuntDeals(RowsJob):
         }
 
     def tables(self) -> list[Table]:
-        records = records_of(self.store)
+        records = self.records()
         # Legs end in any order: a record stands when it and all records before it are known.
         known = accumulate(((record.seconds, record.when) for record in records), max)
         rows = [

@@ -18,17 +18,17 @@ from hakoiri.coordinator.runs.create import make_planned, plan_run
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.runs.opening import open_context
 from hakoiri.coordinator.session.check import Check
-from hakoiri.coordinator.session.job import Request, RowsJob, Table
+from hakoiri.coordinator.session.job import Request, Table
 from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, Session
+from hakoiri.coordinator.studies.study import Study
 from hakoiri.errors import DamagedError, Hint, PuzzleError, StorageError
 from hakoiri.puzzles.capabilities import Sized, SizedMember
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec, names_of, puzzle_class
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.lock import require_held
-from hakoiri.storage.ledger.manifest import Figures, Progress, State
+from hakoiri.storage.ledger.manifest import Figures, Progress
 from hakoiri.storage.names import DATA_FILE
 from hakoiri.storage.results import ResultRows
 
@@ -120,15 +120,10 @@ def sized_class(spec: PuzzleSpec) -> type[Sized]:
     return kind
 
 
-def read_rows(ledger: Ledger) -> dict[int, SizeRow]:
-    """Return the measured members, by number."""
-    return ResultRows(ledger, SIZE).all(SizeRow)
-
-
-class StudySizes(RowsJob):
+class StudySizes(Study[None, SizeRow]):
     """Measures the members of given sizes, one after another."""
 
-    figures = SizesFigures
+    row_class, figures, table, grows = SizeRow, SizesFigures, SIZE, ("sizes",)
     row_noun = "sizes"
     remedy = "measuring the member again"
     puzzle: Sized
@@ -151,11 +146,6 @@ class StudySizes(RowsJob):
         sizes = puzzle.size_options if isinstance(puzzle, Sized) else ()
         return {name: value for name, value in puzzle.option_texts().items() if name not in sizes}
 
-    @classmethod
-    def merge_limits(cls, limits: Mapping[str, Any], state: State, waiting: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the limits; a queued study keeps its sizes besides the new ones."""
-        return {"sizes": sorted({*limits["sizes"], *waiting.get("sizes", ())})}
-
     def limit_resources(self, resources: Resources, observer: Observer) -> Resources:
         """Return all resources, which the runs of the members use, too."""
         self._resources = resources
@@ -164,18 +154,12 @@ class StudySizes(RowsJob):
     def is_done(self) -> bool:
         return not self._missing(ResultRows(self.store, SIZE).numbers())
 
-    def begin(self) -> None:
-        self._rows = read_rows(self.store)
-
     def make_rows(self) -> None:
-        for number in self._missing(self._rows):
-            self._rows[number] = self._measure(number)
-            self.keep(SIZE, number, self._rows[number])
-            found = self.found()
+        for number in self._missing(self.known):
+            self.known[number] = self._measure(number)
+            self.keep(number, self.known[number])
+            found = self.tally(self.known)
             self.tell(Progress(found.members_done, found.members, "members"), at_once=True)
-
-    def found(self) -> SizesFigures:
-        return self._counted(self._rows)
 
     @cached_property
     def _members(self) -> dict[int, tuple[int, SizedMember]]:
@@ -187,12 +171,12 @@ class StudySizes(RowsJob):
 
     def asked(self) -> list[SizeRow]:
         """Return the results of the members within the limits, in order."""
-        return [row for number, row in sorted(read_rows(self.store).items()) if number in self._members]
+        return [row for number, row in sorted(self.stored().items()) if number in self._members]
 
     def _missing(self, done: Collection[int]) -> list[int]:
         return [number for number in self._members if number not in done]
 
-    def _counted(self, rows: Mapping[int, SizeRow]) -> SizesFigures:
+    def tally(self, rows: Mapping[int, SizeRow]) -> SizesFigures:
         done = [row.configurations for number, row in rows.items() if number in self._members]
         return SizesFigures(len(self._members), len(done), sum(done))
 
@@ -221,13 +205,12 @@ class StudySizes(RowsJob):
 
     def verify(self, check: Check) -> None:
         """Measure members again, without `full` only those of up to 50,000 configurations."""
-        rows, members = read_rows(self.store), self._members
+        rows = self.stored()
         again = [number for number, row in sorted(rows.items()) if check.full or row.configurations <= _SAMPLE]
         check.report.sampled = len(again) < len(rows)
         for number in check.each(again, "members measured again"):
             self._derive(rows[number], check)
-        if self.store.state.status == "complete" and not members.keys() <= rows.keys():
-            check.report.fault(f"{len(rows):,} of {len(members):,} members are measured")
+        self.check_rows(check, len(rows.keys() & self._members.keys()), len(self._members), "members", "measured")
 
     def _derive(self, row: SizeRow, check: Check) -> None:
         spec = self._spec(SizedMember(row.options, row.place, row.series))
@@ -243,7 +226,7 @@ class StudySizes(RowsJob):
 
     def summary(self, budget: Budget) -> dict[str, Any]:
         # The stored figures may be of other sizes: a request for fewer sizes does no work.
-        known = self._counted(read_rows(self.store)).as_dict()
+        known = self.tally(self.stored()).as_dict()
         return known | {"rows": [_row(row) | {"layers": row.layers, "digest": row.digest} for row in self.asked()]}
 
     def facts(self, summary: Mapping[str, Any]) -> dict[str, Any]:

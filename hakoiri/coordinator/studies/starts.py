@@ -3,21 +3,19 @@
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, TypeVar
 
 from hakoiri.coordinator.errors import NO_GOAL, UnanswerableError
 from hakoiri.coordinator.session.check import Check
-from hakoiri.coordinator.session.job import Request, RowsJob, Table, fit_threads
+from hakoiri.coordinator.session.job import Request, Table
 from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.session import Observer
+from hakoiri.coordinator.studies.study import Study, first_rows, fit_threads, require_version
 from hakoiri.errors import ConfigurationError, Hint, PuzzleError, counted, remark, remarks, require_within
 from hakoiri.puzzles.capabilities import Family, Placements
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
-from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Figures, Progress
-from hakoiri.storage.results import ResultRows
 from hakoiri.worker.layers.kernels import plain_layers
 from hakoiri.worker.studies.deals import StartFigures, StartRequest, bytes_of_search, measure, puzzle_from
 from hakoiri.worker.transport.payload import packed, unpacked
@@ -100,10 +98,10 @@ def _rank(part: str) -> tuple[int, int]:
     return part.count("/") + part.count("|"), len(part)
 
 
-class StudyStarts(RowsJob):
+class StudyStarts(Study[StartsPlan, StartFigures]):
     """Searches from each start of a list."""
 
-    figures = StartsFigures
+    plan_class, row_class, figures, table = StartsPlan, StartFigures, StartsFigures, START
     row_noun = "starts"
     remedy = "searching from it again"
 
@@ -131,8 +129,7 @@ class StudyStarts(RowsJob):
     @classmethod
     def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
         puzzle = spec.build()
-        if plan["starts_version"] != _VERSION:
-            raise PuzzleError(f"version {plan['starts_version']} of studies of starts, expected {_VERSION}")
+        require_version(plan["starts_version"], "studies of starts", _VERSION)
         if isinstance(puzzle, Family) and puzzle.names_pieces:
             raise PuzzleError("the starts have different pieces, so no option can name them by letters")
         if spec.merge_mirrors:
@@ -145,53 +142,41 @@ class StudyStarts(RowsJob):
         own = {"goal"} if isinstance(puzzle, Family) else set()
         return {name: value for name, value in puzzle.option_texts().items() if name not in own}
 
-    @cached_property
-    def plan(self) -> StartsPlan:
-        return self.store.plan(StartsPlan)
-
     def limit_resources(self, resources: Resources, observer: Observer) -> Resources:
         needed = 2 * bytes_of_search(self.puzzle, self.plan.cap)
         return fit_threads(resources, needed, " at the cap", observer, Hint("lower", "cap"))
 
-    def begin(self) -> None:
-        self._rows = _read_rows(self.store)
-
     def make_rows(self) -> None:
-        missing = [number for number in range(len(self.plan.listed)) if number not in self._rows]
-        chunks = (packed(self.plan.asked(number)) for number in missing)
-        for place, result in self.session.context.executor.map("start", chunks):
-            number = missing[place]
-            self._rows[number] = unpacked(result, StartFigures)
-            self.keep(START, number, self._rows[number])
-            self.tell(Progress(len(self._rows), len(self.plan.listed), "starts"))
-            self.session.control.check()
+        missing = (number for number in range(len(self.plan.listed)) if number not in self.known)
+        asked = ((number, packed(self.plan.asked(number))) for number in missing)
+        for number, answer in self.answers("start", asked):
+            self.known[number] = unpacked(answer, StartFigures)
+            self.keep(number, self.known[number])
+            self.tell(Progress(len(self.known), len(self.plan.listed), "starts"))
 
-    def found(self) -> StartsFigures:
-        rows = self._rows.values()
-        solvable = sum(row.moves is not None for row in rows)
-        return StartsFigures(len(self.plan.listed), len(rows), solvable, sum(row.configurations for row in rows))
+    def tally(self, rows: Mapping[int, StartFigures]) -> StartsFigures:
+        found = rows.values()
+        solvable = sum(row.moves is not None for row in found)
+        return StartsFigures(len(self.plan.listed), len(found), solvable, sum(row.configurations for row in found))
 
     def verify(self, check: Check) -> None:
         """Search from starts again, without `full` from a sample; small spaces by the rules in plain Python, too."""
-        self._rows = _read_rows(self.store)
-        known = sorted(self._rows)
-        places = check.sample(len(known), _SAMPLE, 0)
-        for number in check.each([known[place] for place in places], "starts searched again"):
-            self._derive(number, check)
-        if self.store.state.status == "complete" and len(known) < len(self.plan.listed):
-            check.report.fault(f"{len(known):,} of {counted(len(self.plan.listed), 'starts')} are searched")
-        if self.found().as_dict() != StartsFigures.of(self.store.state).as_dict():
-            check.report.fault("the figures of the run are not the sums of its rows")
+        rows = self.stored()
+        for number in check.some(sorted(rows), _SAMPLE, "starts searched again"):
+            self._derive(number, rows[number], check)
+        self.check_rows(check, len(rows), len(self.plan.listed), "starts", "searched")
+        self.check_sums(check, rows)
 
-    def _derive(self, number: int, check: Check) -> None:
-        said, asked = self._rows[number], self.plan.asked(number)
+    def _derive(self, number: int, said: StartFigures, check: Check) -> None:
+        asked = self.plan.asked(number)
         check.report.count("starts")
         check.report.count("configurations", said.configurations)
         if (found := measure(self.puzzle, asked)) != said:
             check.report.fault(f"start {number + 1} has {found}, but {said} in the run")
         if found.exhausted and found.configurations <= _PLAIN:
-            plain = reference_figures(puzzle_from(self.puzzle, asked.start, asked.goal))
-            if plain != (found.layers, found.moves):
+            layers = [*plain_layers(puzzle := puzzle_from(self.puzzle, asked.start, asked.goal), puzzle.start)]
+            goals = (depth for depth, layer in enumerate(layers) if puzzle.is_goal(puzzle.keys(sorted(layer))).any())
+            if (plain := ([*map(len, layers)], next(goals, None))) != (found.layers, found.moves):
                 check.report.mistake(f"start {number + 1} has layers and fewest moves {plain} by the plain rules")
 
     def boards(self) -> list[dict[str, Any]]:
@@ -200,7 +185,7 @@ class StudyStarts(RowsJob):
         return [row | {"board": row["start"]} for row in rows if row["moves"] is not None]
 
     def _told(self) -> Iterator[dict[str, Any]]:
-        for number, row in sorted(_read_rows(self.store).items()):
+        for number, row in sorted(self.stored().items()):
             name, start, goal = self.plan.listed[number]
             known = {"number": number + 1, "name": name, "start": start, "goal": goal, "moves": row.moves}
             known |= {"configurations": row.configurations, "depth": len(row.layers) - 1, "exhausted": row.exhausted}
@@ -230,9 +215,8 @@ class StudyStarts(RowsJob):
             shown.remove("name")
         if all(row["exhausted"] for row in rows):
             shown.remove("searched")
-        left = counted(len(rows) - _SHOWN, "starts") if len(rows) > _SHOWN else ""
-        told = [{name: row[name] for name in shown} for row in rows[:_SHOWN]]
-        return [Table("starts", told, rest=f"{left} more; export writes all" if left else "")] if rows else []
+        told = [{name: row[name] for name in shown} for row in rows]
+        return first_rows("starts", told, _SHOWN, "export writes all")
 
     def rows(self) -> Iterator[dict[str, Any]]:
         for row in self._told():
@@ -244,14 +228,3 @@ def _goal_of(spec: PuzzleSpec) -> str:
     """Return the goal of a puzzle of a `Family` as a board, else nothing; raises as `PuzzleSpec.build` does."""
     puzzle = spec.build()
     return str(puzzle.parameters["goal"]) if isinstance(puzzle, Family) else ""
-
-
-def _read_rows(ledger: Ledger) -> dict[int, StartFigures]:
-    return ResultRows(ledger, START).all(StartFigures)
-
-
-def reference_figures(puzzle: Puzzle) -> tuple[list[int], int | None]:
-    """Return the sizes of the layers from the start and the fewest moves to a goal, by plain rules."""
-    layers = list(plain_layers(puzzle, puzzle.start))
-    goals = (depth for depth, layer in enumerate(layers) if puzzle.is_goal(puzzle.keys(sorted(layer))).any())
-    return list(map(len, layers)), next(goals, None)

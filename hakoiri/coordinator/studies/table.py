@@ -1,25 +1,20 @@
-"""Deals from texts and files, the plan of a study of deals, and its results per deal and summed up."""
+"""Deals from texts and files, and the results of a study of deals, per deal and summed up."""
 
-import csv
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from hakoiri.coordinator.errors import OverBudgetError
-from hakoiri.coordinator.session.job import Table, fit_threads
+from hakoiri.coordinator.session.job import Table
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Observer
-from hakoiri.errors import ConfigurationError, Hint, PuzzleError, counted, require_within
-from hakoiri.puzzles.capabilities import Convention, Dealt, SearchOrder
+from hakoiri.coordinator.studies.study import fit_threads
+from hakoiri.errors import ConfigurationError, Hint, PuzzleError, counted
+from hakoiri.puzzles.capabilities import Convention, Dealt
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.options import MOST_SEED
 from hakoiri.puzzles.registry import PuzzleSpec, names_of, puzzle_class
-from hakoiri.storage.engine.files import replaced
-from hakoiri.storage.layers.store import RunStore
-from hakoiri.worker.studies.deals import MOST_POSITIONS
 from hakoiri.worker.tasks import SOLVERS
 
 #: Begins a comment in a file of deals.
@@ -90,71 +85,6 @@ def limit_threads(puzzle: Dealt, cap: int, resources: Resources, observer: Obser
         )
     less = Hint("lower", "cap"), Hint("raise", "memory")
     return fit_threads(resources, needed, f" for {cap:,} positions", observer, *less)
-
-
-#: Increase them when deals or searches, or shortening, give other figures than before.
-_VERSION, _SHORTENING_VERSION = 2, 3
-DEALS, CAP = 1_000, 10_000_000
-
-
-@dataclass(frozen=True)
-class StudyPlan:
-    """Everything that determines the result of a deal: the seed, the search, and the most positions."""
-
-    seed: int = 1
-    strategy: SearchOrder = "bfs"
-    cap: int = CAP
-    shorten: bool = False
-    study_version: int = 0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "study_version", self.study_version or self._version)
-
-    @property
-    def _version(self) -> int:
-        return _SHORTENING_VERSION if self.shorten else _VERSION
-
-    def check(self, kind: type[Dealt]) -> None:
-        """Raise `PuzzleError` for an invalid study."""
-        if self.strategy not in kind.orders:
-            known = "|".join(kind.orders)
-            raise PuzzleError(f"unknown strategy {self.strategy!r}", Hint("give", "strategy", known))
-        if self.shorten and not (kind.shortens and self.strategy == "dfs"):
-            text = "shortening applies to depth-first solutions of superpuzz only"
-            raise PuzzleError(text, Hint("give", "strategy", "dfs") if kind.shortens else Hint("leave out", "shorten"))
-        require_within("seed", self.seed, 0, MOST_SEED)
-        if not 0 < self.cap <= MOST_POSITIONS:
-            raise PuzzleError(
-                f"cap {self.cap} is not in 1..{MOST_POSITIONS}", Hint("give", "cap", f"1..{MOST_POSITIONS}")
-            )
-        if self.study_version != self._version:
-            raise PuzzleError(f"the run was made by version {self.study_version} of studies, expected {self._version}")
-
-
-@dataclass(frozen=True)
-class Study:
-    """A study: its plan, and its limits, the first `deals` of the seed for each of `sizes`."""
-
-    puzzle: Dealt
-    plan: StudyPlan
-    sizes: tuple[int, ...]
-    deals: int
-
-    @classmethod
-    def of(cls, store: RunStore, puzzle: Dealt) -> "Study":
-        limits, plan = store.limits(), store.plan(StudyPlan)
-        plan.check(type(puzzle))
-        for size in limits["sizes"]:
-            puzzle.sizes().check(str(size))
-        return cls(puzzle, plan, tuple(limits["sizes"]), int(limits["deals"]))
-
-    @property
-    def conventions(self) -> tuple[Convention, ...]:
-        return tuple(self.puzzle.goal_names)
-
-    def named(self, size: int) -> str:
-        """Return the name of a size, ``columns=4``, which is also that of the table with its deals."""
-        return f"{self.puzzle.size_option}={size}"
 
 
 def dealt_class(name: str, digest: str = "") -> type[Dealt]:
@@ -319,57 +249,25 @@ def spread(numbers: Sequence[int]) -> Spread | None:
     )  # fmt: skip
 
 
-def write_csv(deals: Iterable[tuple[Deal, str]], conventions: Sequence[Convention], target: Path) -> None:
-    """Write one line per deal, given with its text; unknown values are empty. Raises `NotWritableError`."""
-    columns = ["size", "number", "deal"]
-    for which in conventions:
-        columns += [f"{what}_{which}" for what in ("outcome", "moves", "positions", "shortened", "shortest")]
-    columns += ["positions", "depth", "exhausted", "capped", "seconds"]
-    with replaced(target) as part, part.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(columns)
-        writer.writerows(_cells(deal, text, conventions) for deal, text in deals)
-
-
-def _cells(deal: Deal, text: str, conventions: Sequence[Convention]) -> list[Any]:
-    cells: list[Any] = [deal.size, deal.number, text]
-    for which in conventions:
-        found = deal.found(which)
-        cells.append(deal.outcome(which))
-        cells += [None] * 4 if found is None else [found.moves, found.positions, found.shortened, found.shortest]
-    return [*cells, deal.positions, deal.depth, int(deal.exhausted), int(deal.capped), f"{deal.seconds:.6f}"]
-
-
-def report(study: Study, found: StudyResult) -> dict[str, Any]:
-    """Return everything, for JSON."""
-    return {
-        "seed": study.plan.seed,
-        "deals": study.deals,
-        "strategy": study.plan.strategy,
-        "cap": study.plan.cap,
-        "complete": all(len(found[size]) == study.deals for size in study.sizes),
-        "sizes": [_size_report(study, size, found[size]) for size in study.sizes],
-    }
-
-
-def _size_report(study: Study, size: int, deals: Sequence[Deal]) -> dict[str, Any]:
+def size_report(puzzle: Dealt, size: int, deals: Sequence[Deal]) -> dict[str, Any]:
+    """Return the statistics of the deals of a size, for JSON."""
     looked = effort(deals)
     return {
-        study.puzzle.size_option: size,
+        puzzle.size_option: size,
         "deals": len(deals),
-        "goals": {which: asdict(tally(deals, which)) for which in study.conventions},
+        "goals": {which: asdict(tally(deals, which)) for which in puzzle.goal_names},
         "effort": None if looked is None else asdict(looked),
     }
 
 
-def tables(study: Study, found: StudyResult) -> list[Table]:
+def tables(puzzle: Dealt, found: StudyResult, shorten: bool) -> list[Table]:
     """Return a table of outcomes and moves for each convention of the goal, then one of the searches."""
-    made, option = list[Table](), study.puzzle.size_option
-    for which, name in study.puzzle.goal_names.items():
+    made, option = list[Table](), puzzle.size_option
+    for which, name in puzzle.goal_names.items():
         tallies = {size: tally(deals, which) for size, deals in found.items()}
         rows = [{option: size, **_outcomes(one), **_moves(one.moves)} for size, one in tallies.items()]
         made.append(Table("moves", rows, f"{name}: moves of the deals that can be solved"))
-        if study.plan.shorten:
+        if shorten:
             rows = [row for size, one in tallies.items() for row in _shortened(option, size, one)]
             made.append(
                 Table(
@@ -414,7 +312,8 @@ def _shortened(option: str, size: int, one: Tally) -> list[dict[str, Any]]:
 
 def _effort(one: Effort | None) -> dict[str, Any]:
     if one is None:
-        return {"deals": 0}
+        names = ("capped", "median", "mean", "max", "depth", "deepest", "CPU s")
+        return {"deals": 0, **dict.fromkeys(names)}
     # A capped search gives only a lower bound.
     bound = ">" if one.capped else ""
     return {
