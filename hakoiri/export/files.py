@@ -33,8 +33,8 @@ def export_run(
 
     ``.csv`` and ``.parquet`` are tables of configurations (`hakoiri.export.tables`); ``.npz``, ``.graphml`` and
     ``.dot`` contain the moves too (`hakoiri.export.graphs`), with their descriptions if `moves`. All are in the order
-    of keys. With `layers` they contain only layers 0 to `layers`. For a study of boards, ``.csv`` and ``.parquet`` have
-    a row for each component (`hakoiri.export.tables`). For a run by layers, ``.json`` is its certificate
+    of keys. With `layers` they contain only layers 0 to `layers`. For a study, ``.csv`` and ``.parquet`` have a row for
+    each result (`hakoiri.export.tables`). For a run by layers, ``.json`` is its certificate
     (`coordinator.runs.certificate`), which can be verified without it. For a tree, ``.csv`` and ``.npz`` contain its
     stored solutions (`hakoiri.export.tables`), the least one of each orbit, or with `images` all of them. Raises
     `StopRun` by `control`; `target` is then unchanged.

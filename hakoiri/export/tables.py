@@ -291,7 +291,10 @@ def export_play(run: OpenRun, target: Path, control: Control | None = None, obse
 
 _ENDINGS = (".csv", ".parquet")
 #: Columns of texts, and of fractions; all others are whole numbers.
-_TEXTS = ("mix", "one", "other", "hardest", "configuration", "name", "start", "board", "idle")
+_TEXTS = (
+    "mix", "one", "other", "hardest", "configuration", "name", "start", "board", "idle", "member", "deal",
+    "outcome_first", "outcome_fixed", "seconds",
+)  # fmt: skip
 _FRACTIONS = ("branching",)
 #: Rows per group of a Parquet file.
 _GROUP = 10_000

@@ -16,7 +16,7 @@ from hakoiri.coordinator.errors import OverBudgetError
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.coordinator.studies.boards import BoardsPlan, StudyBoards, family_of, read_members
+from hakoiri.coordinator.studies.boards import BoardsPlan, StudyBoards, family_of
 from hakoiri.errors import Hint, PuzzleError
 from hakoiri.export.tables import check_ending, write_rows
 from hakoiri.keys.layout import ints
@@ -44,8 +44,8 @@ def studied(data: Path, plan: BoardsPlan = PLAN, control: Control | None = None,
 
 
 def members_of(directory: Path) -> dict[int, Member]:
-    with RunStore(directory) as store:
-        return read_members(store)
+    with opened(directory) as job:
+        return dict(job.stored())
 
 
 @pytest.fixture(scope="module")

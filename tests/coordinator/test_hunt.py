@@ -30,7 +30,6 @@ from hakoiri.coordinator.studies.hunt import (
     LegEnd,
     Record,
     hunted,
-    legs_of,
     moment_of,
     records_among,
     stages_of,
@@ -62,7 +61,7 @@ from hakoiri.worker.studies.deals import OBJECTIVES, DealFigures, Leg, Objective
 from hakoiri.worker.transport.payload import packed, unpacked
 from tests.support import card_rules as rules
 from tests.support.refusals import refused
-from tests.support.runs import StoppingAfter, driven, verified
+from tests.support.runs import StoppingAfter, driven, opened, verified
 
 PLENTY = 1_000_000
 CLIMBED = "23 36 42 12 15 26 31/44 41 22 35 25 21 17/34 45 32 13 27 16 47/43 24 33 14 11 46 37"
@@ -134,8 +133,8 @@ def chased(hunt: Hunt, data: Path, control: Any = None, observer: Any = None, wo
 
 
 def look(directory: Path) -> Found:
-    with RunStore(directory) as store:
-        return Found(directory, store.state, HuntFigures.of(store.state), legs_of(store))
+    with opened(directory) as job:
+        return Found(directory, job.store.state, HuntFigures.of(job.store.state), job.stored())
 
 
 def what_is_found(found: Found) -> list[tuple[int, str]]:

@@ -15,7 +15,7 @@ import pytest
 from hakoiri.api import Run
 from hakoiri.coordinator.errors import OverBudgetError
 from hakoiri.coordinator.plays.beam import Beam
-from hakoiri.coordinator.plays.optimise import Optimisation, OptimiseFigures, best_of
+from hakoiri.coordinator.plays.optimise import Optimise, OptimiseFigures, best_of
 from hakoiri.coordinator.plays.plan import BEAM, Best, Entered, Round, fitted_width, optimised, points, ranking, ranks
 from hakoiri.coordinator.runs.opening import open_context
 from hakoiri.coordinator.session.resources import Resources
@@ -224,7 +224,7 @@ def test_what_cannot_be(tmp_path: Path) -> None:
 
 def test_the_width_goes_by_the_seconds_since_the_beam_began(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seconds, began = list[float](), time.monotonic()
-    before_call(monkeypatch, Optimisation, "_width", lambda *given: seconds.append(given[-1]))
+    before_call(monkeypatch, Optimise, "_width", lambda *given: seconds.append(given[-1]))
     optimise(tmp_path, width=5, rounds=1)
     assert seconds == sorted(seconds)
     assert 0 <= seconds[0] <= seconds[-1] <= time.monotonic() - began

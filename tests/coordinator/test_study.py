@@ -1,6 +1,5 @@
 """Studies: each figure against searches by the papers' words, stops and goings-on, caps that count neither way."""
 
-import csv
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -14,22 +13,18 @@ from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.session.resources import LEAST_MEMORY, Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.coordinator.studies.deals import StudyFigures, kept_deals
-from hakoiri.coordinator.studies.sizes import SizeRow, StudySizes, b_files, read_rows
+from hakoiri.coordinator.studies.deals import CAP, DEALS, StudyFigures, StudyPlan
+from hakoiri.coordinator.studies.sizes import SizeRow, StudySizes, b_files
 from hakoiri.coordinator.studies.table import (
-    CAP,
-    DEALS,
     Deal,
     Solution,
-    StudyPlan,
     deals_of,
     dealt,
     effort,
     spread,
     tally,
-    write_csv,
 )
-from hakoiri.errors import ConfigurationError, DamagedError, Hint, NotWritableError, PuzzleError
+from hakoiri.errors import ConfigurationError, DamagedError, Hint, PuzzleError
 from hakoiri.puzzles.capabilities import Dealt, SearchOrder
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.store import RunStore
@@ -67,7 +62,7 @@ def begun(plan: Plan, data: Path, control: Control | None = None, **resources: A
 
 def kept(directory: Path) -> dict[int, list[Deal]]:
     with opened(directory) as job:
-        return kept_deals(job.study, job.store)
+        return dict(job.by_size())
 
 
 def done(plan: Plan, data: Path, **resources: Any) -> dict[int, list[Deal]]:
@@ -307,7 +302,7 @@ def test_a_spread_has_the_figures_and_an_interval_that_fits() -> None:
     assert spread(values) == found
 
 
-def test_tallies_and_csv_of_deals_by_hand(tmp_path: Path) -> None:
+def test_tallies_of_deals_by_hand() -> None:
     solved = Deal(4, 0, Solution(5, 90), Solution(9, 200), 200, 9, False, False, 0.25)
     half = Deal(4, 1, Solution(8, 70), None, 300, 12, False, True, 0.5)
     never = Deal(4, 2, None, None, 2, 1, True, False, 0.125)
@@ -328,16 +323,6 @@ def test_tallies_and_csv_of_deals_by_hand(tmp_path: Path) -> None:
     assert looked is not None
     assert (looked.capped, looked.positions.median, looked.positions.most, looked.seconds) == (1, 200, 300, 0.875)
     assert effort([]) is None
-    target = tmp_path / "deals.csv"
-    write_csv([(deal, f"text {deal.number}") for deal in deals], ("first", "fixed"), target)
-    with target.open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    assert [row["deal"] for row in rows] == ["text 0", "text 1", "text 2"]
-    assert [(row["outcome_first"], row["moves_first"], row["outcome_fixed"], row["moves_fixed"]) for row in rows] == [
-        ("solvable", "5", "solvable", "9"), ("solvable", "8", "capped", ""), ("unsolvable", "", "unsolvable", ""),
-    ]  # fmt: skip
-    with pytest.raises(NotWritableError, match="cannot write"):
-        write_csv([], ("first",), tmp_path / "none" / "deals.csv")
 
 
 def test_rows_of_studies_that_had_a_place_for_shortened_moves_are_read() -> None:
@@ -371,8 +356,8 @@ def studied(
 
 
 def rows_of(directory: Path) -> list[SizeRow]:
-    with RunStore(directory) as store:
-        return [row for _, row in sorted(read_rows(store).items())]
+    with opened(directory) as job:
+        return [row for _, row in sorted(job.stored().items())]
 
 
 def test_tiles_have_the_published_diameters(tmp_path: Path) -> None:
@@ -428,9 +413,8 @@ class StoppingIn(SilentObserver):
 def test_a_stopped_study_goes_on_and_more_sizes_extend_it(tmp_path: Path) -> None:
     control = Control()
     stopped = studied(tmp_path, "pancakes", [4, 6, 7], control=control, observer=StoppingIn(control))
-    with RunStore(stopped) as store:
-        assert store.state.status == "interrupted"
-        assert len(read_rows(store)) == 1
+    assert state_of(stopped).status == "interrupted"
+    assert len(rows_of(stopped)) == 1
     assert (stopped / "members").exists()
     again = studied(tmp_path, "pancakes", [4, 6, 7])
     assert again == stopped

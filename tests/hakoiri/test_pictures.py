@@ -247,7 +247,7 @@ def family(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
 def check(puzzle: Puzzle, problem: Problem, moves: int) -> None:
     """Play the moves by their words."""
     here = puzzle.start
-    assert len(problem.moves) == moves == reference_solutions(puzzle, puzzle.start)[0]
+    assert len(problem.moves) == moves == reference_solutions(puzzle)[0]
     path = [here]
     for words in problem.moves:
         [here] = [key for key in {*puzzle.successors(here)} if puzzle.describe_moves([*path, key])[-1] == words]

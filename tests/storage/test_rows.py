@@ -16,9 +16,9 @@ import pytest
 
 from hakoiri.api import Run
 from hakoiri.coordinator.runs.certificate import Certificate, LayerDigest, write_certificate
-from hakoiri.coordinator.studies.table import write_csv
 from hakoiri.errors import DamagedError, NotWritableError
 from hakoiri.export.files import export_run
+from hakoiri.export.tables import write_rows
 from hakoiri.puzzles.nakuron.board import random_board
 from hakoiri.puzzles.nakuron.puzzle import draw_board
 from hakoiri.render.films import write_picture
@@ -186,7 +186,7 @@ def some_certificate(_: Run, target: Path) -> None:
 
 WRITERS: dict[str, Write] = {
     "certificate.json": some_certificate,
-    "deals.csv": lambda _, target: write_csv((), ("first",) * 200, target),
+    "deals.csv": lambda _, target: write_rows(iter([{"size": 3}] * 200), target),
     "star.svg": lambda _, target: write_file(target, "<svg/>" * 999),
     "layers.png": plot_layers,
     "layers.svg": plot_layers,

@@ -19,7 +19,6 @@ from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.runs.service import serve
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.coordinator.studies.hunt import legs_of
 from hakoiri.errors import Hint, TakenOverError
 from hakoiri.keys.layout import U32
 from hakoiri.puzzles.nakuron.board import random_board
@@ -395,7 +394,7 @@ SHORT = ("hunt", "gap", "-o", "ranks=4", "--legs", "10", "--seed", "2")
 def found_by(directory: Path) -> Any:
     """All that a hunt finds, without what the clock says."""
     with opened(directory) as job:
-        return [replace(leg, seconds=0.0, when="") for leg in legs_of(job.store).values()]
+        return [replace(leg, seconds=0.0, when="") for leg in job.stored().values()]
 
 
 def done_by(hakoiri: Hakoiri, run: str) -> int:

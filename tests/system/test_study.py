@@ -12,11 +12,8 @@ from typing import Any
 import matplotlib.image
 import pytest
 
-from hakoiri.coordinator.studies import deals as study
-from hakoiri.coordinator.studies.deals import kept_deals
-from hakoiri.coordinator.studies.hunt import HuntFigures, Record, legs_of, records_of
+from hakoiri.coordinator.studies.hunt import HuntFigures, Record
 from hakoiri.coordinator.studies.table import Deal
-from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.names import run_directories
 from tests.support.commands import Hakoiri, wait_until
 from tests.support.process_setup import stand_still_beyond
@@ -235,8 +232,8 @@ LONG = ("hunt", "gap", "-o", "ranks=5", "--time", "1h")
 
 def records(hakoiri: Hakoiri) -> list[Record]:
     for run in run_directories(hakoiri.data):
-        with RunStore(run) as store:
-            return records_of(store)
+        with opened(run) as job:
+            return list(job.records())
     return []
 
 
@@ -314,9 +311,9 @@ def test_a_killed_hunt_keeps_every_record_that_it_announced(hakoiri: Hakoiri) ->
     before = records(hakoiri)
     assert len(before) > 1
     (run,) = run_directories(hakoiri.data)
-    with RunStore(run) as store:
-        bests = {(f"{leg.best_score:,}", leg.best) for leg in legs_of(store).values()}
-        legs = HuntFigures.of(store.state).legs
+    with opened(run) as job:
+        bests = {(f"{leg.best_score:,}", leg.best) for leg in job.stored().values()}
+        legs = HuntFigures.of(job.store.state).legs
     assert announced
     assert set(announced) <= bests
     again = hakoiri.ask(*LONG[:-2], "--legs", str(legs + 2))
@@ -334,7 +331,6 @@ def test_rq_workers_hunt_as_threads_do(hakoiri: Hakoiri, farm: Workers, tmp_path
 
 def stand_still_after(deals: int) -> None:
     """Make each deal durable by itself, and stop as SIGSTOP does as soon as there are more than so many."""
-    vars(study)["_KEEP_SECONDS"] = 0.0
     stand_still_beyond("deals_done", deals)
 
 
@@ -344,7 +340,7 @@ def test_a_killed_study_and_an_interrupted_one_go_on(hakoiri: Hakoiri) -> None:
     def there() -> list[Deal]:
         for run in run_directories(hakoiri.data):
             with opened(run) as job:
-                return [deal for deals in kept_deals(job.study, job.store).values() for deal in deals]
+                return list(job.stored().values())
         return []
 
     running = hakoiri.start(*line, before=partial(stand_still_after, 40))
