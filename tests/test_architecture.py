@@ -25,6 +25,7 @@ TRUSTED = {
     "hakoiri.compiling": {"imports pickle"},
     "hakoiri.puzzles.registry": {"imports importlib", "calls import_module"},
     "hakoiri.coordinator.runs.kinds": {"imports importlib", "calls import_module"},
+    "hakoiri.questions.registry": {"imports importlib", "calls import_module"},
     "hakoiri.worker.program": {"imports importlib.machinery"},
     "hakoiri.puzzles.user.files": {"calls exec", "calls compile"},
     "hakoiri": {"imports importlib", "calls import_module"},
@@ -43,7 +44,7 @@ MAY_LOAD = {
 #: Who may ask `hakoiri.reading` for that: commands that open a run, and services when they start.
 MAY_ADMIT = {"hakoiri.api", "hakoiri.cli.runs.running", "hakoiri.cli.runs.serving", "hakoiri.web.settings"}
 #: Who words next steps as commands, and how a command or a flag looks in a text.
-WORDED = ("hakoiri.cli", "hakoiri.rows", "hakoiri.hints", "hakoiri.web.runs.questions")
+WORDED = ("hakoiri.cli", "hakoiri.rows", "hakoiri.hints", "hakoiri.questions", "hakoiri.web.runs.questions")
 COMMAND = re.compile(r"\bhakoiri (?!import)[a-z]|(?<![\w-])--[a-z]|(?<![\w-])-[on] \w")
 #: Modules that turn bytes or names into code, and the calls that do.
 DANGEROUS_MODULES = {"pickle", "cPickle", "_pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib", "importlib"}

@@ -18,12 +18,14 @@ import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup
 from typer.main import get_group
 
+from hakoiri.cli.asking import asking
 from hakoiri.cli.completing import join_words, name_shell, options_of_puzzle
 from hakoiri.cli.driving import follow_supervisor
 from hakoiri.cli.options import declared
 from hakoiri.errors import HakoiriError, PuzzleWarning
 from hakoiri.hints import worded
 from hakoiri.puzzles.user.files import prefer
+from hakoiri.questions.registry import QUESTIONS
 from hakoiri.render.streams import drop_stdout, prepare_streams, print_error, results_apart
 from hakoiri.worker.machine import SUPERVISOR, how_ended, start_child
 
@@ -45,7 +47,7 @@ _MODULES = {
     "runs.working": "worker",
     "runs.serving": "coordinator serve health",
     "answers.paths": "path distance",
-    "answers.asking": "layers solutions export",
+    "answers.asking": "solutions export",
     "answers.farthest": "hardest diameter",
     "answers.components": "components component-of map",
     "studies.studying": "study hunt",
@@ -129,15 +131,15 @@ class _LazyCommands(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._made:
-            panel, names = _PANEL_OF[name], (each for each, commands in _MODULES.items() if name in commands.split())
+            names = [each for each, commands in _MODULES.items() if name in commands.split()]
             modules = [import_module(f"hakoiri.cli.{module}") for module in names]
-            part, group = typer.Typer(), getattr(modules[0], "GROUPS", {}).get(name)
+            part, group = typer.Typer(), getattr(modules[0], "GROUPS", {}).get(name) if modules else None
             if group is not None:
                 part.add_typer(group, name=name)
-            for word, function, example in declared(name):
+            for word, function, example in [asking(name)] if name in QUESTIONS else declared(name):
                 (group or part).command(word, cls=Command, epilog=example)(function)
             found: Any = get_group(part).commands[name]
-            found.rich_help_panel, self._made[name] = panel, found
+            found.rich_help_panel, self._made[name] = _PANEL_OF[name], found
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:

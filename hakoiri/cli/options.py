@@ -4,7 +4,7 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Iterator
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import MISSING, fields, is_dataclass, replace
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -70,8 +70,7 @@ def ungrouped(command: Callable[..., None]) -> Callable[..., None]:
     parameters = []
     for name, parameter in signature(command).parameters.items():
         if name in groups:
-            own = signature(groups[name], eval_str=True).parameters.values()
-            parameters += [option.replace(kind=Parameter.KEYWORD_ONLY) for option in own]
+            parameters += _options_of(groups[name])
         else:
             parameters.append(parameter.replace(annotation=hints[name], kind=Parameter.KEYWORD_ONLY))
 
@@ -84,6 +83,19 @@ def ungrouped(command: Callable[..., None]) -> Callable[..., None]:
     called.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return called
+
+
+def _options_of(group: Any) -> list[Parameter]:
+    """Return the options of a group; a question describes them as data (`hakoiri.questions.question.parameter`)."""
+    hints, found = get_type_hints(group, include_extras=True), []
+    for each in fields(group):
+        hint, told = hints[each.name], dict(each.metadata)
+        if told:
+            names = told.pop("names")
+            hint = Annotated[hint, typer.Option(*names, **told) if names else typer.Argument(**told)]
+        default = Parameter.empty if each.default is MISSING else each.default
+        found.append(Parameter(each.name, Parameter.KEYWORD_ONLY, default=default, annotation=hint))
+    return found
 
 
 _MOST_HOSTS = 1_024

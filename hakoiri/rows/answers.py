@@ -4,7 +4,6 @@ from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from hakoiri.coordinator.runs.summary import layer_row
 from hakoiri.keys.layout import ints, key_at
 from hakoiri.storage.results import read_profile
 
@@ -33,11 +32,6 @@ def map_row(run: "OpenRun", found: "Map") -> dict[str, Any]:
         "axes": found.places.shape[1],
         "stress": round(found.stress, 5),
     }
-
-
-def layer_rows(run: "OpenRun") -> list[dict[str, Any]]:
-    """Return size and digest of each layer."""
-    return [layer_row(record) for record in run.layer_records()]
 
 
 def path_row(found: "ShortestPath") -> dict[str, Any]:

@@ -33,12 +33,14 @@ from hakoiri.errors import Hint, PuzzleError, RunHeldError
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
 from hakoiri.puzzles.user.files import is_own
+from hakoiri.questions.question import Means, Question
 from hakoiri.rows.runs import status_row
+from hakoiri.run.cost import Long
 from hakoiri.storage.ledger.manifest import State
 from hakoiri.storage.names import DATA_FILE
 from hakoiri.web.problems import Unbegun, Unchanged
 from hakoiri.web.runs.opened import OpenRuns
-from hakoiri.web.runs.questions import Question, Questions
+from hakoiri.web.runs.questions import LongQuestion, Questions
 
 _FOR_EVER = "private, max-age=31536000, immutable"
 #: The most cached puzzles with options, as built for single boards.
@@ -102,7 +104,19 @@ class Asked:
         with self.runs.asked(self.directory) as (run, _):
             yield run
 
-    def long(self, command: str, ending: str = "", **options: str | int | None) -> Question:
+    def ask(self, question: Question) -> Response:
+        """Return the answer to a question, or the address of what finds it."""
+        with self.opened() as run:
+            cost = question.cost(run)
+            if isinstance(cost, Long):
+                return pending(self.long(cost.command, **cost.options))
+            if cost == "own run":
+                derived, limits = question.own_run(run)
+                return self.queued(derived, **limits)
+            row = question.row(run, question.ask(run, Means()))
+            return self.answer(run, row, question.is_settled(row))
+
+    def long(self, command: str, ending: str = "", /, **options: Any) -> LongQuestion:
         """Return a long question (`Questions.named`); POST starts it, GET raises `Unbegun` unless it was started."""
         question = self._questions.named(self.directory.name, self._state(), command, ending, **options)
         if self._begins:
@@ -121,7 +135,7 @@ class Asked:
         name, headers = f"{question.run}.{ending}", self._kept(self._state())
         return _FileAnswer(question.file, media_type=media_type, filename=name, headers=headers)
 
-    def question(self, number: str) -> Question:
+    def question(self, number: str) -> LongQuestion:
         return self._questions.known(self.directory.name, number)
 
     def queued(self, derived: Derived, **limits: Any) -> Response:
@@ -192,7 +206,7 @@ async def asked_run(request: Request, run: RunName) -> Asked:
 AskedRun = Annotated[Asked, Depends(asked_run)]
 
 
-def pending(question: Question) -> Response:
+def pending(question: LongQuestion) -> Response:
     """Return the answer to a long question if it exists, else its address; raise its error if it failed."""
     status, where = question.status, f"/api/runs/{question.run}/questions/{question.number}"
     if status == "running":

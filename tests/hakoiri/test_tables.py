@@ -4,12 +4,13 @@ import io
 import re
 import time
 from collections.abc import Callable
+from typing import Any, cast
 
 import pytest
 
-from hakoiri.cli.answers import asking
 from hakoiri.cli.runs import listing
 from hakoiri.coordinator.runs.catalogue import RunStatus
+from hakoiri.questions.layers import LayerSizes
 from hakoiri.render import tables
 from hakoiri.render.tables import first_fitting, rows_table, stdout
 from hakoiri.storage.ledger.manifest import Progress, State
@@ -93,7 +94,7 @@ def test_layers_keep_their_figures(columns: int, wide: bool, digits: int, printe
         {"depth": depth, "size": 10**depth, "goals": 0, "digest": DIGEST[:32], "expanded_by": []} for depth in range(8)
     ]
     rows[7]["goals"] = 6_795
-    _, *lines = printed(columns, lambda: asking._print_layers(rows, wide))
+    _, *lines = printed(columns, lambda: LayerSizes(wide=wide).view(cast(Any, None), rows))
     for row, line in zip(rows, lines, strict=True):
         depth, size, digest, *bar = line.replace(" 6,795 ", " ").split()
         assert (depth, size) == (str(row["depth"]), f"{row['size']:,}")

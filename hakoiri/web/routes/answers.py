@@ -3,10 +3,12 @@
 Also for runs as files for other programs, for maps of components, and for long questions, `verify` among them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
+from inspect import Parameter, Signature
 from itertools import islice
-from typing import Annotated, Any, Literal
+from types import NoneType
+from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response, StreamingResponse
@@ -15,6 +17,8 @@ from hakoiri.api import Run
 from hakoiri.coordinator.graphs.distances import RUN_FROM
 from hakoiri.export.graphs import ENDING
 from hakoiri.keys.layout import ints
+from hakoiri.questions.question import Question, Route
+from hakoiri.questions.registry import QUESTIONS, question_class
 from hakoiri.rows import answers
 from hakoiri.rows.positions import SMALL, picture_row, play_row
 from hakoiri.rows.puzzles import key_text
@@ -29,37 +33,38 @@ _End = Annotated[str, Query(max_length=10_000)]
 _Begin = Annotated[str | None, Query(alias="from", max_length=10_000)]
 
 
-@router.get("/layers", summary="Size and digest of each layer.")
-def layers(asked: AskedRun) -> Response:
-    """A census has no start and a single layer."""
-    with asked.opened() as run:
-        return asked.answer(run, {"layers": answers.layer_rows(run)})
+def _endpoint(kind: type[Question], route: Route) -> Callable[..., Response]:
+    """Return the function of a route: its parameters are those fields of the question that clients may set."""
+
+    def answer(asked: Asked, **given: Any) -> Response:
+        return asked.ask(kind(**given))
+
+    hints = get_type_hints(kind)
+    parameters = [Parameter("asked", Parameter.KEYWORD_ONLY, annotation=AskedRun)]
+    for name, told in route.query.items():
+        more = dict(told)
+        default = more.pop("default", Parameter.empty if f"/{{{name}}}" in route.path else None)
+        hint = hints[name] if default is None else _without_none(hints[name])
+        place = Path if default is Parameter.empty else Query
+        parameters.append(
+            Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[hint, place(**more)])
+        )
+    answer.__name__, answer.__doc__ = route.name, route.text
+    answer.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    return answer
 
 
-@router.get("/layers/{depth}", summary="The configurations of a layer, in the order of their keys.")
-def layer(
-    asked: AskedRun,
-    depth: int,
-    after: Annotated[str, Query(max_length=100, description="The `next` of the previous page.")] = "",
-    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-) -> Response:
-    """Return one page; `next` is the `after` of the next page, or null."""
-    with asked.opened() as run:
-        run.require_layer(depth)
-        size = run.store.layer_record(depth).size
-        begin = run.puzzle.parse(after) + 1 if after else 0
-        blocks = run.store.blocks(depth, begin)
-        keys = list(islice((key for block in blocks for key in ints(block) if key >= begin), limit + 1))
-        page = keys[:limit]
-        row: dict[str, Any] = {
-            "depth": depth,
-            "size": size,
-            "configurations": [run.puzzle.render(key) for key in page],
-            "keys": [key_text(run.puzzle, key) for key in page],
-            "goals": run.puzzle.is_goal(run.puzzle.keys(page)).tolist(),
-            "next": key_text(run.puzzle, page[-1]) if len(keys) > limit else None,
-        }
-        return asked.answer(run, row)
+def _without_none(hint: Any) -> Any:
+    """Return the type of a value that is always given."""
+    return next((each for each in get_args(hint) if each is not NoneType), hint)
+
+
+for _question in QUESTIONS:
+    for _route in (_kind := question_class(_question)).routes:
+        if _route.begins:
+            computed(router, _route.path, _route.summary)(_endpoint(_kind, _route))
+        else:
+            router.get(_route.path, summary=_route.summary)(_endpoint(_kind, _route))
 
 
 @computed(router, "/components", "The components, the largest first, with their exact distances.")

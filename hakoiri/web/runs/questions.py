@@ -51,7 +51,7 @@ class BusyError(RunError):
 
 
 @dataclass(frozen=True)
-class Question:
+class LongQuestion:
     """A question about a run, by its folder; `words` are its command, `ending` is that of the file it writes."""
 
     folder: Path
@@ -136,15 +136,17 @@ class Questions:
         self._lock = threading.Lock()
         self._answering: list[subprocess.Popen[bytes]] = []
 
-    def named(self, run: str, state: State, command: str, ending: str = "", **options: str | int | None) -> Question:
+    def named(
+        self, run: str, state: State, command: str, ending: str = "", **options: str | int | None
+    ) -> LongQuestion:
         """Return the question for the run in this state. With an `ending` the command writes a file."""
         given = {name.rstrip("_"): value for name, value in options.items() if value is not None and value is not False}
         words = (command, *(f"--{name}" if value is True else f"--{name}={value}" for name, value in given.items()))
         identity = json.dumps([words, ending, state.digest, state.status, state.depth, state.session])
         number = sha256(identity.encode()).hexdigest()[:16]
-        return Question(questions_folder(self._data / run) / number, words, ending)
+        return LongQuestion(questions_folder(self._data / run) / number, words, ending)
 
-    def begin(self, question: Question) -> None:
+    def begin(self, question: LongQuestion) -> None:
         """Start a process that answers, if needed; raise `BusyError` if too many run."""
         with self._lock:
             if question.has_to_begin:
@@ -153,9 +155,9 @@ class Questions:
                     question.file.unlink()
                 self._begin(question)
 
-    def known(self, run: str, number: str) -> Question:
+    def known(self, run: str, number: str) -> LongQuestion:
         """Return a question that was asked before; raise `UnknownRunError` for others."""
-        question = Question(questions_folder(self._data / run) / number)
+        question = LongQuestion(questions_folder(self._data / run) / number)
         if not number.isalnum() or not (question.folder / HOLDER_FILE).exists():
             raise UnknownRunError(f"run {run} has no question {number!r}", Hint("status", run))
         return question
@@ -165,7 +167,7 @@ class Questions:
         for process in self._answering:
             end(process, _GRACE_SECONDS, signal.SIGINT)
 
-    def _begin(self, question: Question) -> None:
+    def _begin(self, question: LongQuestion) -> None:
         self._answering = [process for process in self._answering if process.poll() is None]
         with translated(question.folder), ExitStack() as files:
             place = self._place(files)

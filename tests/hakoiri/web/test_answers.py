@@ -19,7 +19,7 @@ from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.rows.positions import position_row, table_of
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.web.routes import answers
-from hakoiri.web.runs.questions import Question, Questions
+from hakoiri.web.runs.questions import LongQuestion, Questions
 from hakoiri.web.settings import Settings
 from tests.hakoiri.web.conftest import Served
 from tests.support.commands import Hakoiri, wait_until
@@ -92,7 +92,7 @@ def test_statistics_of_a_board_of_a_large_run_are_a_long_question(
 ) -> None:
     """The command that a process would answer; and of what has none it is said at once."""
 
-    def begin(_: Questions, question: Question) -> None:
+    def begin(_: Questions, question: LongQuestion) -> None:
         question.folder.mkdir(parents=True, exist_ok=True)
         told = served.said(question.words[0], question.run, *question.words[1:])
         (question.folder / "answer").write_text(json.dumps(told), encoding="utf-8")
@@ -232,7 +232,7 @@ def test_a_map_is_made_once_and_kept(served: Served, tmp_path: Path, monkeypatch
     """Here in this process; in a browser by one of its own."""
     asked = []
 
-    def begin(_: Questions, question: Question) -> None:
+    def begin(_: Questions, question: LongQuestion) -> None:
         question.folder.mkdir(parents=True, exist_ok=True)
         asked.append(question)
         served.client.app.state.runs.close()  # type: ignore[attr-defined]

@@ -17,7 +17,7 @@ import pytest
 from hakoiri.storage.ledger.manifest import State
 from hakoiri.web.routes import answers, puzzles
 from hakoiri.web.runs import questions
-from hakoiri.web.runs.questions import BusyError, Question, Questions
+from hakoiri.web.runs.questions import BusyError, LongQuestion, Questions
 from hakoiri.web.settings import Settings
 from tests.hakoiri.web.conftest import Served
 from tests.support.commands import wait_until
@@ -25,26 +25,26 @@ from tests.support.web import TOKEN, client_of
 
 
 @pytest.fixture
-def question(tmp_path: Path) -> Question:
+def question(tmp_path: Path) -> LongQuestion:
     folder = tmp_path / "run" / "0123"
     folder.mkdir(parents=True)
     (folder / "holder").write_text(json.dumps({"words": ["diameter"], "pid": 1}), encoding="utf-8")
-    return Question(folder)
+    return LongQuestion(folder)
 
 
 @contextmanager
-def worked_on(question: Question) -> Iterator[None]:
+def worked_on(question: LongQuestion) -> Iterator[None]:
     with open(question.folder / "holder", "a", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
-def leave(question: Question, answer: str, said: str) -> None:
+def leave(question: LongQuestion, answer: str, said: str) -> None:
     (question.folder / "answer").write_text(answer, encoding="utf-8")
     (question.folder / "said").write_text(said, encoding="utf-8")
 
 
-def test_how_a_question_stands(question: Question) -> None:
+def test_how_a_question_stands(question: LongQuestion) -> None:
     with worked_on(question):
         leave(question, '{"diam', "layer 3\nthe diameter is in [3, 9], 0:00:10\n")
         row = question.row()
@@ -124,7 +124,7 @@ def test_get_says_where_to_post_to(served: Served, path: str, monkeypatch: pytes
     monkeypatch.setattr(answers, "RUN_FROM", 0)
     monkeypatch.setattr(answers.is_long, "__defaults__", (True, 0))
     monkeypatch.setattr(answers, "SMALL", 0)
-    begun: list[Question] = []
+    begun: list[LongQuestion] = []
     monkeypatch.setattr(Questions, "_begin", lambda _, question: begun.append(question))
     where = f"/api/runs/{path.format(small=served.small, whole=served.whole, directed=served.directed)}"
     for _ in range(2):

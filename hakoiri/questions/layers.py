@@ -1,0 +1,176 @@
+"""The layers of a run, and the configurations of one layer."""
+
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.text import Text
+
+from hakoiri.coordinator.errors import UnanswerableError
+from hakoiri.coordinator.runs.summary import layer_row
+from hakoiri.errors import counted
+from hakoiri.questions.question import Means, Question, Route, flag, parameter, written
+from hakoiri.render.progress import expanders_text
+from hakoiri.render.tables import fitting_digest, stdout, table
+
+if TYPE_CHECKING:
+    from hakoiri.api import Run
+    from hakoiri.keys.layout import Key, Keys
+
+#: The least columns of the terminal for the longest bar before digests are shortened.
+_LEAST_BAR = 10
+#: The default number of boards shown of a layer, which may have millions.
+_BOARDS = 12
+
+
+@dataclass(frozen=True)
+class LayerSizes(Question):
+    """Show the size and digest of each layer, or draw one layer.
+
+    A census has no start and a single layer.
+    """
+
+    example = "layers last --depth 3"
+    documented = "layers:depth,size,digest,goals"
+    routes = (
+        Route(
+            "/layers", "layers", "Size and digest of each layer.", "A census has no start and a single layer.",
+            begins=False,
+        ),
+    )  # fmt: skip
+
+    plot: Path | None = parameter("--plot", "FILE", "Plot the layer sizes: .png, .svg or .pdf.")
+    depth: int | None = parameter("--depth", "N", "Draw the configurations of layer N.", min=0)
+    limit: int | None = parameter(
+        "--limit", "K", "With --depth: draw only the first K.", min=1, usual="12; --json: all"
+    )
+    first: int | None = parameter("--layers", "N", "Show only layers 0 to N.", min=0, usual="all")
+    wide: bool = flag("--wide", "Print digests in full on narrow terminals too.")
+
+    def checked(self) -> Question:
+        if self.depth is None and self.limit is not None:
+            raise typer.BadParameter("--limit needs --depth")
+        if self.depth is not None and self.plot is not None:
+            raise typer.BadParameter("--plot and --depth cannot be combined")
+        return self if self.depth is None else OneLayer(self.depth, self.limit)
+
+    def ask(self, run: "Run", means: Means) -> list[dict[str, Any]]:
+        rows = [layer_row(record) for record in run.layer_records()]
+        return rows[: None if self.first is None else self.first + 1]
+
+    def write(self, run: "Run", found: list[dict[str, Any]]) -> None:
+        if not found:
+            raise _without_layers(run)
+        if self.plot is not None:
+            from hakoiri.render.plots import plot_layers
+
+            plot_layers(run, self.plot)
+            written(self.plot)
+
+    def row(self, run: "Run", found: list[dict[str, Any]]) -> dict[str, Any]:
+        return {"layers": found}
+
+    def view(self, run: "Run", found: list[dict[str, Any]]) -> None:
+        """Print a line for each layer; the digest, then a bar, get the width that the figures leave."""
+        columns: tuple[str, ...] = ("depth", "size", "goals")
+        figures = [
+            [str(row["depth"]), f"{row['size']:,}", f"{row['goals']:,}" if row["goals"] else ""] for row in found
+        ]
+        if any(row["expanded_by"] for row in found):
+            columns += ("made by",)
+            for row, cells in zip(found, figures, strict=True):
+                cells.append(expanders_text(row["expanded_by"]))
+        room = stdout().width - sum(1 + max(map(len, cells)) for cells in zip(columns, *figures, strict=True))
+        digests = [fitting_digest(row["digest"], room - 1 - _LEAST_BAR, self.wide) for row in found]
+        bar = max(0, room - 1 - max(map(len, digests), default=0))
+        widest = max((row["size"] for row in found), default=1)
+        listed = table(*columns, "digest", "", numbers=columns[:3])
+        for row, cells, digest in zip(found, figures, digests, strict=True):
+            listed.add_row(*cells, digest, Text("█" * min(bar, max(1, round(bar * row["size"] / widest))), "blue"))
+        stdout().print(listed)
+
+
+def _without_layers(run: "Run") -> UnanswerableError:
+    """Return the error for a run that has no layers yet, or never will."""
+    see = f"hakoiri status {run.name}"
+    if not run.kind.row_noun:
+        return UnanswerableError(f"run {run.name} has no layers yet; see how it stands with: {see}")
+    kind = f"is of the kind {run.store.manifest.kind}: it has {run.kind.row_noun} and no layers"
+    return UnanswerableError(f"run {run.name} {kind}; see: {see}")
+
+
+@dataclass(frozen=True)
+class OneLayer(Question):
+    """Draw the configurations of layer `depth`, the `limit` least of them."""
+
+    depth: int
+    limit: int | None
+
+    def ask(self, run: "Run", means: Means) -> "Keys":
+        return run.layer(self.depth)
+
+    def row(self, run: "Run", found: "Keys") -> dict[str, Any]:
+        texts = _texts(run, found[: self.limit])
+        return {"depth": self.depth, "size": len(found), "configurations": texts}
+
+    def view(self, run: "Run", found: "Keys") -> None:
+        from hakoiri.keys.layout import ints
+        from hakoiri.render.images import print_side_by_side
+
+        shown = found[: self.limit or _BOARDS]
+        goals = run.puzzle.is_goal(shown).tolist()
+        titles = [f"{number}{' goal' if goal else ''}" for number, goal in enumerate(goals, 1)]
+        print_side_by_side(stdout(), _texts(run, shown), titles, [run.puzzle.picture(key) for key in ints(shown)])
+        more = f", {len(found) - len(shown):,} more with --limit" if len(found) > len(shown) else ""
+        stdout().print(f"layer {self.depth}: {counted(len(found), 'configurations')}{more}")
+
+
+def _texts(run: "Run", keys: "Keys") -> list[str]:
+    from hakoiri.keys.layout import ints
+
+    return [run.puzzle.render(key) for key in ints(keys)]
+
+
+@dataclass(frozen=True)
+class LayerPage(Question):
+    """Show a page of layer `depth`: `limit` configurations after the key `after`."""
+
+    routes = (
+        Route(
+            "/layers/{depth}", "layer", "The configurations of a layer, in the order of their keys.",
+            "Return one page; `next` is the `after` of the next page, or null.",
+            {
+                "depth": {},
+                "after": {"default": "", "max_length": 100, "description": "The `next` of the previous page."},
+                "limit": {"default": 100, "ge": 1, "le": 1000},
+            },
+            begins=False,
+        ),
+    )  # fmt: skip
+
+    depth: int
+    after: str
+    limit: int
+
+    def ask(self, run: "Run", means: Means) -> "list[Key]":
+        from hakoiri.keys.layout import ints
+
+        run.require_layer(self.depth)
+        begin = run.puzzle.parse(self.after) + 1 if self.after else 0
+        blocks = run.store.blocks(self.depth, begin)
+        return list(islice((key for block in blocks for key in ints(block) if key >= begin), self.limit + 1))
+
+    def row(self, run: "Run", found: "list[Key]") -> dict[str, Any]:
+        from hakoiri.rows.puzzles import key_text
+
+        keys = found[: self.limit]
+        return {
+            "depth": self.depth,
+            "size": run.store.layer_record(self.depth).size,
+            "configurations": [run.puzzle.render(key) for key in keys],
+            "keys": [key_text(run.puzzle, key) for key in keys],
+            "goals": run.puzzle.is_goal(run.puzzle.keys(keys)).tolist(),
+            "next": key_text(run.puzzle, keys[-1]) if len(found) > self.limit else None,
+        }

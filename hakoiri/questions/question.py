@@ -1,0 +1,116 @@
+"""A question to a run: its parameters, its answer, the answer as JSON and for people, its cost, and its routes.
+
+A question is a frozen dataclass. Its docstring is the help of its command, its fields are the options, and each of its
+routes names the fields that clients may set. `hakoiri.cli.asking` makes the command, `hakoiri.web.routes.answers` the
+routes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
+
+from rich.text import Text
+
+from hakoiri.render.tables import stderr
+from hakoiri.run.cost import NOW, Cost
+
+if TYPE_CHECKING:
+    from hakoiri.api import Run
+    from hakoiri.coordinator.runs.create import Derived
+    from hakoiri.coordinator.session.resources import Resources
+    from hakoiri.coordinator.session.session import Control, Observer
+    from hakoiri.storage.ledger.manifest import Manifest
+
+
+def parameter(
+    names: str, metavar: str | None, text: str, usual: str | bool = True, default: Any = None, **more: Any
+) -> Any:
+    """Return a field of a question, an option of its command; without `names` an argument, which is required.
+
+    `usual` is what the help shows as the default.
+    """
+    told = {"names": names.split(), "metavar": metavar, "help": text, "show_default": usual} | more
+    return field(metadata=told) if not names else field(default=default, metadata=told)
+
+
+def flag(names: str, text: str) -> Any:
+    """Return a field that is true if its option is given."""
+    return parameter(names, None, text, default=False)
+
+
+class Means(NamedTuple):
+    """The means to answer: `control` may stop the work, `observer` sees it, and `resources` name workers."""
+
+    control: "Control | None" = None
+    observer: "Observer | None" = None
+    resources: "Resources | None" = None
+
+
+class Route(NamedTuple):
+    """A route below that of the run: `query` has the arguments of `fastapi.Query` by field; `name` is its operation.
+
+    POST may begin a computation if `begins`.
+    """
+
+    path: str
+    name: str
+    summary: str
+    text: str
+    query: Mapping[str, Mapping[str, Any]] = {}
+    begins: bool = True
+
+
+@dataclass(frozen=True)
+class Question:
+    """The base of all questions."""
+
+    #: An example of the command, which begins with its name; empty if the question has none.
+    example: ClassVar[str] = ""
+    #: The fields of its JSON, ``list:keys`` for the entries of a list.
+    documented: ClassVar[str] = ""
+    routes: ClassVar[tuple[Route, ...]] = ()
+    #: The options of the command for the work: none, RQ workers, or those of a run of its own.
+    work: ClassVar[Literal["", "redis", "chunks", "layers"]] = ""
+    #: What the command says if the user stops it, after the reason; empty if it cannot be stopped between two steps.
+    stopped: ClassVar[str] = ""
+
+    def checked(self) -> "Question":
+        """Return the question that the options ask; raise `BadParameter` or `PuzzleError` for wrong ones."""
+        return self
+
+    def about_base(self, manifest: "Manifest") -> Self | None:
+        """Return the question to the base run that is meant by asking a derived run, if it is meant."""
+        return None
+
+    def cost(self, run: "Run") -> Cost:
+        """Return the cost of the answer, without computing it."""
+        return NOW
+
+    def own_run(self, run: "Run") -> "tuple[Derived, dict[str, Any]]":
+        """Return the run that computes the answer, and its limits."""
+        raise NotImplementedError
+
+    def ask(self, run: "Run", means: Means) -> Any:
+        """Return the answer; raises what the run raises."""
+        raise NotImplementedError
+
+    def write(self, run: "Run", found: Any) -> None:
+        """Write the files that the options name."""
+
+    def row(self, run: "Run", found: Any) -> dict[str, Any]:
+        """Return the answer as plain values."""
+        raise NotImplementedError
+
+    def is_settled(self, row: Mapping[str, Any]) -> bool:
+        """Return whether later requests get the same row from a complete run."""
+        return True
+
+    def view(self, run: "Run", found: Any) -> None:
+        """Print the answer for people."""
+        raise NotImplementedError
+
+
+def written(target: Path, what: str = "") -> None:
+    """Print that a file is written."""
+    stderr().print(Text(f"{what}written to {target}"))

@@ -1,0 +1,18 @@
+"""The registry of questions. A new question is a class of its own (`hakoiri.questions.question`) and a row here."""
+
+from importlib import import_module
+
+from hakoiri.questions.question import Question
+
+#: The questions: module and class. Routes are matched in this order. Imported on demand, as commands are.
+QUESTIONS: dict[str, tuple[str, str]] = {
+    "layers": ("layers", "LayerSizes"),
+    "layer": ("layers", "LayerPage"),
+}
+
+
+def question_class(name: str) -> type[Question]:
+    """Return the class of a question."""
+    module, kind = QUESTIONS[name]
+    found: type[Question] = getattr(import_module(f"hakoiri.questions.{module}"), kind)
+    return found
