@@ -25,7 +25,7 @@ import numpy as np
 
 from hakoiri.coordinator.errors import ContradictionError, OverBudgetError, UnanswerableError
 from hakoiri.coordinator.graphs.building import build_graph, run_keys
-from hakoiri.coordinator.layers.search import LayeredSearch, Previous, SearchFigures
+from hakoiri.coordinator.layers.search import LayeredSearch, SearchFigures
 from hakoiri.coordinator.layers.step import LayerStep, Pace
 from hakoiri.coordinator.runs.kinds import kind_of
 from hakoiri.coordinator.session.session import Session
@@ -323,10 +323,8 @@ class GoalSearch(LayeredSearch):
         few_passes = self.store.layout.words == 1 and len(self._base.layer_records()) <= _MOST_PASSES
         if not (unmoves and few_passes) and (backwards := self._known_backwards()) is not None:
             keys = next(backwards, self.store.layout.empty(0))
-            if len(keys):
-                self._add_small(keys)
-            return HeldLayer([keys])
-        known = [current, *self._older.layers()]
+            return self._add_small(keys)
+        known = self._layers.known(self.state.depth + 1)
         if unmoves:
             return self._led_from(current, known)
         leading = Filter("leading", current)
@@ -345,10 +343,7 @@ class GoalSearch(LayeredSearch):
         small = not context.budget.distributes(current.size) and most <= context.shares.bucket_bytes
         if not small or self.store.has_partial:
             return self._made_by(UnmoveStep(self._session, self.state.depth + 1, self._run, known, self._pace))
-        keys = small_step_back(puzzle, current, self._run, known, context.shares)
-        if len(keys):
-            self._add_small(keys)
-        return HeldLayer([keys])
+        return self._add_small(small_step_back(puzzle, current, self._run, known, context.shares))
 
     def _known_backwards(self) -> Iterator[Keys] | None:
         """Return the layers to come by moves backwards; ``None`` if these do not fit, or a layer is under way."""
@@ -358,7 +353,7 @@ class GoalSearch(LayeredSearch):
                 found = layers_backwards(self._session, self._base, self.store.layer(0))
                 self._backwards = islice(found, self.state.depth, None)
                 # No older keys are subtracted from them.
-                self._older = Previous(None)
+                self._layers.forget_older()
             except (OverBudgetError, UnanswerableError) as error:
                 self._fits = False
                 others = "its own moves backwards are made" if self._unmoves else "all that is left is looked at"

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol, Self, cast
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -27,8 +27,8 @@ from hakoiri.storage.layers.store import HeldLayer, Layer, RunStore, StoredLayer
 from hakoiri.storage.ledger.manifest import Depth, Figures, LayerRecord, Progress
 from hakoiri.storage.names import HOSTS_KEY, META
 from hakoiri.timing import clock
-from hakoiri.worker.layers.closed_set import ClosedSet
 from hakoiri.worker.layers.kernels import flow_of, merge, total_flow
+from hakoiri.worker.layers.part import PartLayers
 
 #: A layer that takes this long to expand is large enough to note at once that it is not sent to workers.
 _NOTED_SECONDS = 0.1
@@ -54,42 +54,6 @@ class SearchFigures(StoredFigures):
         goal = record.depth if record.goals and self.goal_depth is None else self.goal_depth
         found = self.configurations + record.size
         return replace(self, configurations=found, depth=record.depth, goal_depth=goal)
-
-
-@dataclass(frozen=True)
-class HostedLayer:
-    """A layer that hosts keep; only its size is known here."""
-
-    size: int
-
-
-class Older(Protocol):
-    """The layers before U(N) that U(N) may lead back to."""
-
-    def layers(self) -> list[Layer]:
-        """Return the older layers."""
-
-    def add(self, depth: Depth, layer: Layer) -> None:
-        """Add U(N), because it becomes older."""
-
-    def require_layers(self) -> None:
-        """Raise `DamagedError` unless these are the keys of the stored layers before U(N)."""
-
-
-class Previous:
-    """U(N-1) alone: sufficient if the puzzle is undirected."""
-
-    def __init__(self, layer: Layer | None) -> None:
-        self._layer = layer
-
-    def layers(self) -> list[Layer]:
-        return [] if self._layer is None else [self._layer]
-
-    def add(self, depth: Depth, layer: Layer) -> None:
-        self._layer = layer
-
-    def require_layers(self) -> None:
-        """Do nothing: U(N-1) is read from the store itself."""
 
 
 def small_step(session: Session, current: Keys, known: list[Layer], depth: Depth) -> tuple[Keys, int | None, Cost]:
@@ -139,16 +103,17 @@ class LayeredSearch:
             from hakoiri.coordinator.hosts.layers import HostedStep
 
             self._hosting = HostedStep.begun(session, self._within)
-        self.current, self._older = self._window()
+        depth = self.state.depth
+        if not self.store.has_partial:
+            Spill(self.store.directory, self.store.layout, depth + 1).clear()
+        shares, tuning = session.context.shares, session.context.tuning
+        self._layers = PartLayers(self.store, self.puzzle.undirected, shares, tuning.merged_at_once, self._commit_older)
+        self.current = self._layers.layer(depth) if depth >= 0 else self._first()
 
     def step(self) -> None:
         """Make the next layer. Commits when due; raises `StopRun`, and storage, worker and budget errors."""
         self._session.control.check()
-        following = self._next(self.current)
-        if following.size:
-            # IMPORTANT: do not add the last layer: a resumed run begins with it and would add it again.
-            self._older.add(self.state.depth - 1, self.current)
-        self.current = following
+        self.current = self._next(self.current)
 
     def exhaust(self) -> None:
         """Make all remaining layers and commit them."""
@@ -165,6 +130,10 @@ class LayeredSearch:
     def commit(self) -> None:
         self.state = self._session.commit(self.state)
 
+    def _commit_older(self) -> None:
+        self.commit()
+        self._session.control.check()
+
     @property
     def total(self) -> int | None:
         """The number of configurations to find, if known."""
@@ -173,43 +142,15 @@ class LayeredSearch:
     def require_older(self) -> None:
         """Raise `DamagedError` if nothing is left to find because the older layers had other keys than are stored."""
         if not self.current.size:
-            self._older.require_layers()
+            self._layers.require_older()
 
     def outcome(self) -> SearchFigures:
         """Return the figures of the run after the search has ended."""
         return replace(self.found, exhausted=not self.current.size)
 
-    def _window(self) -> tuple[Layer, Older]:
-        """Return U(N) and the older layers from disk, or the first layer, without older ones."""
-        depth = self.state.depth
-        if not self.store.has_partial:
-            Spill(self.store.directory, self.store.layout, depth + 1).clear()
-        current = self._stored(depth) if depth >= 0 else self._first()
-        depth = max(depth, 0)
-        if self._hosting is not None:
-            return current, Previous(None)
-        if self.puzzle.undirected:
-            return current, Previous(self._stored(depth - 1) if depth else None)
-
-        def commit() -> None:
-            self.commit()
-            self._session.control.check()
-
-        context = self._session.context
-        return current, ClosedSet(self.store, depth, context.shares, context.tuning.merged_at_once, commit)
-
     def _first(self) -> Layer:
         start = self.puzzle.keys([self._start])
-        self._add_small(start, 0)
-        return HeldLayer([start])
-
-    def _stored(self, depth: Depth) -> Layer:
-        size = self.store.layer_record(depth).size
-        if self._hosting is not None:
-            return cast(Layer, HostedLayer(size))
-        self.store.require_whole(depth)
-        small = size * self.store.layout.bytes <= self._session.context.shares.layer_bytes
-        return HeldLayer([self.store.layer(depth)]) if small else StoredLayer(self.store, depth, size)
+        return self._add_small(start, 0)
 
     def _next(self, current: Layer) -> Layer:
         """Return the layer after `current`, stored unless it is empty."""
@@ -221,15 +162,14 @@ class LayeredSearch:
 
     def _made_here(self, current: Layer) -> Layer:
         """Return the layer after `current`, made at once or by threads."""
-        depth, known, context = self.state.depth + 1, [current, *self._older.layers()], self._session.context
+        depth, context = self.state.depth + 1, self._session.context
+        known = self._layers.known(depth)
         large = context.budget.distributes(current.size) or context.farmed_chunk(current.size, self._cost)
         self._widest = max(self._widest, current.size)
         if not large and not self.store.has_partial:
             self._maker = "small"
             keys, self.last_flow, self._cost = small_step(self._session, all_keys(current), known, depth)
-            if len(keys):
-                self._add_small(keys, self.last_flow)
-            return HeldLayer([keys])
+            return self._add_small(keys, self.last_flow)
         return self._made_by(LayerStep(self._session, depth, current, known, self._pace, self._commit_staged))
 
     def _hosted(self, current: Layer) -> Layer | None:
@@ -247,9 +187,11 @@ class LayeredSearch:
                 return None
             from hakoiri.coordinator.hosts.layers import HostedStep
 
-            each = (StoredLayer(self.store, n, self.store.layer_record(n).size) for n in range(depth - 2, -1, -1))
-            known = [current, *(self._older.layers() if self.puzzle.undirected else each)]
-            self._hosting, self._older = HostedStep.begin(self._session, depth, known), Previous(None)
+            first = max(0, depth - 2) if self.puzzle.undirected else 0
+            known = [self._layers.layer(each) for each in range(depth - 1, first - 1, -1)]
+            self._hosting = HostedStep.begin(self._session, depth, known)
+            self._layers.forget()
+            self._layers.forget_older()
         return self._made_by_hosts(current.size)
 
     def _made_by_hosts(self, expanded: int) -> Layer:
@@ -261,14 +203,14 @@ class LayeredSearch:
         if record.size:
             self._add(record)
         self.commit()
-        return cast(Layer, HostedLayer(record.size))
+        return StoredLayer(self.store, depth, record.size)
 
     def _made_by(self, step: LayerStep) -> Layer:
         """Return the layer that `step` makes: committed if the next step reads it from disk, else only staged.
 
         With rules in plain Python it is also committed at once, because the next step takes long.
         """
-        record, layer = step.run()
+        record, keys = step.run()
         self._cost, self._maker = step.cost, "workers" if any(record.work) else "threads"
         self._is_noted |= self._maker == "workers"
         if step.cost.seconds * self._widest > _NOTED_SECONDS:
@@ -276,10 +218,16 @@ class LayeredSearch:
         self.state, self.last_flow = self.store.state, record.flow
         if record.size:
             self._add(record)
-        if step.has_files or not (isinstance(layer, HeldLayer) and self.puzzle.has_kernel):
+        if step.has_files or keys is None or not self.puzzle.has_kernel:
             self.commit()
         step.finish()
-        return layer
+        return self._hold(record, keys)
+
+    def _hold(self, record: LayerRecord, keys: list[Keys] | None) -> Layer:
+        """Return the layer of a record, with these keys, or on disk."""
+        if record.size:
+            self._layers.hold(record.depth, keys)
+        return StoredLayer(self.store, record.depth, record.size) if keys is None else HeldLayer(keys)
 
     def _note_expanded_here(self) -> None:
         """Note once why layers are not sent to the living workers, if none was sent."""
@@ -289,11 +237,15 @@ class LayeredSearch:
     def _commit_staged(self) -> None:
         self.state = self._session.commit_staged(self.state)
 
-    def _add_small(self, keys: Keys, flow: int | None = None) -> None:
-        goals = int(np.count_nonzero(self.puzzle.is_goal(keys)))
-        self._add(self.store.put_layer(self.state.depth + 1, keys, goals, flow))
-        if self._session.commit_is_due:
-            self.commit()
+    def _add_small(self, keys: Keys, flow: int | None = None) -> Layer:
+        """Return the layer after the last one, which has these keys, stored unless it is empty."""
+        if len(keys):
+            goals = int(np.count_nonzero(self.puzzle.is_goal(keys)))
+            self._add(self.store.put_layer(self.state.depth + 1, keys, goals, flow))
+            if self._session.commit_is_due:
+                self.commit()
+            self._layers.hold(self.state.depth, [keys])
+        return HeldLayer([keys])
 
     def _add(self, record: LayerRecord) -> None:
         depth, state = record.depth, self.state

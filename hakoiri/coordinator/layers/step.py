@@ -29,13 +29,14 @@ from hakoiri.coordinator.session.session import Session
 from hakoiri.keys.layout import Keys, key_at
 from hakoiri.keys.order import sort_keys
 from hakoiri.storage.layers.spill import Spill
-from hakoiri.storage.layers.store import HeldLayer, Layer, Source, StoredLayer
+from hakoiri.storage.layers.store import Layer, Source
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord, Progress
 from hakoiri.storage.names import BLOCKS, META, PARTIAL_KEY, number_key
 from hakoiri.worker.layers.exchange import Exchange
 from hakoiri.worker.layers.kernels import is_dense
+from hakoiri.worker.layers.part import PartStep
 from hakoiri.worker.layers.partition import Partition, partition_by
-from hakoiri.worker.layers.step import KNOWN_WEIGHT, Partial, PartStep, RangeStep, SourceSample
+from hakoiri.worker.layers.step import KNOWN_WEIGHT, Partial, RangeStep, SourceSample
 from hakoiri.worker.pool import guarded
 
 #: The number of last layers; the slowest of them gives the pace.
@@ -123,8 +124,8 @@ class LayerStep:
         #: Successors per key range, duplicates counted.
         self._range_keys = self._shares.range_keys
 
-    def run(self) -> tuple[LayerRecord, Layer]:
-        """Return the record, staged but not committed, and the new layer. Raises as `explore` does.
+    def run(self) -> tuple[LayerRecord, list[Keys] | None]:
+        """Return the record, staged but not committed, and the keys if they fit in memory. Raises as `explore` does.
 
         The next session continues with the work that was durable before an error.
         """
@@ -151,7 +152,7 @@ class LayerStep:
         self._store.erase(META, PARTIAL_KEY)
         if record.size:
             self._store.stage_layer(record)
-        return record, StoredLayer(self._store, self._depth, record.size) if held is None else HeldLayer(held)
+        return record, held
 
     @property
     def _mark(self) -> Partial:

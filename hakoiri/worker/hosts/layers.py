@@ -22,16 +22,16 @@ from hakoiri.puzzles.contract import Expansion, Puzzle
 from hakoiri.puzzles.goals import Backwards
 from hakoiri.storage.layers.audit import LayersAudit, LayerSums, Sample, described
 from hakoiri.storage.layers.blocks import NOTHING, add_lanes, digest_text, lanes_of
-from hakoiri.storage.layers.store import HeldLayer, Layer, LayerUnion, RunStore, Source, StoredLayer
+from hakoiri.storage.layers.store import HeldLayer, LayerUnion, RunStore, Source, StoredLayer
 from hakoiri.storage.ledger.manifest import Depth
-from hakoiri.storage.names import BLOCKS, CLOSED, CLOSED_KEY, META, block_key
+from hakoiri.storage.names import BLOCKS, block_key
 from hakoiri.timing import clock
 from hakoiri.worker.census.joining import JoinProgress
 from hakoiri.worker.hosts.requests import HostChecked, HostRequest
 from hakoiri.worker.hosts.wire import Link, compressed
-from hakoiri.worker.layers.closed_set import ClosedSet
 from hakoiri.worker.layers.exchange import Exchange
 from hakoiri.worker.layers.kernels import merge
+from hakoiri.worker.layers.part import PartLayers
 from hakoiri.worker.layers.partition import MERGED_AT_ONCE, Shares
 from hakoiri.worker.layers.step import PARTS, RangeStep, RoundMark, SourceSample
 from hakoiri.worker.pool import CallingThread, ThreadPool
@@ -109,26 +109,18 @@ _SAMPLED_OF, _LEAST_SAMPLED = 64, 256
 _SHORT_SECONDS = 0.002
 
 
-class PartLayers:
-    """The own keys of each layer in `store`, in memory where they fit.
+class HostLayers(PartLayers):
+    """The layers of the part at a host.
 
     Attributes: `link`, the link to other hosts as the last round has shown it; `within`, for goal distances, the
     configurations of the base run.
     """
 
     def __init__(self, store: RunStore, puzzle: Puzzle, threads: ThreadPool, shares: Shares) -> None:
-        self.store, self.shares = store, shares
+        super().__init__(store, puzzle.undirected, shares, MERGED_AT_ONCE, lambda: store.commit(store.state))
         self._puzzle, self._threads = puzzle, threads
-        #: The layers of which all keys are in memory.
-        self._held: dict[Depth, Layer] = {}
         self.link = Link()
         self.within: BaseConfigurations | None = None
-        #: For a directed puzzle: the own keys of all older layers.
-        self._older: ClosedSet | None = None
-
-    def layer(self, depth: Depth) -> Layer:
-        """Return the own keys of a layer."""
-        return self._held.get(depth) or StoredLayer(self.store, depth, self.store.layer_record(depth).size)
 
     def source(self, depth: Depth) -> Source:
         """Return the own keys that are expanded for layer `depth`."""
@@ -136,7 +128,7 @@ class PartLayers:
 
     def step_of(self, exchange: Exchange, depth: Depth) -> RangeStep:
         """Return the step that makes layer `depth` in the ranges of `exchange`; it expands a sample to plan."""
-        puzzle, known = self._puzzle if self.within is None else moves_within(self._puzzle, depth), self._known(depth)
+        puzzle, known = self._puzzle if self.within is None else moves_within(self._puzzle, depth), self.known(depth)
         source = self.source(depth)
         keys = source.sample() if source.size else self.store.layout.empty(0)
         wanted = min(SAMPLED, max(_LEAST_SAMPLED, source.size // _SAMPLED_OF))
@@ -151,38 +143,11 @@ class PartLayers:
 
     def finish(self, made: RoundMark, keys: list[Keys] | None) -> None:
         """Commit the own part of the layer after the last one. Its `keys`, if given, stay in memory."""
-        if not made.size and self._older is not None:
-            # IMPORTANT: check the older keys, because an empty layer may end the run.
-            self._older.require_layers()
+        if not made.size:
+            self.require_older()
         self.store.stage_layer(made.record(made.depth, 0))
-        self._held = {each: layer for each, layer in self._held.items() if each >= made.depth - 1}
-        if keys is not None:
-            self._held[made.depth] = HeldLayer(keys)
+        self.hold(made.depth, keys)
         self.store.commit(replace(self.store.state, depth=made.depth))
-
-    def forget(self, depth: Depth = 0) -> None:
-        """Drop from memory the keys of layer `depth` and of all layers after it."""
-        self._held = {each: layer for each, layer in self._held.items() if each < depth}
-
-    def forget_older(self) -> None:
-        """Drop the older keys of a directed puzzle, which belong to other ranges."""
-        self.store.erase(CLOSED)
-        self.store.erase(META, CLOSED_KEY)
-        self._older = None
-
-    def _known(self, depth: Depth) -> list[Layer]:
-        """Return the layers of own keys that layer `depth` must not have, first the layer before it."""
-        if not depth:
-            return []
-        if self._puzzle.undirected:
-            return [self.layer(each) for each in range(depth - 1, max(0, depth - 2) - 1, -1)]
-        store = self.store
-        # After a lost attempt the older keys may already contain layer `depth` - 1.
-        if self._older is None or self._older.depth > depth:
-            self._older = ClosedSet(store, depth - 1, self.shares, MERGED_AT_ONCE, lambda: store.commit(store.state))
-        for each in range(self._older.depth, depth - 1):
-            self._older.add(each, self.layer(each))
-        return [self.layer(depth - 1), *self._older.layers()]
 
 
 #: The most faults reported, of all layers together.

@@ -23,7 +23,7 @@ from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.storage.names import BLOCKS, LABELS, LAYERS, META, NUMBERS_KEY, PARTIAL_KEY, number_key
 from hakoiri.worker.hosts.census import HostCensus
 from hakoiri.worker.hosts.copies import COPIES_FOLDER, Copies, OwnRanges, Transfer
-from hakoiri.worker.hosts.layers import SAMPLED, BaseConfigurations, PartLayers, check_part, require_depth
+from hakoiri.worker.hosts.layers import SAMPLED, BaseConfigurations, HostLayers, check_part, require_depth
 from hakoiri.worker.hosts.requests import HostChecked, HostExpanded, HostRequest
 from hakoiri.worker.hosts.step import HostStep, kept_mark
 from hakoiri.worker.layers.partition import LEAST_BYTES, partition_by, shares_within
@@ -60,7 +60,7 @@ class RunPart:
             if (directory / COPIES_FOLDER).exists():
                 self._copies = opened.enter_context(Copies(self.store, self._shares.staged_bytes))
             self._resources = opened.pop_all()
-        self._layers = PartLayers(self.store, puzzle, threads, self._shares)
+        self._layers = HostLayers(self.store, puzzle, threads, self._shares)
         self._step: HostStep | None = None
         self._transfer: Transfer | None = None
         #: The check in progress, by session, layers and attempt.
@@ -78,7 +78,7 @@ class RunPart:
         if self._copies is not None:
             self._copies.erase(BLOCKS)
             self._copies.finish()
-        self._layers.forget_older()
+        self._layers.forget_older(erase=True)
         OwnRanges(request.own_digest, request.partition).stage(self.store)
         self.store.commit(replace(self.store.state, depth=-1))
         mine = [request.cuts.bounds(n) for n in sorted(request.mine)]
@@ -186,7 +186,7 @@ class RunPart:
         for database, name in ((LABELS, b""), (META, PARTIAL_KEY), (META, NUMBERS_KEY)):
             self.store.erase(database, name)
         self._layers.forget()
-        self._layers.forget_older()
+        self._layers.forget_older(erase=True)
         return self.copies.settle(self.store, request)
 
     def check(self, request: HostRequest, others: Arrays) -> list[Array]:

@@ -27,12 +27,13 @@ from hakoiri.storage.names import META, PARTIAL_KEY
 from hakoiri.worker.hosts.requests import HostExpanded, HostMerged, HostRequest
 from hakoiri.worker.hosts.wire import PATIENCE_SECONDS, Inbox, Mail, Outbox
 from hakoiri.worker.layers.exchange import Exchange
+from hakoiri.worker.layers.part import PartStep
 from hakoiri.worker.layers.ranges import Put
-from hakoiri.worker.layers.step import PARTS, PartStep, RoundMark
+from hakoiri.worker.layers.step import PARTS, RoundMark
 from hakoiri.worker.transport.data_redis import DataRedisPool
 
 if TYPE_CHECKING:
-    from hakoiri.worker.hosts.layers import PartLayers
+    from hakoiri.worker.hosts.layers import HostLayers
 
 
 def kept_mark(store: RunStore, request: HostRequest) -> RoundMark | None:
@@ -66,7 +67,7 @@ class HostStep:
     Raises `DamagedError` if the spill files differ from the mark.
     """
 
-    def __init__(self, part: "PartLayers", data_pool: DataRedisPool, request: HostRequest, mark: RoundMark) -> None:
+    def __init__(self, part: "HostLayers", data_pool: DataRedisPool, request: HostRequest, mark: RoundMark) -> None:
         self._part, self._store, self._request = part, part.store, request
         self._kept: tuple[RoundMark, ...] = (mark,) if mark.round else ()
         self._spill = Spill(part.store.directory, part.store.layout, request.depth)

@@ -6,17 +6,16 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, pairwise, zip_longest
 from threading import Lock
-from typing import Any, Generic, NamedTuple, Self, TypeVar
+from typing import NamedTuple, Self
 
 from hakoiri.keys.layout import Key, Keys, ints
 from hakoiri.keys.order import slice_between, sort_keys
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.storage.layers.blocks import NOTHING, Coded, add_lanes, digest_text
-from hakoiri.storage.layers.spill import NO_FILES, Spill, SpillFiles
-from hakoiri.storage.layers.store import Layer, RunStore, Source
+from hakoiri.storage.layers.spill import NO_FILES, SpillFiles
+from hakoiri.storage.layers.store import Layer, Source
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord
 from hakoiri.worker.layers.exchange import Exchange
-from hakoiri.worker.layers.kernels import total_flow
 from hakoiri.worker.layers.partition import Shares
 from hakoiri.worker.layers.ranges import (
     MergedRange,
@@ -82,8 +81,6 @@ class Partial(Totals):
         return replace(self, **totals, merged=merged, spilled=self.spilled.beyond(merged))
 
 
-Mark = TypeVar("Mark", bound=Partial)
-
 #: The most parts in which a layer is sent. Keys found in two parts are sent twice: with 4 parts, pancakes of 11 send
 #: 1.10 times as many bytes by 8 hosts, the 3x4 tiles 1.02 times. On fast links there is one part: more cost pancakes
 #: of 11 by 8 hosts a fifth of the processor time, and bring nothing.
@@ -125,22 +122,6 @@ class SourceSample(NamedTuple):
     def branching(self) -> float:
         """The mean number of successors of a key, duplicates counted."""
         return len(self.successors) / len(self.keys)
-
-
-class HeldKeys:
-    """The keys of a layer in progress, while all of them fit in `most_bytes`; else `pieces` is ``None``."""
-
-    def __init__(self, most_bytes: int) -> None:
-        self._left = most_bytes
-        self.pieces: list[Keys] | None = []
-
-    def add(self, merged: MergedRange) -> None:
-        """Keep the keys of the next piece."""
-        self._left -= merged.keys.nbytes
-        if len(merged.keys) < int(merged.summary[0]) or self._left < 0:
-            self.pieces = None
-        if self.pieces is not None:
-            self.pieces.append(merged.keys)
 
 
 class RangeStep:
@@ -321,58 +302,6 @@ class RangeStep:
                 ends.append(end == high)
                 yield work(exchange.between(number, begin, end), begin, end, keep=False)
             exchange.take(number)
-
-
-class PartStep(Generic[Mark]):
-    """The making of the layer of `mark` in the own ranges of a part: all of them at home, or those of one host.
-
-        expand: keys of U(N), by any expander -> bitmaps, arrays, blocks          nothing is durable
-        keep:   all that is found             -> spill files, synced, and a mark  durable once that is committed
-        merge:  each range, whole             -> blocks, staged, and a mark       durable once that is committed
-
-    The owner stages the marks and commits. Attributes: `mark`, the progress; `kept`, the last mark of an expansion that
-    is durable; `held`, the keys of the layer, as long as they fit `held_bytes`.
-    """
-
-    def __init__(self, store: RunStore, mark: Mark, ranges: RangeStep, spill: Spill, held_bytes: int) -> None:
-        self._store, self._ranges, self._spill = store, ranges, spill
-        self.mark = self.kept = mark
-        self.held = HeldKeys(held_bytes)
-        if mark.merged:
-            self.held.pieces = None
-
-    def expand(self, expanded: Iterable[tuple[int, int | None]]) -> Iterator[int]:
-        """Add what an expander yields, the keys and the flow of each piece; yield the keys."""
-        for size, flow in expanded:
-            summed = total_flow([self.mark.flow, flow])
-            self.mark = replace(self.mark, expanded=self.mark.expanded + size, flow=summed)
-            yield size
-
-    def keep(self, **figures: Any) -> None:
-        """Spill all that is found, synced, and mark it, with more `figures` of the mark."""
-        self._ranges.spill()
-        self._spill.sync()
-        self.mark = self.kept = replace(self.mark, spilled=self._spill.files, **figures)
-
-    def merge(self, within: Source | None = None) -> Iterator[int]:
-        """Merge the own ranges that are left, stage the blocks of each, and yield its size."""
-        numbers = [number for number in self._ranges.own if number >= self.mark.merged]
-        merged = self._ranges.merge(self.mark.merged, lambda: self.held.pieces is not None, within)
-        for number, pieces in zip(numbers, merged, strict=True):
-            before, mark = self.mark.size, self.mark
-            for piece in pieces:
-                self.held.add(piece)
-                mark = mark.plus(piece.summary, *self._store.stage_blocks(mark.depth, piece.coded, mark.index))
-            self.mark = replace(mark, merged=number + 1)
-            yield self.mark.size - before
-
-    @property
-    def resumable(self) -> Mark:
-        """The progress that another session or attempt can continue: what is kept and what is merged.
-
-        IMPORTANT: keys found since the last `keep` are expanded again, though their ranges may be merged.
-        """
-        return self.kept.with_merged(self.mark, self.mark.merged)
 
 
 def between(layers: list[Layer], low: Key, high: Key) -> Iterable[Keys]:
