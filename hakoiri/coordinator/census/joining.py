@@ -1,19 +1,21 @@
 """The components of a whole space, found by this process and its workers in one of two ways.
 
-`HomeJoining` grows trees range by range, then unites them (`worker.census.joining`). `LayeredJoining` searches layer by
-layer from the least configuration that has no component yet; so does a full verification, because such searches use
+Trees grow range by range and are united (`worker.census.joining`), or searches go layer by layer from the least
+configuration that has no component yet; so does a full verification, because such searches use
 nothing of what joins configurations. A component that is interrupted is searched again. Each comes with its depth
 profile: how many configurations are 0, 1, 2, ... moves from its least one.
 """
 
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, count
+from itertools import chain
 from typing import NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hakoiri.coordinator.errors import ContradictionError, UnanswerableError
 from hakoiri.coordinator.graphs.building import stray_move
@@ -34,14 +36,13 @@ from hakoiri.worker.census.joining import Joining, JoinProgress, StrayMoveError
 from hakoiri.worker.census.slabs import (
     MOVE_ARRAYS,
     NOWHERE,
-    Places,
     SlabRanges,
     Slabs,
+    gathered,
     grown_by_threads,
     listed,
     ranks_of,
     slabs_of_range,
-    together,
 )
 from hakoiri.worker.layers.kernels import merge, simple_edges, split
 from hakoiri.worker.layers.partition import Partition
@@ -79,36 +80,29 @@ def grown_ranges(context: ComputeContext, ranges: SlabRanges, missing: list[int]
         yield from grown_by_threads(context.local, puzzle, context.shares, ranges, missing)
 
 
-class _Open:
-    """A range of which workers look at `left` chunks."""
-
-    def __init__(self, number: int, keys: Keys, left: int) -> None:
-        self.number, self.forest, self.left = number, Forest(keys), left
-        self.moves = self.balance = 0
-
-
 def _grown_by_workers(
     context: ComputeContext, ranges: SlabRanges, missing: list[int], size: int
 ) -> Iterator[tuple[int, Grown]]:
-    open_ones, made = dict[int, _Open](), count()
+    #: The range of each chunk; of each range its trees, its chunks in work, and their moves and balance.
+    numbers, forests, left, sums = list[int](), dict[int, Forest](), Counter[int](), dict[int, NDArray[np.uint64]]()
 
     def chunks() -> Iterator[list[Keys]]:
         for number in missing:
-            keys = together(ranges.keys(number))
+            keys = np.concatenate([*ranges.keys(number)])
             parts = split(keys, size)
-            under_way = _Open(number, keys, len(parts))
+            forests[number], left[number], sums[number] = Forest(keys), len(parts), np.zeros(2, dtype=np.uint64)
             for part in parts:
-                open_ones[next(made)] = under_way
+                numbers.append(number)
                 yield [part]
 
     for place, (pairs, figures) in context.executor.map("forest", chunks()):
-        under_way = open_ones.pop(place)
-        under_way.forest.join(pairs)
-        under_way.moves, under_way.balance = under_way.moves + int(figures[0]), under_way.balance + int(figures[1])
-        under_way.left -= 1
-        if not under_way.left:
-            trees = under_way.forest.trees(ranges.first_place(under_way.number))
-            yield under_way.number, Grown(trees, under_way.moves, under_way.balance)
+        number = numbers[place]
+        forests[number].join(pairs)
+        # Balances add up modulo 2^64, as uint64 does.
+        sums[number] += figures
+        left[number] -= 1
+        if not left[number]:
+            yield number, Grown(forests.pop(number).trees(ranges.first_place(number)), *map(int, sums[number]))
 
 
 _AT_ONCE = 1 << 14
@@ -225,34 +219,18 @@ def components_by_layers(
                 continue
             place += int(left[0])
             (start,) = ints(slabs.keys_at(np.array([place])))
-            profile = _search(quiet, scratch, start)
-            for places in _places(scratch, slabs, len(profile)):
+            scratch.erase_results()
+            Spill(scratch.directory, scratch.layout, 0).clear()
+            scratch.commit(State())
+            LayeredSearch(Session(scratch, quiet), start).exhaust()
+            profile = [record.size for record in scratch.layer_records()]
+            blocks = chain.from_iterable(map(scratch.blocks, range(len(profile))))
+            for places in map(slabs.places_of, gathered(blocks, _TOGETHER)):
                 if (places == NOWHERE).any() or (labels[places] != _NONE).any():
                     raise ContradictionError(f"a search from {start:#x} leads out of its component of the space")
                 labels[places] = len(profiles)
             profiles.append(profile)
             yield sum(profile)
-
-
-def _search(context: ComputeContext, scratch: RunStore, start: Key) -> Profile:
-    """Search from `start` until nothing is left, in an emptied store; return the sizes of the layers."""
-    scratch.erase_results()
-    Spill(scratch.directory, scratch.layout, 0).clear()
-    scratch.commit(State())
-    LayeredSearch(Session(scratch, context), start).exhaust()
-    return [record.size for record in scratch.layer_records()]
-
-
-def _places(scratch: RunStore, slabs: Slabs, layers: int) -> Iterator[Places]:
-    """Yield the places of all configurations of a search, many at a time."""
-    waiting: list[Keys] = []
-    for keys in chain.from_iterable(scratch.blocks(depth) for depth in range(layers)):
-        waiting.append(keys)
-        if sum(map(len, waiting)) >= _TOGETHER:
-            yield slabs.places_of(np.concatenate(waiting))
-            waiting = []
-    if waiting:
-        yield slabs.places_of(np.concatenate(waiting))
 
 
 def ranked(labels: Labels, profiles: list[Profile]) -> tuple[Labels, list[Profile]]:

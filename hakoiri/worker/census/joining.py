@@ -40,7 +40,7 @@ from hakoiri.worker.census.forests import (
     split_numbered,
     unite,
 )
-from hakoiri.worker.census.slabs import Sizes, SlabRanges, together
+from hakoiri.worker.census.slabs import Sizes, SlabRanges
 from hakoiri.worker.layers.exchange import Exchange
 from hakoiri.worker.layers.kernels import merge
 from hakoiri.worker.layers.partition import Partition, Shares, scatter
@@ -274,7 +274,7 @@ class Joining:
         def edges(work: _Joinable) -> TreeEdges | None:
             blocks = (decode(block, self.spill.layout) for block in work.pairs.blocks)
             with self.spill.decoding(work.number):
-                return edges_to(together(work.keys), work.trees, chain(work.pairs.parts, blocks))
+                return edges_to(np.concatenate([*work.keys]), work.trees, chain(work.pairs.parts, blocks))
 
         def works() -> Iterator[_Joinable]:
             trees_of = self.numbers

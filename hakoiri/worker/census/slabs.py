@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,13 +101,6 @@ def _parts(begins: NDArray[np.int64], end: int) -> Iterator[tuple[int, int, int]
         yield slab, int(begins[slab]), int(ends[slab])
 
 
-def added(sizes: Sizes, labels: Labels) -> Sizes:
-    """Return `sizes` with the configurations of `labels` added."""
-    counted: Sizes = np.bincount(labels, minlength=len(sizes))
-    counted[: len(sizes)] += sizes
-    return counted
-
-
 def ranks_of(sizes: Sizes) -> Labels:
     """Return the rank of each component by size: the largest is 0, ties stay in order."""
     ranks = np.empty(len(sizes), dtype=np.uint32)
@@ -118,7 +112,9 @@ def component_sizes(slabs: Slabs) -> Sizes:
     """Return the number of configurations of each component, by the labels."""
     sizes: Sizes = np.zeros(0, dtype=np.int64)
     for slab in range(len(slabs)):
-        sizes = added(sizes, slabs.labels(range(slab, slab + 1)))
+        counted: Sizes = np.bincount(slabs.labels(range(slab, slab + 1)), minlength=len(sizes))
+        counted[: len(sizes)] += sizes
+        sizes = counted
     return sizes
 
 
@@ -132,22 +128,25 @@ def first_places(slabs: Slabs) -> Places:
     return places
 
 
-def listed(puzzle: Puzzle, low: Key, high: Key) -> Iterator[Keys]:
-    """Yield the configurations with low <= key < high, about half a slab at a time: a puzzle may list small blocks."""
-    waiting: list[Keys] = []
-    for block in puzzle.configurations():
-        inside = block
-        if len(block) and (key_at(block, 0) < low or key_at(block, -1) >= high):
-            inside = slice_between(block, low, high)
-        if len(inside):
-            waiting.append(inside)
-        if sum(map(len, waiting)) >= SLAB // 2:
+def gathered(blocks: Iterable[Keys], least: int) -> Iterator[Keys]:
+    """Yield the keys of blocks, at least so many at a time but for the last."""
+    waiting = list[Keys]()
+    for block in filter(len, blocks):
+        waiting.append(block)
+        if sum(map(len, waiting)) >= least:
             yield np.concatenate(waiting)
-            waiting = []
-        if len(block) and key_at(block, 0) >= high:
-            break
+            waiting.clear()
     if waiting:
         yield np.concatenate(waiting)
+
+
+def listed(puzzle: Puzzle, low: Key, high: Key) -> Iterator[Keys]:
+    """Yield the configurations with low <= key < high, about half a slab at a time: a puzzle may list small blocks."""
+    blocks = takewhile(lambda block: key_at(block, 0) < high, filter(len, puzzle.configurations()))
+    cut = (
+        each if low <= key_at(each, 0) <= key_at(each, -1) < high else slice_between(each, low, high) for each in blocks
+    )
+    return gathered(cut, SLAB // 2)
 
 
 @dataclass(frozen=True)
@@ -247,11 +246,6 @@ class SlabRanges:
         return self._layer.between(*self._partition.bounds(number))
 
 
-def together(batches: Iterable[Keys]) -> Keys:
-    """Return batches as one."""
-    return np.concatenate(list(batches))
-
-
 def grown_by_threads(
     threads: Threads, puzzle: Puzzle, shares: Shares, ranges: SlabRanges, missing: list[int]
 ) -> Iterator[tuple[int, Grown]]:
@@ -261,7 +255,7 @@ def grown_by_threads(
 
     def work(item: tuple[int, Iterable[Keys]]) -> Grown:
         number, keys = item
-        return grow(puzzle, together(keys), ranges.first_place(number), step)
+        return grow(puzzle, np.concatenate([*keys]), ranges.first_place(number), step)
 
     items = ((number, ranges.keys(number)) for number in missing)
     for place, grown in threads.each("forest", work, items):
