@@ -40,12 +40,11 @@ from hakoiri.worker.census import joining
 from hakoiri.worker.census.forests import (
     Forest,
     balance,
-    find_roots,
     fold,
     pairs_of,
     split_numbered,
-    unite,
 )
+from hakoiri.worker.graphs.searches import find_roots, unite_all
 from hakoiri.worker.layers.exchange import Exchange
 from tests.support.refusals import refused
 from tests.support.runs import essence, opened, small_slabs
@@ -532,7 +531,7 @@ def test_ranges_that_know_nothing_of_each_other_hang_together_as_the_edges_do(
         away += [split_numbered(batch, LAYOUTS[layout]) for batch in trees.pairs]
     parents = np.arange(30, dtype=np.int32)
     for others, numbers in away:
-        unite(parents, labels[lower_bounds(keys, others)], numbers.astype(np.int32))
+        unite_all(parents, labels[lower_bounds(keys, others)], numbers.astype(np.int32))
     find_roots(parents)
     joined = parents[labels]
     assert all(

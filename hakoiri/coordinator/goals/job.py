@@ -30,7 +30,6 @@ from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.audit import check_layer
 from hakoiri.storage.layers.store import RunStore, inside, outside, scratch_store
-from hakoiri.storage.ledger.manifest import LayerRecord
 from hakoiri.storage.names import DATA_FILE
 from hakoiri.worker.layers.kernels import merge
 from hakoiri.worker.transport.payload import Array
@@ -92,6 +91,9 @@ _SAMPLE = 2_000
 class DistancesVerifier(LayersVerifier):
     """The layers of goal distances against the rules of the puzzle and the run that they are of."""
 
+    # All goals are in layer 0, which is looked at by itself.
+    _has_nearest_goal = False
+
     def check(self) -> None:
         self._deepest, self._older, self._reached = self.store.state.depth, None, None
         with open_base(self.store, self.context.redis) as base, scratch_store(self.store) as scratch:
@@ -118,9 +120,6 @@ class DistancesVerifier(LayersVerifier):
                 self.report.fault(f"layer {depth}: {key:#x} leads to {key_at(near, 0):#x}, which is nearer to a goal")
             if len(alone := self._alone(depth - 1, distinct, successors, counts)):
                 self.report.fault(f"layer {depth}: {key_at(keys, alone[0]):#x} leads to nothing in layer {depth - 1}")
-
-    def _check_nearest_goal(self, records: list[LayerRecord]) -> None:
-        """No depth of a goal is kept: all are in layer 0, which is looked at by itself."""
 
     def _check_goals(self, base: RunStore) -> None:
         """Layer 0 must be the goals of the run, all of them."""

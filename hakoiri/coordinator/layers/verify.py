@@ -29,7 +29,7 @@ from hakoiri.storage.layers.audit import check_layer
 from hakoiri.storage.layers.blocks import chain
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import HeldLayer, Layer, RunStore, StoredLayer, inside, outside, scratch_store
-from hakoiri.storage.ledger.manifest import Depth, LayerRecord
+from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.storage.names import BLOCKS, CLOSED, CLOSED_KEY, LAYERS, META, PARTIAL_KEY, number_key
 from hakoiri.worker.layers.closed_set import ClosedSet
 from hakoiri.worker.layers.kernels import flow_of, merge
@@ -42,8 +42,7 @@ def repair_layers(session: Session) -> None:
     Raises `DamagedError` if the digest of a recomputed layer differs from its record: then something else is wrong.
     """
     store, observer = session.store, session.observer
-    _forget_partial(session)
-    _forget_segments(store)
+    _forget_begun(session)
     damaged = {depth: faults for depth in range(store.state.depth + 1) if (faults := list(check_layer(store, depth)))}
     if not damaged:
         observer.note("no layer is damaged; nothing to repair")
@@ -55,8 +54,8 @@ def repair_layers(session: Session) -> None:
     store.commit(replace(store.state, stored_bytes=stored))
 
 
-def _forget_partial(session: Session) -> None:
-    """Erase a partial layer, so that it is begun again."""
+def _forget_begun(session: Session) -> None:
+    """Erase a partial layer, so that it is begun again, and segments of older keys, which follow from the layers."""
     store = session.store
     if store.names(META, PARTIAL_KEY):
         session.observer.note(f"restarting layer {store.state.depth + 1}")
@@ -64,10 +63,6 @@ def _forget_partial(session: Session) -> None:
         store.erase(BLOCKS, number_key(store.state.depth + 1))
         store.commit(store.state)
     Spill(store.directory, store.layout, store.state.depth + 1).clear()
-
-
-def _forget_segments(store: RunStore) -> None:
-    """Erase the segments of older keys of a directed search; they follow from its layers."""
     if store.names(META, CLOSED_KEY):
         store.erase(META, CLOSED_KEY)
         store.erase(CLOSED)
@@ -77,8 +72,7 @@ def _forget_segments(store: RunStore) -> None:
 def forget_layers(session: Session, first: Depth, figures: type[SearchFigures] = SearchFigures) -> None:
     """Erase all layers from `first` on. Durable on return."""
     store = session.store
-    _forget_partial(session)
-    _forget_segments(store)
+    _forget_begun(session)
     if first <= store.state.depth:
         for depth in range(first, store.state.depth + 1):
             store.erase(LAYERS, number_key(depth))
@@ -131,6 +125,9 @@ SAMPLE_PER_LAYER = 64
 
 class LayersVerifier(Check):
     """Verifies the layers of an exploration by the rules of the puzzle."""
+
+    #: Whether the state has the depth of the nearest goal.
+    _has_nearest_goal = True
 
     def check(self) -> None:
         self._deepest = self.store.state.depth
@@ -247,16 +244,14 @@ class LayersVerifier(Check):
             reached, depth = self._reached.layers(), depth + 1
             missing = (outside(keys, reached) for keys in self.store.blocks(depth))
         elif depth and not self._reached and not self.puzzle.undirected:
-            missing = (self._without_predecessor(depth, keys) for keys in self._samples(depth))
+            keys, *_ = self._samples(depth)
+            found = self._predecessors(depth, keys)
+            missing = iter([keys[[key not in found for key in ints(keys)]]])
         for keys in missing:
             self.control.check()
             if len(keys):
                 self.report.fault(f"layer {depth}: nothing in layer {depth - 1} leads to {key_at(keys, 0):#x}")
                 break
-
-    def _without_predecessor(self, depth: Depth, keys: Keys) -> Keys:
-        before = self._predecessors(depth, keys)
-        return keys[[key not in before for key in ints(keys)]]
 
     def _predecessors(self, depth: Depth, keys: Keys) -> dict[Key, Key]:
         """Return, by the kernel, a predecessor in the layer before for each of a few keys that has one."""
@@ -286,13 +281,10 @@ class LayersVerifier(Check):
         for record in records:
             if (goals := self.audited[record.depth].goals) != record.goals:
                 self.report.fault(f"layer {record.depth} has {goals} goals, but {record.goals} in its record")
-        self._check_nearest_goal(records)
+        nearest = next((record.depth for record in records if record.goals), None)
+        if self._has_nearest_goal and nearest != found.goal_depth:
+            self.report.fault(f"the nearest goal is in layer {nearest}, but {found.goal_depth} in the state")
         if state.status == "complete" and state.digest != chain(record.digest for record in records):
             # A repair derives it from the layers, so it helps only if they are sound.
             wrong = self.report.damage if self.report.ok else self.report.fault
             wrong("the digest of the run is not that of its layers")
-
-    def _check_nearest_goal(self, records: list[LayerRecord]) -> None:
-        nearest = next((record.depth for record in records if record.goals), None)
-        if nearest != (said := SearchFigures.of(self.store.state).goal_depth):
-            self.report.fault(f"the nearest goal is in layer {nearest}, but {said} in the state")

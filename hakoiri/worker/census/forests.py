@@ -19,7 +19,7 @@ from hakoiri.keys.layout import U32, U64, U128, U256, U512, Counts, Keys, Layout
 from hakoiri.keys.order import KeyIndex, distinct, equal_rows, less, less_than, put
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.storage.layers.blocks import stafford
-from hakoiri.worker.graphs.searches import Vertices, root_of
+from hakoiri.worker.graphs.searches import Vertices, find_roots, unite, unite_all
 from hakoiri.worker.layers.kernels import merge, simple_edges, split
 
 #: The layout of pairs, by that of the keys.
@@ -28,29 +28,6 @@ PAIR_LAYOUTS: dict[Layout, Layout] = {U32: U64, U64: U128, U128: U256, U256: U51
 Sizes = NDArray[np.uint32]
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _WORD = np.uint64(32)
-
-
-@jit
-def _unite(parents: Vertices, one: int, other: int) -> None:
-    one, other = root_of(parents, one), root_of(parents, other)
-    if one < other:
-        parents[other] = one
-    else:
-        parents[one] = other
-
-
-@jit
-def unite(parents: Vertices, ones: Vertices, others: Vertices) -> None:
-    """Join the trees of each two vertices; the least vertex of a tree is its root."""
-    for number in range(len(ones)):
-        _unite(parents, ones[number], others[number])
-
-
-@jit
-def find_roots(parents: Vertices) -> None:
-    """Make each vertex a child of its root."""
-    for vertex in range(len(parents)):
-        parents[vertex] = root_of(parents, vertex)
 
 
 @jit
@@ -85,7 +62,7 @@ def _link(
                     if offset < np.uint64(len(keys)):
                         place = int(np.int64(offset))
                 if place >= 0:
-                    _unite(parents, source, place)
+                    unite(parents, source, place)
                 else:
                     put(targets, count, targets, edge)
                     members[count] = source
@@ -218,7 +195,7 @@ class Forest:
         ones, others = split_pairs(pairs, self._layout)
         places, other_places = self._index.places(ones), self._index.places(others)
         inside, beyond = (places >= 0) & (other_places >= 0), places < 0
-        unite(self._parents, places[inside], other_places[inside])
+        unite_all(self._parents, places[inside], other_places[inside])
         self._keep(ones[beyond], other_places[beyond])
         beyond = other_places < 0
         self._keep(others[beyond], places[beyond])

@@ -35,12 +35,11 @@ from hakoiri.worker.census.forests import (
     TreeEdges,
     add_to_roots,
     edges_to,
-    find_roots,
     numbered_pairs,
     split_numbered,
-    unite,
 )
 from hakoiri.worker.census.slabs import Sizes, SlabRanges
+from hakoiri.worker.graphs.searches import find_roots, unite_all
 from hakoiri.worker.layers.exchange import Exchange
 from hakoiri.worker.layers.kernels import merge
 from hakoiri.worker.layers.partition import Partition, Shares, scatter
@@ -104,7 +103,7 @@ class TreeUnion:
         for begin in range(0, len(edges.pairs), _AT_ONCE):
             pairs = edges.pairs[begin : begin + _AT_ONCE]
             ends = (pairs >> 32) + offset, self._numbers.among_all(pairs & LOW)
-            unite(self._parents, *(each.astype(self._parents.dtype) for each in ends))
+            unite_all(self._parents, *(each.astype(self._parents.dtype) for each in ends))
 
     def sum_up(self) -> Sizes:
         """Return the sizes of the roots, ordered by their least configurations. Call it after the last `add`."""

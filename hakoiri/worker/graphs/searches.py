@@ -187,16 +187,25 @@ def root_of(parents: Vertices, vertex: int) -> int:
 
 
 @jit
-def _unite(graph: Graph, parents: Vertices) -> None:
-    """Leave in `parents` the least vertex of each vertex's component."""
-    for vertex in range(len(parents)):
-        for edge in range(graph.offsets[vertex], graph.offsets[vertex + 1]):
-            one = root_of(parents, vertex)
-            other = root_of(parents, graph.targets[edge])
-            if one < other:
-                parents[other] = one
-            elif other < one:
-                parents[one] = other
+def unite(parents: Vertices, one: int, other: int) -> None:
+    """Join the trees of two vertices; the least vertex of a tree is its root."""
+    one, other = root_of(parents, one), root_of(parents, other)
+    if one < other:
+        parents[other] = one
+    else:
+        parents[one] = other
+
+
+@jit
+def unite_all(parents: Vertices, ones: Vertices, others: Vertices) -> None:
+    """Join the trees of each two vertices."""
+    for number in range(len(ones)):
+        unite(parents, ones[number], others[number])
+
+
+@jit
+def find_roots(parents: Vertices) -> None:
+    """Make each vertex a child of its root."""
     for vertex in range(len(parents)):
         parents[vertex] = root_of(parents, vertex)
 
@@ -220,7 +229,8 @@ def _fill_inner(
 def least_connected(graph: Graph) -> Vertices:
     """Return the least vertex of each vertex's component; the direction of edges is ignored."""
     parents = np.arange(len(graph.offsets) - 1, dtype=np.int32)
-    _unite(graph, parents)
+    unite_all(parents, np.repeat(parents, np.diff(graph.offsets)), graph.targets)
+    find_roots(parents)
     return parents
 
 
