@@ -1,8 +1,8 @@
 """The components of a whole space, found by this process and its workers in one of two ways.
 
 Trees grow range by range and are united (`worker.census.joining`), or searches go layer by layer from the least
-configuration that has no component yet; so does a full verification, because such searches use
-nothing of what joins configurations. A component that is interrupted is searched again. Each comes with its depth
+configuration that has no component yet. A full verification does the latter, because such searches use nothing of what
+joins configurations. A component that is interrupted is searched again. Each comes with its depth
 profile: how many configurations are 0, 1, 2, ... moves from its least one.
 """
 
