@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from benchmarks.costs import Costs, Line, Phase
-from hakoiri.worker.hosts.wire import COMPRESSED_SECONDS, MOST_SENDING
+from hakoiri.worker.hosts.wire import DEFAULT
 from hakoiri.worker.layers.step import PARTS
 
 #: The payload of TCP in an Ethernet frame, over the bytes of the frame on the wire.
@@ -84,7 +84,7 @@ def growing_seconds(costs: Costs, place: Place, step: Step) -> float:
         return expand + send + merge
     saved, packing = _compressing(costs, place, step)
     expand, send = expand + packing, saved * send
-    if send > MOST_SENDING * expand:
+    if send > DEFAULT.most_sending * expand:
         return expand + send + merge
     # Some keys are sent twice.
     expand, send = _expanding_and_sending(costs, place, step, costs.again)
@@ -102,7 +102,7 @@ def _expanding_and_sending(costs: Costs, place: Place, step: Step, times: float)
 
 def _compressing(costs: Costs, place: Place, step: Step) -> tuple[float, float]:
     """Return the part that is left of the bytes, and the seconds that compressing takes; 1 and 0 if that is no use."""
-    if place.cores <= COMPRESSED_SECONDS * place.link * USED.of(place.hosts):
+    if place.cores <= DEFAULT.compressed * place.link * USED.of(place.hosts):
         return 1.0, 0.0
     sent = costs.sent.of(place.hosts) * costs.uneven.of(place.hosts) * step.size / place.hosts
     return costs.compressed.of(place.hosts), COMPRESSING * sent / place.core_share

@@ -6,6 +6,7 @@ import shutil
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from random import Random
@@ -16,7 +17,6 @@ import lmdb
 import pytest
 
 from campaigns.mayhem.trials import Measure, Outcome, Part, Trial, pair_of
-from hakoiri.coordinator.hosts import layers
 from hakoiri.coordinator.hosts.hosts import HostLostError
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.drive import drive
@@ -28,7 +28,6 @@ from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.results import read_labels
 from hakoiri.worker.hosts import part
-from hakoiri.worker.hosts.host import Host
 from hakoiri.worker.hosts.requests import HostRequest
 from tests.support.near_hosts import (
     NAMES,
@@ -111,11 +110,7 @@ class _Scene:
                 shutil.rmtree(self.directory)
                 shutil.copytree(place / name, self.directory)
             else:
-                self.hosts._hosts[name].close()
-                there = self.directory.parent / "hosts" / name
-                shutil.rmtree(there)
-                shutil.copytree(place / name, there)
-                self.hosts._hosts[name] = Host(there, 2)
+                self.hosts.put_back(name, place / name)
 
     @property
     def latest(self) -> int:
@@ -264,10 +259,10 @@ ever. Where the line says that a host is to be drained, it is, and the run is re
             options = {"layout": layout, "keys": keys, "size": "600"}
             resources = resources_of(patch, layout, chance.choice((-1.0, 60.0)))
             if moves := chance.random() < 0.3:
-                always_even(patch)
+                always_even(patch, hosts)
             if moves or chance.random() < 0.2:
                 # The third host joins.
-                patch.setattr(layers, "_LEAST_SECONDS", -1.0)
+                hosts.tuning = replace(hosts.tuning, host_joins=-1.0)
             if "whole" in work:
                 patch.setattr(lmdb, "open", open_without_sync)
                 patch.setattr(os, "fsync", lambda descriptor: None)

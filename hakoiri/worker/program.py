@@ -30,10 +30,7 @@ Digests = Mapping[str, str]
 #: The modules whose functions answer requests to workers and to hosts, and the module that packs arrays.
 _ROOTS = ("hakoiri.worker.tasks", "hakoiri.worker.hosts.host", "hakoiri.worker.transport.payload")
 #: The parts of Hakoiri, by prefixes of module names; all other modules belong to the puzzle.
-_PARTS = {
-    "coding": ("hakoiri.storage.", "hakoiri.worker.transport.", "hakoiri.keys."),
-    "tasks": ("hakoiri.worker.",),
-}
+_PARTS = {"coding": ("hakoiri.storage.", "hakoiri.worker.transport.", "hakoiri.keys."), "tasks": ("hakoiri.worker.",)}
 _PUZZLE, _PYTHON = "puzzle", "Python"
 _HOME = Path(__file__).parents[1]
 #: A module and the names imported from it, or modules. Other words in a match name no module.

@@ -305,7 +305,7 @@ def test_numbers_of_trees_are_not_taken_for_labels(tmp_path: Path, hosts: NearHo
     shutil.copytree(place, tmp_path / "saved")
     hosts.then = lambda *_: None
     assert driven(directory) == "complete"
-    hosts._hosts["b"].close()
+    hosts.hosts["b"].close()
     shutil.rmtree(place)
     shutil.move(tmp_path / "saved", place)
     hosts.add("b")

@@ -11,14 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hakoiri.coordinator.hosts import layers
 from hakoiri.coordinator.hosts.hosts import HostLostError
 from hakoiri.coordinator.hosts.moving import RangeMover
 from hakoiri.coordinator.hosts.range_map import NOBODY, RangeMap, copies_of
 from hakoiri.coordinator.hosts.run_hosts import RunHosts
 from hakoiri.coordinator.runs.hosted import collect_run, drain_run, runs_kept_by
 from hakoiri.coordinator.runs.verify import verify_directory
-from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.resources import DEFAULT, Resources
 from hakoiri.coordinator.session.session import Control
 from hakoiri.coordinator.session.work_log import WorkLog
 from hakoiri.errors import WorkerError
@@ -169,7 +168,7 @@ def test_hosts_that_come_later_share_long_layers(
     copies: int, search: tuple[str, str, str], hosts: NearHosts, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(layers, "_LEAST_SECONDS", -1.0)
+    hosts.tuning = replace(hosts.tuning, host_joins=-1.0)
     options = options_of(search)
     directory, hosts.copies, hosts.chosen = new_run(tmp_path, options), copies, ["a", "b"][:copies]
     lost = Counter[str]()
@@ -196,7 +195,7 @@ def test_a_host_takes_part_only_when_it_has_its_ranges(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     """The coordinator is killed while a third host is sent its share; then that host is gone, too."""
-    monkeypatch.setattr(layers, "_LEAST_SECONDS", -1.0)
+    hosts.tuning = replace(hosts.tuning, host_joins=-1.0)
     options = options_of(search)
     directory, resources, hosts.chosen = new_run(tmp_path, options), resources_of(monkeypatch, search[0]), ["a", "b"]
 
@@ -359,7 +358,7 @@ def test_ranges_move_to_hosts_that_have_less(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     """However little that is, and whoever is lost meanwhile."""
-    always_even(monkeypatch)
+    always_even(monkeypatch, hosts)
     options, notes, lost = options_of(search), Notes(), Counter[str]()
     directory, hosts.copies = new_run(tmp_path, options), copies
 
@@ -419,7 +418,7 @@ def test_who_has_left_drops_its_part_when_it_is_back(
 def test_ranges_move_until_no_host_has_much_more_than_others(hosts: int, sizes: list[int], random: Random) -> None:
     names, owners = [f"host-{number}" for number in range(hosts)], [random.randrange(hosts) for _ in sizes]
     before = RangeMap(names, b"", owners)
-    targets = before.balanced(sizes, [random.randrange(10) for _ in sizes])
+    targets = before.balanced(sizes, [random.randrange(10) for _ in sizes], DEFAULT.host_uneven)
     after = before.moved(targets).owners
 
     def fullest(of: list[int]) -> int:

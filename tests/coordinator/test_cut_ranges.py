@@ -1,5 +1,6 @@
 """Runs whose ranges are cut while hosts make them: every layer is that of a plain search, whoever is lost."""
 
+from dataclasses import replace
 from functools import partial
 from itertools import accumulate, cycle, pairwise
 from pathlib import Path
@@ -8,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hakoiri.coordinator.hosts import layers
 from hakoiri.coordinator.hosts.hosts import HostLostError
 from hakoiri.coordinator.hosts.range_map import NOBODY, RangeMap, copies_of
 from hakoiri.storage.layers.store import RunStore
@@ -41,8 +41,8 @@ SEARCH = ("u64", "spread", "no")
 @pytest.fixture
 def hosts(hosts: NearHosts, monkeypatch: pytest.MonkeyPatch) -> NearHosts:
     """Three hosts of two threads, which keep all runs; nearly each range is cut before each layer."""
-    always_even(monkeypatch)
-    monkeypatch.setattr(layers, "_RANGES", 2)
+    hosts.tuning = replace(hosts.tuning, host_ranges=2)
+    always_even(monkeypatch, hosts)
     return hosts
 
 
@@ -140,7 +140,7 @@ def test_a_coordinator_killed_between_the_record_of_a_cut_and_its_end_goes_on(
 def test_hosts_join_a_run_that_one_host_began_with_fewer_ranges_than_there_are_hosts(
     copies: int, search: tuple[str, str, str], hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(layers, "_LEAST_SECONDS", -1.0)
+    hosts.tuning = replace(hosts.tuning, host_joins=-1.0)
     options, notes, hosts.copies, hosts.chosen = options_of(search), Notes(), copies, ["a", "b"][:copies]
     directory = new_run(tmp_path, options)
     assert driven(directory, resources_of(monkeypatch, search[0]), notes, until=7).status == "interrupted"

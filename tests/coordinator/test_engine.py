@@ -1,7 +1,7 @@
 """One suite for every layout, directed or not, in every manner: the layers are those of a plain search, always."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from itertools import pairwise
@@ -26,7 +26,7 @@ from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.names import BLOCKS, CLOSED, CLOSED_KEY, LAYERS, META, SPILL_FOLDER, number_key
-from hakoiri.worker.layers import exchange, ranges
+from hakoiri.worker.layers import ranges
 from hakoiri.worker.layers.closed_set import ClosedSet
 from hakoiri.worker.layers.exchange import Exchange
 from hakoiri.worker.layers.partition import shares_within
@@ -116,9 +116,8 @@ def test_bitmaps_that_do_not_all_fit_are_coded_one_by_one(
 ) -> None:
     options = {"layout": "u32", "keys": "low", "directed": directed}
     resources = MANNERS[manner].take(monkeypatch, "u32")
-    plan = Exchange.plan_bitmaps
-    monkeypatch.setattr(exchange, "_WHOLE_WORDS", 0)
-    monkeypatch.setattr(Exchange, "plan_bitmaps", lambda *given: plan(*given) and False)
+    plan: Callable[..., bool] = Exchange.plan_bitmaps
+    monkeypatch.setattr(Exchange, "plan_bitmaps", lambda *given: plan(*given[:5], 0.0, *given[6:]) and False)
     calls = spied(monkeypatch, (ranges, "code_window"), (Exchange, "put"))
     directory = new_run(tmp_path, options)
     driven(directory, resources)

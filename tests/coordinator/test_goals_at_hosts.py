@@ -1,9 +1,10 @@
 """Goal distances of directed runs that hosts keep: made by these hosts, each among its own configurations."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -156,7 +157,7 @@ def test_a_run_that_moves_between_two_short_layers_is_looked_at_again(
         if (task, host, request.depth) == ("host-merge", "c", 3) and not moved:
             assert request.ahead
             moved.append(host)
-            for each in vars(hosts)["_hosts"].values():
+            for each in cast(Any, hosts).hosts.values():
                 base = each._base(request, hosts.puzzle, None)
                 assert base.copies
                 each._forget(base)
@@ -173,7 +174,7 @@ def test_configurations_that_a_host_has_lost_are_missed(
     options: dict[str, str], hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     base = kept_run(tmp_path, options, monkeypatch)
-    directory, hosts._tuning = distances(base, options), hosts._tuning.__class__(most_losses=3)
+    directory, hosts.tuning = distances(base, options), replace(hosts.tuning, most_losses=3)
     with hosts.store_of("b") as store:
         depth = next(each for each in range(store.state.depth) if store.first_keys(each))
         store.erase(BLOCKS, number_key(depth))
@@ -229,7 +230,7 @@ def test_a_run_that_moves_in_the_midst_of_a_layer_is_looked_at_again(
     def move(asked: str, host: str, request: HostRequest) -> None:
         if asked == task and request.depth == depth and not moved:
             moved.append(host)
-            for each in vars(hosts)["_hosts"].values():
+            for each in cast(Any, hosts).hosts.values():
                 each._forget(each._base(request, hosts.puzzle, None))
 
     hosts.then = move

@@ -74,11 +74,11 @@ def test_a_search_that_hosts_may_keep_asks_for_them_unless_it_is_told_not_to(
         assert (context.hosts or "none") == wanted
 
 
-def test_what_is_lost_again_and_again_ends_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_lost_again_and_again_ends_the_session() -> None:
     """Unless more rounds are kept each time."""
-    monkeypatch.setattr(hosts_module, "_PAUSE_SECONDS", 0.0)
     made, kept, lost = pool_of(0), [0], list[int]()
-    vars(made).update(_control=Control(), _observer=SilentObserver(), _tuning=replace(DEFAULT, most_losses=3))
+    tuning = replace(DEFAULT, most_losses=3, host_pause=0.0)
+    vars(made).update(_control=Control(), _observer=SilentObserver(), tuning=tuning)
 
     def work() -> None:
         lost.append(kept[0])

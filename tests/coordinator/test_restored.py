@@ -13,8 +13,6 @@ import pytest
 
 import hakoiri.coordinator.runs.drive as driving
 from hakoiri.coordinator.errors import ContradictionError, StopRun
-from hakoiri.coordinator.hosts import layers
-from hakoiri.coordinator.runs import hosted
 from hakoiri.coordinator.runs.hosted import collect_run, drain_run
 from hakoiri.coordinator.runs.opening import open_context
 from hakoiri.coordinator.session.resources import Resources
@@ -26,7 +24,6 @@ from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.names import BLOCKS, number_key
 from hakoiri.worker.hosts import part
 from hakoiri.worker.hosts.copies import COPIES_FOLDER
-from hakoiri.worker.hosts.host import Host
 from hakoiri.worker.hosts.requests import HostExpanded, HostRequest
 from hakoiri.worker.transport.payload import Array, Arrays, packed, unpacked
 from tests.support.near_hosts import (
@@ -80,19 +77,10 @@ def test_layers_that_hosts_have_and_the_coordinator_lost_are_made_again(
 OPTIONS = {"layout": "u64", "keys": "spread", "directed": "no", "size": "600"}
 
 
-def put_back(hosts: NearHosts, name: str, saved: Path) -> None:
-    """Have a host begin anew with the directory that was saved."""
-    hosts._hosts[name].close()
-    directory = hosts._directory / name
-    shutil.rmtree(directory)
-    shutil.copytree(saved, directory)
-    hosts._hosts[name] = Host(directory, 2)
-
-
 def forget_copies(hosts: NearHosts, name: str, depth: int, every: int = 0) -> None:
     """Have a host lose its copies of a layer, or all but one of so many keys."""
     hosts.restart(name)
-    [directory] = hosts._directory.glob(f"{name}/run-*/{COPIES_FOLDER}")
+    [directory] = hosts.directory.glob(f"{name}/run-*/{COPIES_FOLDER}")
     with RunStore(directory, writable=True) as store:
         keys = np.concatenate([*store.blocks(depth)])
         store.erase(BLOCKS, number_key(depth))
@@ -107,7 +95,7 @@ def test_keys_outside_own_ranges_end_a_layer(hosts: NearHosts, tmp_path: Path, m
     driven(directory, resources, Notes(), 3)
     shutil.copytree(directory, saved)
     with monkeypatch.context() as moving:
-        always_even(moving)
+        always_even(moving, hosts)
         driven(directory, resources, Notes(), 6)
     assert range_map_of(directory, hosts).owners != range_map_of(saved, hosts).owners
     shutil.rmtree(directory)
@@ -122,14 +110,14 @@ def test_a_host_restored_to_before_ranges_were_cut_splits_its_blocks(
     lost: str, hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Pieces of its ranges move on: a key that stayed with another piece would not be known where it belongs."""
-    always_even(monkeypatch)
-    monkeypatch.setattr(layers, "_RANGES", 2)
+    hosts.tuning = replace(hosts.tuning, host_ranges=2)
+    always_even(monkeypatch, hosts)
     options, saved, cut = OPTIONS | {"directed": "yes"}, tmp_path / "saved", list[str]()
     directory, resources = new_run(tmp_path, options), resources_of(monkeypatch, "u64")
 
     def stop(task: str, host: str, request: HostRequest) -> None:
         if task == "host-cut" and request.depth > 3 and not saved.exists():
-            shutil.copytree(hosts._directory / lost, saved)
+            shutil.copytree(hosts.directory / lost, saved)
         cut.extend([host] if task == "host-settle" and not request.dry and saved.exists() else [])
         if len(cut) == len(NAMES) and task != "host-settle":
             raise StopRun("interrupted", "enough")
@@ -138,7 +126,7 @@ def test_a_host_restored_to_before_ranges_were_cut_splits_its_blocks(
     assert driven(directory, resources, Notes()).status == "interrupted"
     hosts.then = lambda *_: None
     assert range_map_of(directory, hosts).settled
-    put_back(hosts, lost, saved)
+    hosts.put_back(lost, saved)
     assert driven(directory, resources, Notes()).status == "complete"
     assert_as_a_plain_search(directory, options, hosts)
 
@@ -147,9 +135,9 @@ def test_a_host_that_is_behind_is_drained(hosts: NearHosts, tmp_path: Path, monk
     hosts.copies, resources = 2, resources_of(monkeypatch, "u64")
     directory = new_run(tmp_path, OPTIONS)
     driven(directory, resources, Notes(), 4)
-    shutil.copytree(hosts._directory / "b", tmp_path / "saved")
+    shutil.copytree(hosts.directory / "b", tmp_path / "saved")
     driven(directory, resources, Notes(), 7)
-    put_back(hosts, "b", tmp_path / "saved")
+    hosts.put_back("b", tmp_path / "saved")
     with pytest.raises(WorkerError, match=r"layer 5 has [\d,]+ configurations, but its hosts have") as refused:
         driven(directory, resources, Notes())
     assert refused.value.hints == (Hint("drain", "b"),)
@@ -204,12 +192,9 @@ def directory(hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     return directory
 
 
-def test_who_is_stopped_while_a_run_comes_home_brings_the_rest_later(
-    directory: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_is_stopped_while_a_run_comes_home_brings_the_rest_later(directory: Path, hosts: NearHosts) -> None:
     """Stopped between layers and in their midst, each block being committed as it comes."""
-    monkeypatch.setattr(hosted, "_AT_ONCE", 1)
-    monkeypatch.setattr(hosted, "_STAGED_BYTES", 0)
+    hosts.tuning = replace(hosts.tuning, host_blocks=1, host_staged=0)
     left, halves, keepers = list[int](), 0, True
     while keepers:
         with suppress(StopRun):
@@ -269,7 +254,7 @@ def test_a_host_whose_ranges_have_moved_since_says_so(
     assert driven(directory, resources, Notes(), 3).status == "interrupted"
     shutil.copytree(directory, saved)
     with monkeypatch.context() as patch:
-        always_even(patch)
+        always_even(patch, hosts)
         assert driven(directory, resources, Notes(), 6).status == "interrupted"
     shutil.rmtree(directory)
     shutil.move(saved, directory)

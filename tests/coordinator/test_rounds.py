@@ -4,6 +4,7 @@ import re
 import shutil
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from itertools import cycle
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.worker.hosts import part, wire
 from hakoiri.worker.hosts.part import RunPart
 from hakoiri.worker.hosts.requests import HostRequest
-from hakoiri.worker.layers import exchange, partition
+from hakoiri.worker.layers.partition import Shares
 from hakoiri.worker.layers.step import RangeStep
 from tests.support.near_hosts import (
     NAMES,
@@ -82,10 +83,9 @@ def test_layers_in_many_rounds_are_those_of_a_plain_search_whoever_is_lost(
     layout: str, keys: str, directed: str, least: int, hosts: NearHosts, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(part, "LEAST_BYTES", least)
     # No bitmap is of all ranges, and no range is too short to be cut.
-    monkeypatch.setattr(exchange, "_WHOLE_WORDS", 0.0 if directed == "no" else 0.5)
-    monkeypatch.setattr(partition, "_LEAST_RANGE", 20)
+    shares = partial(Shares, least_range=20, whole_words=0.0 if directed == "no" else 0.5)
+    monkeypatch.setattr(part, "shares_within", lambda *given: shares(least, *given[2:0:-1]))
     options = {"layout": layout, "keys": keys, "directed": directed, "size": "600"}
     resources, notes, firsts, removed = resources_of(monkeypatch, layout), Notes(), Counter[bool](), Counter[str]()
 

@@ -30,7 +30,6 @@ from hakoiri.storage.layers.blocks import add_lanes, chain, code_keys, digest_te
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord
 from hakoiri.storage.names import BLOCKS, number_key
-from hakoiri.worker.hosts import part as host_part
 from hakoiri.worker.hosts.copies import COPIES_FOLDER
 from hakoiri.worker.hosts.requests import HostRequest
 from hakoiri.worker.layers.kernels import merge
@@ -112,7 +111,7 @@ def checked(directory: Path, monkeypatch: pytest.MonkeyPatch, full: bool = False
 def test_what_hosts_keep_is_looked_at_there(
     at_once: float, options: dict[str, str], directory: Path, hosts: NearHosts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(host_part, "_SECONDS", at_once)
+    hosts.tune(check=at_once)
     for full in (False, True):
         report = checked(directory, monkeypatch, full)
         assert report.faults == []
@@ -235,7 +234,7 @@ def test_what_is_wrong_with_layers_that_lie_here_is_found(
 def test_a_host_that_goes_in_the_midst_of_a_check_is_done_without(
     copied: Path, hosts: NearHosts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(host_part, "_SECONDS", 0.0)
+    hosts.tune(check=0.0)
 
     def lose(task: str, host: str, request: HostRequest) -> None:
         if task == "host-check" and request.round == 1 and not hosts.gone:
@@ -461,7 +460,7 @@ def test_a_host_may_be_killed_meanwhile(
 def test_a_check_goes_on_when_a_host_is_started_again(
     options: dict[str, str], directory: Path, hosts: NearHosts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(host_part, "_SECONDS", 0.0)
+    hosts.tune(check=0.0)
     lost = list[str]()
 
     def lose(task: str, host: str, request: HostRequest) -> None:

@@ -15,10 +15,7 @@ import pytest
 
 import hakoiri.coordinator.runs.drive as driving
 from hakoiri.coordinator.errors import StopRun
-from hakoiri.coordinator.hosts import hosts as executors_hosts
-from hakoiri.coordinator.hosts import layers as hosted
 from hakoiri.coordinator.hosts import layers as rounds
-from hakoiri.coordinator.hosts import moving, range_map
 from hakoiri.coordinator.hosts.hosts import HostGoneError, HostLostError, HostPool
 from hakoiri.coordinator.hosts.range_map import RangeMap
 from hakoiri.coordinator.hosts.run_hosts import HostedBlocks, RunHosts
@@ -37,9 +34,10 @@ from hakoiri.storage.layers.blocks import digest_text, lanes_of
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import LayerRecord, State
 from hakoiri.storage.names import HOSTS_KEY, META, ROUND_KEY, SPILL_FOLDER
-from hakoiri.worker.hosts import layers, wire
 from hakoiri.worker.hosts.host import HOST_TASKS, Host
+from hakoiri.worker.hosts.layers import SAMPLED
 from hakoiri.worker.hosts.requests import HostRequest
+from hakoiri.worker.hosts.wire import HostTuning
 from hakoiri.worker.transport.connection import HostBeat
 from hakoiri.worker.transport.data_redis import DataRedisPool
 from hakoiri.worker.transport.payload import Array, Arrays, pack_arrays
@@ -51,6 +49,13 @@ from tests.support.toy_runs import EMBEDDINGS, MANNERS, assert_as_expected
 NAMES = ["a", "b", "c"]
 #: The layout of a toy puzzle, its keys, and whether it is directed.
 Search = tuple[str, str, str]
+#: Nobody waits, and there are few enough ranges, of which none moves because the machine is busy.
+NEAR = replace(DEFAULT, host_pause=0.0, host_look=0.0, host_ranges=6, host_move=1e9)
+#: They have all threads at work, send as soon as they may, and compress each byte that takes any time. Small layers are
+#: cut into as many pieces as large ones.
+NEAR_HOST = HostTuning(
+    short=0.0, least_sampled=SAMPLED, slow=-1.0, slow_seconds=-1.0, most_sending=math.inf, compressed=0.0
+)
 
 
 class Killed(BaseException):
@@ -61,11 +66,12 @@ class NearHosts(HostPool):
     """Hosts of this process, over a real Redis. After each request `then` is called with its task and its host."""
 
     def __init__(self, directory: Path, server: RedisServer) -> None:
-        self._directory, self._server, self._near = directory, server, 0
-        self._hosts = {name: Host(directory / name, 2) for name in NAMES}
+        self.directory, self._server, self._near = directory, server, 0
+        self.tuning, self.host_tuning = NEAR, NEAR_HOST
+        self.hosts = {name: Host(directory / name, 2, NEAR_HOST) for name in NAMES}
         self.memory, self.puzzle, self._wanted, self.address = 1, cast(Puzzle, None), 0, "redis://near"
         self._control, self._observer, self.chosen = Control(), SilentObserver(), NAMES
-        self._tuning, self.copies, self.leaving = DEFAULT, 1, set[str]()
+        self.copies, self.leaving = 1, set[str]()
         self.gone, self.told = set[str](), Counter[str]()
         self.asked, self.then = Counter[str](), cast(Callable[[str, str, HostRequest], None], lambda *_: None)
 
@@ -85,7 +91,7 @@ class NearHosts(HostPool):
 
     def living(self) -> dict[str, HostBeat]:
         """All of them, for those are back."""
-        return {name: HostBeat("", 2, "") for name in self._hosts}
+        return {name: HostBeat("", 2, "") for name in self.hosts}
 
     def await_all(self, names: list[str], dispensable: Collection[str] = ()) -> dict[str, HostBeat]:
         """They live, and their messages lie in the Redis of the queue; but for those that are gone."""
@@ -101,7 +107,20 @@ class NearHosts(HostPool):
 
     def add(self, name: str) -> None:
         """Start another host."""
-        self._hosts[name] = Host(self._directory / name, 2)
+        self.hosts[name] = Host(self.directory / name, 2, self.host_tuning)
+
+    def put_back(self, name: str, saved: Path) -> None:
+        """Have a host begin anew with a directory that was saved."""
+        self.hosts[name].close()
+        shutil.rmtree(self.directory / name)
+        shutil.copytree(saved, self.directory / name)
+        self.add(name)
+
+    def tune(self, **changes: Any) -> None:
+        """Have all hosts begin anew with another tuning."""
+        self.host_tuning = replace(self.host_tuning, **changes)
+        for name in self.hosts:
+            self.restart(name)
 
     def draining(self) -> set[str]:
         """Those that are to leave."""
@@ -128,42 +147,42 @@ class NearHosts(HostPool):
 
     def tell(self, task: str, shared: Arrays, requests: Mapping[str, Arrays]) -> None:
         """As `HostPool.tell`: each host that is there performs the request; its answer and its errors are dropped."""
-        for name in requests.keys() & self._hosts.keys():
+        for name in requests.keys() & self.hosts.keys():
             self.told[task] += 1
             with suppress(HakoiriError):
                 self.perform(task, name, shared, requests[name], str(self._near))
 
     def perform(self, task: str, name: str, shared: Arrays, arrays: Arrays, session: str) -> list[Array]:
         """The answer of one host to a request of some session."""
-        return self._hosts[name].perform(task, self.puzzle, session, shared, arrays, DataRedisPool(self._server.client))
+        return self.hosts[name].perform(task, self.puzzle, session, shared, arrays, DataRedisPool(self._server.client))
 
     def restart(self, name: str) -> None:
         """Have a host begin anew on its directory, where only what is durable counts: the end of no file is."""
-        self._hosts[name].close()
+        self.hosts[name].close()
         for path in self.spill_files(name):
             with path.open("ab") as file:
                 file.write(b"written, and never synced")
-        self._hosts[name] = Host(self._directory / name, 2)
+        self.add(name)
 
     def lose(self, name: str) -> None:
         """Lose a host and its disk."""
-        self._hosts.pop(name).close()
-        shutil.rmtree(self._directory / name)
+        self.hosts.pop(name).close()
+        shutil.rmtree(self.directory / name)
         self.gone.add(name)
 
     def store_of(self, name: str) -> RunStore:
         """Return the store of the one part that a host has, which is begun anew on it when it is asked again."""
         self.restart(name)
-        [directory] = self._directory.glob(f"{name}/run-*")
+        [directory] = self.directory.glob(f"{name}/run-*")
         return RunStore(directory, writable=True)
 
     def spill_files(self, name: str) -> Iterator[Path]:
         """The spill files of a host."""
-        return self._directory.glob(f"{name}/run-*/{SPILL_FOLDER}/*")
+        return self.directory.glob(f"{name}/run-*/{SPILL_FOLDER}/*")
 
     def close(self) -> None:
         """End all of them."""
-        for host in self._hosts.values():
+        for host in self.hosts.values():
             host.close()
 
 
@@ -178,23 +197,8 @@ def near_hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Near
                 yield replace(context, hosts=found.for_run(puzzle, context.observer))
 
         monkeypatch.setitem(PUZZLES, "toy", ("tests.support.toy", "Toy"))
-        # Nobody waits, and there are few enough ranges.
-        monkeypatch.setattr(executors_hosts, "_PAUSE_SECONDS", 0.0)
-        monkeypatch.setattr(hosted, "_RANGES", 6)
         # Each layer of one round is short, however busy the machine is.
         monkeypatch.setattr(rounds, "AHEAD_SECONDS", math.inf)
-        # They have all threads at work, and send as soon as they may.
-        monkeypatch.setattr(layers, "_SHORT_SECONDS", 0.0)
-        # Small layers are cut into as many pieces as large ones.
-        monkeypatch.setattr(layers, "_LEAST_SAMPLED", layers.SAMPLED)
-        monkeypatch.setattr(wire, "_SLOW", -1.0)
-        monkeypatch.setattr(wire, "_SLOW_SECONDS", -1.0)
-        monkeypatch.setattr(wire, "MOST_SENDING", math.inf)
-        # Each byte is compressed that takes any time.
-        monkeypatch.setattr(wire, "COMPRESSED_SECONDS", 0.0)
-        monkeypatch.setattr(hosted, "_LOOK_SECONDS", 0.0)
-        # No range moves because the machine is busy.
-        monkeypatch.setattr(moving, "_MOVE_SECONDS", 1e9)
         monkeypatch.setattr(driving, "open_context", with_hosts)
         for module in (collect, drain, opening, verify):
             monkeypatch.setattr(module, "open_run_hosts", lambda store, *_: RunHosts.of(store, found.anew()))
@@ -229,14 +233,9 @@ def resources_of(monkeypatch: pytest.MonkeyPatch, layout: str, checkpoint: float
     return replace(resources, farm=1, tuning=replace(resources.tuning, checkpoint=checkpoint))
 
 
-def always_even(monkeypatch: pytest.MonkeyPatch) -> None:
+def always_even(patch: pytest.MonkeyPatch, hosts: NearHosts) -> None:
     """Have ranges cut and moved before each layer, however little that brings."""
-    for name in ("_MOVE_SECONDS", "_LAYER_SECONDS", "_PATIENCE"):
-        monkeypatch.setattr(moving, name, 0.0)
-    monkeypatch.setattr(moving, "_MOVED_BYTES", 1 << 60)
-    monkeypatch.setattr(moving, "_waited", lambda answers: 1.0)
-    for name in ("_UNEVEN", "_EVEN"):
-        monkeypatch.setattr(range_map, name, 1.0)
+    patch.setattr(hosts, "tuning", replace(hosts.tuning, host_move=math.nan, host_uneven=(1.0, 1.0)))
 
 
 def driven(directory: Path, resources: Resources, notes: Notes, until: int | None = None) -> State:

@@ -17,9 +17,8 @@ import psutil
 import pytest
 import redis
 
-from hakoiri.coordinator.hosts import hosts
 from hakoiri.coordinator.hosts.hosts import HostLostError, HostPool
-from hakoiri.coordinator.session.resources import DEFAULT
+from hakoiri.coordinator.session.resources import Tuning
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.errors import PayloadError, WorkerError
 from hakoiri.puzzles.registry import PuzzleSpec
@@ -284,16 +283,12 @@ def test_the_names_of_hosts_match_one_pattern(server_of_queue: RedisServer) -> N
     assert [*living_hosts(server_of_queue.client)] == ["host-1.lan"]
 
 
-def test_who_is_idle_and_takes_no_request_counts_as_away(
-    server_of_queue: RedisServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name, seconds in (("_WAIT_SECONDS", 0.01), ("_LOOK_SECONDS", 0.0), ("_TAKEN_SECONDS", 0.0)):
-        monkeypatch.setattr(hosts, name, seconds)
+def test_who_is_idle_and_takes_no_request_counts_as_away(server_of_queue: RedisServer) -> None:
     server_of_queue.client.sadd(HOSTS, "ghost")
     server_of_queue.client.set(worker_key("ghost"), beat_of("nowhere"))
-    spec = PuzzleSpec("klotski")
+    spec, tuning = PuzzleSpec("klotski"), Tuning(host_look=0.0, host_taken=0.0)
     pool = HostPool(
-        server_of_queue.url, server_of_queue.client, spec.build(), spec, Control(), SilentObserver(), DEFAULT, 0
+        server_of_queue.url, server_of_queue.client, spec.build(), spec, Control(), SilentObserver(), tuning, 0
     )
     assert pool.choose() == ["ghost"]
     with pytest.raises(HostLostError, match="host ghost is alive, but takes no requests"):

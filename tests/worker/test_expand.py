@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from dataclasses import replace
 from functools import cache, partial
 from itertools import cycle
 from pathlib import Path
@@ -20,7 +21,6 @@ from hakoiri.storage.layers.blocks import code_keys, decode, has_bits
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import HeldLayer, Layer
 from hakoiri.storage.ledger.lock import RunLock
-from hakoiri.worker.layers import exchange
 from hakoiri.worker.layers.exchange import Exchange
 from hakoiri.worker.layers.kernels import flow_of, merge, total_flow
 from hakoiri.worker.layers.partition import Partition, partition_by, shares_within
@@ -216,7 +216,6 @@ def test_no_bits_are_left_for_the_next_layer(first: int, tmp_path: Path) -> None
 def test_ranges_with_bitmaps_are_expanded_in_many_pieces_in_turn(
     room: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exchange, "_WHOLE_WORDS", 0.0)
     expand, busy, ranges = RangeExpansion._expand, set[int](), Partition(U32, (950 << 6, 1_900 << 6))
 
     def expand_alone(expansion: RangeExpansion, work: RangeSource) -> ExpandedRange:
@@ -228,7 +227,7 @@ def test_ranges_with_bitmaps_are_expanded_in_many_pieces_in_turn(
 
     monkeypatch.setattr(RangeExpansion, "_expand", expand_alone)
     (puzzle, layers), depth = tiles(), 22
-    shares = shares_within(1, puzzle.layout.bytes, 2, None, room)
+    shares = replace(shares_within(1, puzzle.layout.bytes, 2, None, room), whole_words=0.0)
     known: list[Layer] = [HeldLayer([layers[depth - 1]]), HeldLayer([layers[depth - 2]])]
     sample = SourceSample(layers[depth - 1], sort_keys(puzzle.expand(layers[depth - 1]).successors), 1e-6)
     at, sizes, spill = dict[int, int](), list[int](), Spill(tmp_path, puzzle.layout, depth)

@@ -28,14 +28,14 @@ from hakoiri.storage.engine.environment import Environment
 from hakoiri.storage.layers.blocks import Block, Coded, code_keys, count_of, decode
 from hakoiri.storage.ledger.manifest import Manifest
 from hakoiri.storage.names import DATA_FILE, FORMAT_VERSION
-from hakoiri.worker.hosts import part, step, wire
+from hakoiri.worker.hosts import part, step
 from hakoiri.worker.hosts.host import Host
 from hakoiri.worker.hosts.requests import (
     HostExpanded,
     HostMerged,
     HostRequest,
 )
-from hakoiri.worker.hosts.wire import Inbox, Link, Outbox, pack_message, unpack_message
+from hakoiri.worker.hosts.wire import DEFAULT, WAITING, HostTuning, Inbox, Link, Outbox, pack_message, unpack_message
 from hakoiri.worker.layers.partition import partition_by
 from hakoiri.worker.layers.step import RangeStep
 from hakoiri.worker.transport.connection import inbox_key
@@ -58,11 +58,16 @@ def searches() -> Iterator[Any]:
 
 
 @pytest.fixture
-def hosts(tmp_path: Path) -> Iterator[tuple[list[Host], DataRedisPool]]:
-    """Three hosts of two threads, and the one Redis in which their messages lie."""
+def hosts(directed: str, tmp_path: Path) -> Iterator[tuple[list[Host], DataRedisPool]]:
+    """Three hosts of two threads, and the one Redis in which their messages lie.
+
+    Sending is taken to be fast, or so slow that hosts send as soon as their ranges allow.
+    """
+    tuning = HostTuning(slow=-1.0 if directed == "yes" else 2.0, slow_seconds=-1.0, most_sending=math.inf)
     with ExitStack() as stack:
         server = stack.enter_context(RedisServer(tmp_path / "redis"))
-        yield [stack.enter_context(closing(Host(tmp_path / name, 2))) for name in NAMES], DataRedisPool(server.client)
+        found = [stack.enter_context(closing(Host(tmp_path / name, 2, tuning))) for name in NAMES]
+        yield found, DataRedisPool(server.client)
 
 
 @pytest.mark.parametrize(("layout", "keys", "least", "directed"), list(searches()))
@@ -72,11 +77,6 @@ def test_the_layers_are_those_of_a_plain_search(
 ) -> None:  # fmt: skip
     monkeypatch.setitem(PUZZLES, "toy", ("tests.support.toy", "Toy"))
     monkeypatch.setattr(part, "LEAST_BYTES", least)
-    # Sending is taken to be fast, or so slow that hosts send as soon as their ranges allow.
-    early = directed == "yes"
-    monkeypatch.setattr(wire, "_SLOW", -1.0 if early else 2.0)
-    monkeypatch.setattr(wire, "_SLOW_SECONDS", -1.0)
-    monkeypatch.setattr(wire, "MOST_SENDING", math.inf)
     monkeypatch.setattr(step, "PARTS", 1_000)
     sends = spied(monkeypatch, (RangeStep, "send_away"))
     spec = PuzzleSpec("toy", {"layout": layout, "keys": keys, "directed": directed, "size": "400"})
@@ -119,7 +119,8 @@ def test_the_layers_are_those_of_a_plain_search(
         sent += sum(answer.bytes for answer in told)
     # Where all keys lie close together there is one range, and dense ones fit in a bitmap.
     assert (sent > 0) == (partition.ranges > 1)
-    assert sends.total() > len(NAMES) * len(right.layers) if early and sent else sends.total() <= 3 * len(right.layers)
+    early = directed == "yes" and sent
+    assert sends.total() > len(NAMES) * len(right.layers) if early else sends.total() <= 3 * len(right.layers)
     assert spilled > 0 if keys == "spread" and least == 600 else keys != "spread" or not spilled
 
 
@@ -170,8 +171,7 @@ def test_each_host_begins_to_send_with_the_one_after_it(me: int, order: list[int
 
 @pytest.mark.parametrize("compresses", [False, True])
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
-def test_what_goes_in_comes_out_at_its_host(layout: Layout, compresses: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire, "_MESSAGE_BYTES", 1_500)
+def test_what_goes_in_comes_out_at_its_host(layout: Layout, compresses: bool) -> None:
     posts = [SimpleQueue[bytes]() for _ in range(HOSTS)]
 
     def send(owner: int, message: bytes) -> None:
@@ -188,7 +188,8 @@ def test_what_goes_in_comes_out_at_its_host(layout: Layout, compresses: bool, mo
     def take_into(mine: list[tuple[int, Coded]]) -> Callable[[int, Coded], None]:
         return lambda number, coded: mine.append((number, coded))
 
-    blocks, outbox = some_blocks(layout, 1), Outbox(send, OWNERS.__getitem__, HOSTS, 0, compresses)
+    outbox = Outbox(send, OWNERS.__getitem__, HOSTS, 0, compresses, HostTuning(message=1_500))
+    blocks = some_blocks(layout, 1)
     for number, coded in blocks:
         outbox.put(number, coded)
     outbox.flush()
@@ -270,15 +271,15 @@ def test_to_close_an_inbox_waits_for_what_it_is_taking_in() -> None:
 def test_a_slow_link_is_one_that_a_round_waits_for_and_stays_slow_while_it_is_busy() -> None:
     fast, slow = Link(), Link(is_slow=True)
     # 1 Gbit/s: 100 million bytes take a second.
-    assert fast.after(10.0, waited=1.0, busy=5.0, sent=5 * 10**8, threads=8) == fast
-    assert fast.after(10.0, waited=3.0, busy=3.0, sent=3 * 10**8, threads=8) == Link(True, True, True)
-    assert slow.after(10.0, waited=0.0, busy=3.0, sent=3 * 10**8, threads=8) == Link(True, True, True)
-    assert slow.after(10.0, waited=0.5, busy=0.5, sent=5 * 10**7, threads=8) == fast
+    assert fast.after(10.0, waited=1.0, busy=5.0, sent=5 * 10**8, threads=8, tuning=DEFAULT) == fast
+    assert fast.after(10.0, waited=3.0, busy=3.0, sent=3 * 10**8, threads=8, tuning=DEFAULT) == Link(True, True, True)
+    assert slow.after(10.0, waited=0.0, busy=3.0, sent=3 * 10**8, threads=8, tuning=DEFAULT) == Link(True, True, True)
+    assert slow.after(10.0, waited=0.5, busy=0.5, sent=5 * 10**7, threads=8, tuning=DEFAULT) == fast
     # One thread finds less in the time than it takes to compress it.
-    assert slow.after(10.0, waited=3.0, busy=3.0, sent=3 * 10**8, threads=1) == Link(True, False, True)
+    assert slow.after(10.0, waited=3.0, busy=3.0, sent=3 * 10**8, threads=1, tuning=DEFAULT) == Link(True, False, True)
     # It takes longer to send the same again than to wait.
-    assert fast.after(10.0, waited=8.0, busy=8.0, sent=8 * 10**8, threads=8) == Link(True, True, False)
-    assert fast.after(0.1, waited=0.05, busy=0.05, sent=5 * 10**6, threads=8) == fast
+    assert fast.after(10.0, waited=8.0, busy=8.0, sent=8 * 10**8, threads=8, tuning=DEFAULT) == Link(True, True, False)
+    assert fast.after(0.1, waited=0.05, busy=0.05, sent=5 * 10**6, threads=8, tuning=DEFAULT) == fast
 
 
 def test_compressed_messages_have_fewer_bytes() -> None:
@@ -299,18 +300,17 @@ def test_a_damaged_message_is_refused(seed: int) -> None:
 
 
 @pytest.mark.parametrize("fills", [False, True])
-def test_an_outbox_that_is_given_up_leaves_no_thread(monkeypatch: pytest.MonkeyPatch, fills: bool) -> None:
+def test_an_outbox_that_is_given_up_leaves_no_thread(fills: bool) -> None:
     """Nor where as many messages wait as can, of which it sends none but those under way."""
-    monkeypatch.setattr(wire, "_MESSAGE_BYTES", 1)
-    monkeypatch.setattr(wire, "_SMALL_BYTES", 0)
     goes_on, sent = Event(), list[int]()
 
     def send(owner: int, message: bytes) -> None:
         sent.append(owner)
         assert goes_on.wait(PATIENCE_SECONDS)
 
-    outbox, blocks = Outbox(send, OWNERS.__getitem__, HOSTS, 0), some_blocks(LAYOUTS["u64"], 4)
-    for number, coded in blocks[: HOSTS + wire._WAITING if fills else 1]:
+    outbox = Outbox(send, OWNERS.__getitem__, HOSTS, 0, tuning=HostTuning(message=1, small_message=0))
+    blocks = some_blocks(LAYOUTS["u64"], 4)
+    for number, coded in blocks[: HOSTS + WAITING if fills else 1]:
         outbox.put(number, coded)
     threads = list(outbox._threads)
     outbox.give_up()
@@ -321,14 +321,13 @@ def test_an_outbox_that_is_given_up_leaves_no_thread(monkeypatch: pytest.MonkeyP
     assert len(threads) == (HOSTS if fills else 1) >= len(sent)
 
 
-def test_an_outbox_sends_to_several_hosts_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire, "_SMALL_BYTES", 0)
+def test_an_outbox_sends_to_several_hosts_at_once() -> None:
     together = Barrier(HOSTS - 1)
 
     def send(_: int, __: bytes) -> None:
         together.wait(PATIENCE_SECONDS)
 
-    outbox = Outbox(send, OWNERS.__getitem__, HOSTS, 0)
+    outbox = Outbox(send, OWNERS.__getitem__, HOSTS, 0, tuning=HostTuning(small_message=0))
     assert outbox.is_idle
     for number, coded in some_blocks(LAYOUTS["u64"], 5):
         outbox.put(number, coded)

@@ -295,7 +295,7 @@ def filled(run: Path, layout: Layout, most_coded: int, bits: str = "") -> tuple[
     partition = partition_by(layout.pack(keys), 9)
     exchange = Exchange(partition, DEPTH_OF_LAYER, spill, most_coded)
     if bits:
-        assert exchange.plan_bitmaps(layout.pack(keys), 10 * len(keys), 1 << 22, 3 if bits == "whole" else 400)
+        assert exchange.plan_bitmaps(layout.pack(keys), 10 * len(keys), 1 << 22, 3 if bits == "whole" else 400, 2.0)
         assert bool(exchange.whole) == (bits == "whole")
         for number, bitmap in enumerate(exchange.whole or exchange.bitmaps):
             assert bitmap is not None

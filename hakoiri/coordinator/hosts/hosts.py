@@ -29,14 +29,13 @@ from hakoiri.worker.transport.connection import (
 )
 from hakoiri.worker.transport.payload import Array, Arrays, Event, TaskRequest
 
-_WAIT_SECONDS, _LOOK_SECONDS = 0.25, 1.0
-#: The pause before another attempt, which doubles with each further one, and the longest pause.
-_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.5, 8.0
+#: Between two looks at events, and the longest pause before another attempt.
+_WAIT_SECONDS, _LONGEST_PAUSE_SECONDS = 0.25, 8.0
 #: Hosts cost 1.0 to 1.6 times the processor time of threads (docs/reports/scaling.md), and some hundredths of a second
 #: for each layer. So they pay if they have this many times the threads, and threads take this long for a layer.
 _TIMES_THREADS, _LEAST_SECONDS = 2, 0.25
-#: An idle host that does not take a request within the first time counts as away for the second.
-_TAKEN_SECONDS, _MUTE_SECONDS = 10.0, 120.0
+#: An idle host that does not take a request counts as away for this long.
+_MUTE_SECONDS = 120.0
 _Value = TypeVar("_Value")
 
 
@@ -58,7 +57,7 @@ class HostPool:
     ``None`` also stands for all living hosts, but only if they pay (`pays`).
 
     Attributes: `puzzle`; `memory`, the bytes that each host may take, 0 if it may choose. `copies` is the number of
-    hosts that keep each range of a new run, 1 or 2, and `address` the URL without its password.
+    hosts that keep each range of a new run, 1 or 2, `address` the URL without its password, and `tuning`.
     """
 
     def __init__(
@@ -67,7 +66,7 @@ class HostPool:
     ) -> None:  # fmt: skip
         self.puzzle, self.memory, self.copies, self.address = puzzle, memory, copies, without_password(url)
         self._url, self._redis, self._wanted = url, connection, wanted
-        self._control, self._observer, self._tuning = control, observer, tuning
+        self._control, self._observer, self.tuning = control, observer, tuning
         self._request = TaskRequest(secrets.token_hex(6), "", 0, 0, tuning.keep, spec.as_dict(), {**program_of(puzzle)})
         self._events = event_key(self._request.session)
         self._shared = Shared(connection, self._request.session, tuning)
@@ -144,7 +143,7 @@ class HostPool:
                 noted |= missing
                 self._observer.note(f"waiting for {', '.join(sorted(missing))}", Hint("host", "DIR"))
             self._control.check()
-            late = time.monotonic() > began + self._tuning.away
+            late = time.monotonic() > began + self.tuning.away
             if len(missing) == 1 and missing <= {*dispensable} and (late or missing <= self.draining()):
                 raise HostGoneError(*missing)
             time.sleep(_WAIT_SECONDS)
@@ -169,7 +168,7 @@ class HostPool:
                             answers[host] = self._answer(flight, flight.chunks[event.token], host, event)
                             del waiting[event.token]
                     self._control.check()
-                    if waiting and time.monotonic() > looked + _LOOK_SECONDS:
+                    if waiting and time.monotonic() > looked + self.tuning.host_look:
                         looked = time.monotonic()
                         self._look(flight, waiting, living, idle)
                 return answers
@@ -196,13 +195,13 @@ class HostPool:
 
         `kept` returns the number of rounds that are not lost. Raises `WorkerError` after many losses without progress.
         """
-        pause, losses, before = _PAUSE_SECONDS, 0, kept()
+        pause, losses, before = self.tuning.host_pause, 0, kept()
         while True:
             try:
                 return work()
             except HostLostError as lost:
                 losses, before = 1 if kept() > before else losses + 1, kept()
-                if losses >= self._tuning.most_losses:
+                if losses >= self.tuning.most_losses:
                     raise WorkerError(f"{what} was lost {losses} times, the last time because {lost}") from lost
                 self._observer.note(f"{lost}; {what} {goes_on(before)}")
                 self._control.check()
@@ -248,7 +247,7 @@ class HostPool:
                 raise HostLostError("Redis lost its data")
             if not living[host].idle:
                 idle.pop(host, None)
-            elif (now := time.monotonic()) > idle.setdefault(host, now) + _TAKEN_SECONDS:
+            elif (now := time.monotonic()) > idle.setdefault(host, now) + self.tuning.host_taken:
                 self._mute[living[host].process] = now + _MUTE_SECONDS
                 raise HostLostError(f"host {host} is alive, but takes no requests")
 

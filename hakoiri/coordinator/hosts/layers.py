@@ -208,12 +208,6 @@ def _figures_of(answers: dict[str, list[Array]]) -> dict[str, HostExpanded]:
     return {host: unpacked(arrays[-1:], HostExpanded) for host, arrays in answers.items()}
 
 
-#: Ranges for each host: with 16 the fullest of 8 hosts has 1.08 times the mean of the 3x4 tiles, with 4 1.2 times.
-_RANGES = 16
-#: A host joins a run only if layers take this long, because it is sent its share of all layers.
-_LEAST_SECONDS = 5.0
-#: The least seconds between two looks in Redis for hosts that join or are to leave.
-_LOOK_SECONDS = 1.0
 #: The sample size of a puzzle that numbers its configurations: evenly spaced numbers.
 _EVENLY = 1 << 14
 
@@ -278,7 +272,8 @@ class HostedStep:
         layout, hosts = session.puzzle.layout, pool.choose(bool(asked))
         left = sorted({*asked} - {*hosts})
         asked += hosts
-        partition = partition_by(_spread_sample(session, depth, known[0].sample()), _RANGES * len(hosts))
+        ranges = pool.tuning.host_ranges * len(hosts)
+        partition = partition_by(_spread_sample(session, depth, known[0].sample()), ranges)
         owners = [number % len(hosts) for number in range(partition.ranges)]
         copies = copies_of(owners, len(hosts)) if pool.copies > 1 else []
         run_hosts = RunHosts(
@@ -314,9 +309,10 @@ class HostedStep:
         self._moving.settle()
         self._moving.renew_copies()
         if self._hosts.base is None:
-            if monotonic() > self._looked + _LOOK_SECONDS:
+            tuning = self._hosts.pool.tuning
+            if monotonic() > self._looked + tuning.host_look:
                 copies, joining = self._hosts.range_map.copies, self._moving.let_leave()
-                if joining and (self._seconds > _LEAST_SECONDS or NOBODY in copies):
+                if joining and (self._seconds > tuning.host_joins or NOBODY in copies):
                     self._balancing.cut_for(len(self._hosts.range_map.hosts) + len(joining))
                     self._moving.admit(joining)
                 self._looked = monotonic()

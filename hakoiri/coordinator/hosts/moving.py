@@ -300,11 +300,9 @@ def _ranges(numbers: Sequence[int]) -> str:
     return counted(len(numbers), "ranges")
 
 
-#: Bytes of layers that a host sends or receives in a second: 121 MB took 1.7 s on one machine; links and disks may be
-#: slower.
-_MOVED_BYTES = 20_000_000
-#: The fixed seconds of a move, and the additional seconds for each layer.
-_MOVE_SECONDS, _LAYER_SECONDS = 0.03, 0.0001
+#: Bytes of layers that a host sends or receives in a second, 121 MB took 1.7 s on one machine, but links and disks may
+#: be slower; and the seconds of a move for each layer.
+_MOVED_BYTES, _LAYER_SECONDS = 20_000_000, 0.0001
 #: A move that did not pay is considered again once the time lost has grown by this factor.
 _PATIENCE = 1.1
 #: If each host has fewer ranges than this, ranges are cut so that each has twice as many.
@@ -319,12 +317,12 @@ class HostBalancer:
     """
 
     def __init__(self, store: RunStore, run_hosts: RunHosts, moving: RangeMover) -> None:
-        self._store, self._hosts, self._moving = store, run_hosts, moving
+        self._store, self._hosts, self._moving, self._tuning = store, run_hosts, moving, run_hosts.pool.tuning
         #: The size of each range in the last layer, if known, and its approximate size in all layers together.
         self._sizes, self._stored = list[float](), list[float]()
         #: The seconds for which hosts waited for the fullest one since the last move, and the seconds from which a move
         #: is considered.
-        self._lost, self._worth = 0.0, _MOVE_SECONDS
+        self._lost, self._worth = 0.0, self._tuning.host_move
 
     def weigh(self, figures: dict[str, HostExpanded], merged: dict[str, HostMerged]) -> None:
         """Record the load of each host in a layer."""
@@ -342,11 +340,12 @@ class HostBalancer:
         if len(sizes) != len(range_map.owners) or self._lost < self._worth:
             return
         stored = self._stored_of(range_map)
-        pieces, targets = [1] * len(sizes), range_map.balanced(sizes, stored)
-        if range_map.moved(targets).is_uneven(sizes):
+        uneven = self._tuning.host_uneven
+        pieces, targets = [1] * len(sizes), range_map.balanced(sizes, stored, uneven)
+        if range_map.moved(targets).is_uneven(sizes, uneven[0]):
             pieces = range_map.pieces(sizes)
             planned, shares = range_map.cut(b"", pieces), _shares(stored, pieces)
-            targets = planned.balanced(_shares(sizes, pieces), shares)
+            targets = planned.balanced(_shares(sizes, pieces), shares, uneven)
             seconds = self._seconds(planned, targets, shares)
         else:
             seconds = self._seconds(range_map, targets, stored)
@@ -354,10 +353,10 @@ class HostBalancer:
             self._worth = max(seconds, _PATIENCE * self._lost)
             return
         self._cut(pieces)
-        targets = self._hosts.range_map.balanced(self._sizes, self._stored)
+        targets = self._hosts.range_map.balanced(self._sizes, self._stored, uneven)
         if any(target != NOBODY for target in targets):
             self._moving.balance(targets)
-        self._sizes, self._lost, self._worth = [], 0.0, _MOVE_SECONDS
+        self._sizes, self._lost, self._worth = [], 0.0, self._tuning.host_move
 
     def cut_for(self, hosts: int) -> None:
         """Cut ranges if there are too few for this number of hosts."""
@@ -391,7 +390,7 @@ class HostBalancer:
                 load[len(range_map.hosts) + target] += stored[number]
         state = self._store.state
         moved = max(load) * state.stored_bytes / max(1.0, sum(stored))
-        return moved / _MOVED_BYTES + _MOVE_SECONDS + _LAYER_SECONDS * state.depth
+        return moved / _MOVED_BYTES + self._tuning.host_move + _LAYER_SECONDS * state.depth
 
 
 def _shares(sizes: Sequence[float], pieces: Sequence[int]) -> list[float]:

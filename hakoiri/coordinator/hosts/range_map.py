@@ -8,8 +8,6 @@ from typing import TypeVar
 from hakoiri.errors import Hint, WorkerError
 
 NOBODY = -1
-#: Ranges move if the fullest host has more than the first number times the mean, until it has at most the second.
-_UNEVEN, _EVEN = 1.1, 1.05
 #: The mean load of a host is this many parts. A range of two or more parts is cut into parts.
 _PARTS = 8
 #: The most ranges of each host, and of all hosts: each takes some time in every layer.
@@ -112,11 +110,11 @@ class RangeMap:
             due=[number for number, is_due in enumerate(due) if is_due],
         )  # fmt: skip
 
-    def is_uneven(self, sizes: Sequence[float]) -> bool:
-        """Return whether the fullest host has too much if the ranges have these sizes."""
-        return max(self._loads(sizes)) * len(self.hosts) > _UNEVEN * sum(sizes)
+    def is_uneven(self, sizes: Sequence[float], most: float) -> bool:
+        """Return whether the fullest host has more than `most` times the mean if the ranges have these sizes."""
+        return max(self._loads(sizes)) * len(self.hosts) > most * sum(sizes)
 
-    def balanced(self, sizes: Sequence[float], stored: Sequence[float]) -> list[int]:
+    def balanced(self, sizes: Sequence[float], stored: Sequence[float], uneven: tuple[float, float]) -> list[int]:
         """Return for each range the number of the host that takes it over, or -1, so that hosts have equally many keys.
 
         `sizes` counts the keys of each range in the last layer, `stored` in all layers, which move with it. While the
@@ -124,7 +122,7 @@ class RangeMap:
         is small enough. The square prefers few moves: in the towers of Hanoi, empty ranges grow later.
         """
         targets, load = [NOBODY] * len(self.owners), self._loads(sizes)
-        if not self.is_uneven(sizes):
+        if not self.is_uneven(sizes, uneven[0]):
             return targets
         mean = sum(load) / len(load)
         while True:
@@ -132,7 +130,7 @@ class RangeMap:
             gap = load[fullest] - load[emptiest]
             mine = (n for n, owner in enumerate(self.owners) if owner == fullest and targets[n] == NOBODY)
             fitting = [n for n in mine if 0 < sizes[n] < gap]
-            if load[fullest] <= _EVEN * mean or not fitting:
+            if load[fullest] <= uneven[1] * mean or not fitting:
                 return targets
             number = max(fitting, key=lambda n: min(sizes[n], gap - sizes[n]) ** 2 / (stored[n] + 1))
             targets[number] = emptiest

@@ -10,6 +10,7 @@ from hakoiri.coordinator.hosts.moving import RangeMover
 from hakoiri.coordinator.hosts.run_hosts import HostedBlocks, RunHosts
 from hakoiri.coordinator.runs.catalogue import base_of
 from hakoiri.coordinator.runs.opening import open_run_hosts
+from hakoiri.coordinator.session.resources import Tuning
 from hakoiri.coordinator.session.session import Control, Observer
 from hakoiri.errors import FormatError, GoneError, Hint, RunHeldError
 from hakoiri.storage.engine.environment import refuse_network_file_system
@@ -22,9 +23,6 @@ from hakoiri.storage.names import BLOCKS, HOSTS_KEY, META, ROUND_KEY, number_key
 from hakoiri.storage.results import read_slab, stage_labels
 from hakoiri.worker.census.slabs import slabs_in
 from hakoiri.worker.transport.connection import connect, drain_host, living_hosts, redis_errors
-
-#: Blocks that are fetched at a time, and bytes that wait for a commit: some megabytes.
-_AT_ONCE, _STAGED_BYTES = 128, 32_000_000
 
 
 def collect_run(directory: Path, redis: str, control: Control, observer: Observer) -> int:
@@ -43,39 +41,40 @@ def collect_run(directory: Path, redis: str, control: Control, observer: Observe
             RangeMover(store, run_hosts, observer.note).settle()
         kept = HostedBlocks(run_hosts, store.layout, waits=True)
         store.elsewhere = lambda: kept
-        _copy_labels(store, control)
+        tuning = run_hosts.pool.tuning
+        _copy_labels(store, control, tuning)
         away = [record for record in store.layer_records() if record.hosted]
         for number, record in enumerate(away):
             control.check()
             observer.progress(Progress(number, len(away), "layers collected"))
-            _copy_layer(store, record, control)
+            _copy_layer(store, record, control, tuning)
         for host in _forget(store, run_hosts):
             observer.note(f"host {host} is away: remove run-{directory.name}-* from its directory, if it is there")
         return len(away)
 
 
-def _copy_labels(store: RunStore, control: Control) -> None:
+def _copy_labels(store: RunStore, control: Control, tuning: Tuning) -> None:
     """Copy the labels of a census, if hosts have all of them; if they have begun, they are made again here."""
     if store.state.figures.get("components") is not None and store.layer_record(0).hosted:
         for number in range(slabs_in(store.layer_record(0).size)):
             stage_labels(store, read_slab(store, number), number)
-            if store.staged_bytes > _STAGED_BYTES:
+            if store.staged_bytes > tuning.host_staged:
                 store.commit(store.state)
             control.check()
 
 
-def _copy_layer(store: RunStore, record: LayerRecord, control: Control) -> None:
-    depth = record.depth
+def _copy_layer(store: RunStore, record: LayerRecord, control: Control, tuning: Tuning) -> None:
+    depth, at_once = record.depth, tuning.host_blocks
     # Left by an attempt that was interrupted.
     store.erase(BLOCKS, number_key(depth))
     firsts, stored, index, lanes = store.first_keys(depth), 0, 0, NOTHING
-    for begin in range(0, len(firsts), _AT_ONCE):
-        blocks = store.coded(depth, firsts[begin : begin + _AT_ONCE])
+    for begin in range(0, len(firsts), at_once):
+        blocks = store.coded(depth, firsts[begin : begin + at_once])
         for block in blocks:
             lanes = add_lanes(lanes, lanes_of(store.decode(block)))
         more, index = store.stage_blocks(depth, join_blocks(blocks, store.layout), index)
         stored += more
-        if store.staged_bytes > _STAGED_BYTES:
+        if store.staged_bytes > tuning.host_staged:
             store.commit(store.state)
         control.check()
     if digest_text(lanes) != record.digest:

@@ -84,6 +84,22 @@ class Tuning:
     patience: float = 120.0
     #: A run with copies continues without a host that has been away for this long.
     away: float = 60.0
+    #: Between two looks for hosts that come or go, and until an idle host that takes no request counts as away.
+    host_look: float = 1.0
+    host_taken: float = 10.0
+    #: The pause before another attempt, which doubles with each further one.
+    host_pause: float = 0.5
+    #: Ranges for each host: with 16 the fullest of 8 hosts has 1.08 times the mean of the 3x4 tiles, with 4 1.2 times.
+    host_ranges: int = 16
+    #: A host joins a run only if layers take this long, because it is sent its share of all layers.
+    host_joins: float = 5.0
+    #: A move of ranges takes this long, besides the time for their layers; if this is not a number, each move pays.
+    host_move: float = 0.03
+    #: Ranges move if the fullest host has more than the first number times the mean, until it has at most the second.
+    host_uneven: tuple[float, float] = 1.1, 1.05
+    #: Blocks that are fetched at a time from hosts, and bytes that wait for a commit: some megabytes.
+    host_blocks: int = 128
+    host_staged: int = 32_000_000
     #: A chunk lost this often seems to kill workers, and would kill this process too.
     most_losses: int = 25
 

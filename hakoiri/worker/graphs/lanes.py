@@ -272,12 +272,7 @@ def _bound(
 
 @jit
 def bound_each(
-    graph: Graph,
-    firsts: Vertices,
-    chosen: Vertices,
-    outermost: bool,
-    figures: NDArray[np.int64],
-    lower: Distances,
+    graph: Graph, firsts: Vertices, chosen: Vertices, outermost: bool, figures: NDArray[np.int64], lower: Distances
 ) -> None:
     """Find diameters and ends of the `chosen` components; component c is the vertices ``firsts[c]..firsts[c + 1] - 1``.
 

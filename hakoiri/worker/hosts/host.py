@@ -22,6 +22,7 @@ from hakoiri.worker.hosts import layers
 from hakoiri.worker.hosts.copies import begin_part
 from hakoiri.worker.hosts.part import RunPart
 from hakoiri.worker.hosts.requests import HostRequest
+from hakoiri.worker.hosts.wire import DEFAULT, HostTuning
 from hakoiri.worker.pool import ThreadPool
 from hakoiri.worker.tasks import fits
 from hakoiri.worker.transport.connection import HostBeat, is_host_name
@@ -116,9 +117,9 @@ class Host:
 
     tasks = HOST_TASKS.keys()
 
-    def __init__(self, directory: Path, threads: int) -> None:
+    def __init__(self, directory: Path, threads: int, tuning: HostTuning = DEFAULT) -> None:
         require_store(directory)
-        self._directory, self._threads = directory, threads
+        self._directory, self._threads, self._tuning = directory, threads, tuning
         boot, there = Path("/proc/sys/kernel/random/boot_id"), directory.stat()
         machine = boot.read_text(encoding="ascii") if boot.exists() else socket.gethostname()
         #: A text for this directory on this machine, until it starts anew.
@@ -211,7 +212,7 @@ class Host:
                 part = None
         if part is None:
             threads = ThreadPool(puzzle, self._threads, _NoGuard())
-            part = self._parts[directory] = RunPart(directory, puzzle, threads, request.memory, data_pool)
+            part = self._parts[directory] = RunPart(directory, puzzle, threads, request.memory, data_pool, self._tuning)
         return part
 
     def _base(self, request: HostRequest, puzzle: Puzzle, data_pool: DataRedisPool) -> RunPart | None:

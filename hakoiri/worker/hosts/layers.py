@@ -28,7 +28,7 @@ from hakoiri.storage.names import BLOCKS, block_key
 from hakoiri.timing import clock
 from hakoiri.worker.census.joining import JoinProgress
 from hakoiri.worker.hosts.requests import HostChecked, HostRequest
-from hakoiri.worker.hosts.wire import Link, compressed
+from hakoiri.worker.hosts.wire import HostTuning, Link, compressed
 from hakoiri.worker.layers.exchange import Exchange
 from hakoiri.worker.layers.kernels import merge
 from hakoiri.worker.layers.part import PartLayers
@@ -102,11 +102,6 @@ def moves_within(puzzle: Puzzle, depth: Depth) -> Puzzle:
 
 #: Keys of a layer expanded to plan the step, and keys sampled from a range for each piece into which it is cut.
 SAMPLED = 2_048
-#: Planning the step of a short layer expands fewer keys: one of the first number, and at least the second number.
-_SAMPLED_OF, _LEAST_SAMPLED = 64, 256
-#: Threads are used only where they save more than this: handing out 16 ranges takes two milliseconds. Without
-#: them a host of one thread takes 0.9 times the processor time (sliding blocks of 200 layers).
-_SHORT_SECONDS = 0.002
 
 
 class HostLayers(PartLayers):
@@ -116,8 +111,11 @@ class HostLayers(PartLayers):
     configurations of the base run.
     """
 
-    def __init__(self, store: RunStore, puzzle: Puzzle, threads: ThreadPool, shares: Shares) -> None:
+    def __init__(
+        self, store: RunStore, puzzle: Puzzle, threads: ThreadPool, shares: Shares, tuning: HostTuning
+    ) -> None:
         super().__init__(store, puzzle.undirected, shares, MERGED_AT_ONCE, lambda: store.commit(store.state))
+        self.tuning = tuning
         self._puzzle, self._threads = puzzle, threads
         self.link = Link()
         self.within: BaseConfigurations | None = None
@@ -131,14 +129,14 @@ class HostLayers(PartLayers):
         puzzle, known = self._puzzle if self.within is None else moves_within(self._puzzle, depth), self.known(depth)
         source = self.source(depth)
         keys = source.sample() if source.size else self.store.layout.empty(0)
-        wanted = min(SAMPLED, max(_LEAST_SAMPLED, source.size // _SAMPLED_OF))
+        wanted = min(SAMPLED, max(self.tuning.least_sampled, source.size // 64))
         # IMPORTANT: contiguous, or numba would compile the kernels of the puzzle once more.
         keys, began = np.ascontiguousarray(keys[:: max(1, len(keys) // wanted)]), clock()
         successors = sort_keys(puzzle.expand(keys).successors) if len(keys) else keys
         sample = SourceSample(keys, successors, max(clock() - began, 1e-9) / max(1, len(keys)))
         size = self.shares.range_size(source.size, sample.seconds_each) // (PARTS if self.link.in_parts else 1)
         spared = source.size * sample.seconds_each * (1 - 1 / self._threads.workers)
-        threads = CallingThread(self._threads.spare) if spared < _SHORT_SECONDS else self._threads
+        threads = CallingThread(self._threads.spare) if spared < self.tuning.short else self._threads
         return RangeStep(puzzle, exchange, source, known, sample, size, self.shares, threads, True)
 
     def finish(self, made: RoundMark, keys: list[Keys] | None) -> None:

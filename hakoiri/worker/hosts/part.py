@@ -26,15 +26,13 @@ from hakoiri.worker.hosts.copies import COPIES_FOLDER, Copies, OwnRanges, Transf
 from hakoiri.worker.hosts.layers import SAMPLED, BaseConfigurations, HostLayers, check_part, require_depth
 from hakoiri.worker.hosts.requests import HostChecked, HostExpanded, HostRequest
 from hakoiri.worker.hosts.step import HostStep, kept_mark
+from hakoiri.worker.hosts.wire import HostTuning
 from hakoiri.worker.layers.partition import LEAST_BYTES, partition_by, shares_within
 from hakoiri.worker.layers.step import RoundMark
 from hakoiri.worker.machine import available_memory
 from hakoiri.worker.pool import ThreadPool
 from hakoiri.worker.transport.data_redis import DataRedisPool
 from hakoiri.worker.transport.payload import Array, Arrays, packed
-
-#: The most seconds of a request to check layers, because other requests may wait.
-_SECONDS = 5.0
 
 
 class RunPart:
@@ -44,8 +42,9 @@ class RunPart:
     """
 
     def __init__(
-        self, directory: Path, puzzle: Puzzle, threads: ThreadPool, memory: int, data_pool: DataRedisPool
-    ) -> None:
+        self, directory: Path, puzzle: Puzzle, threads: ThreadPool, memory: int, data_pool: DataRedisPool,
+        tuning: HostTuning,
+    ) -> None:  # fmt: skip
         self.puzzle, self._threads, self.memory, self.data_pool = puzzle, threads, memory, data_pool
         allowed = memory or available_memory() // 2
         self._shares = shares_within(allowed, puzzle.layout.bytes, threads.workers, None, LEAST_BYTES)
@@ -60,7 +59,7 @@ class RunPart:
             if (directory / COPIES_FOLDER).exists():
                 self._copies = opened.enter_context(Copies(self.store, self._shares.staged_bytes))
             self._resources = opened.pop_all()
-        self._layers = HostLayers(self.store, puzzle, threads, self._shares)
+        self._layers = HostLayers(self.store, puzzle, threads, self._shares, tuning)
         self._step: HostStep | None = None
         self._transfer: Transfer | None = None
         #: The check in progress, by session, layers and attempt.
@@ -196,7 +195,7 @@ class RunPart:
             together = self._shares.layer_bytes // self.store.layout.bytes
             beside = others[0] if others else self.store.layout.empty(0)
             self._check = asked, check_part(self.store, self._copies, self.puzzle, request, beside, together)
-        until = monotonic() + _SECONDS
+        until = monotonic() + self._layers.tuning.check
         for answer in self._check[1] if self._check is not None and self._check[0] == asked else ():
             if answer or monotonic() > until:
                 return answer or packed(HostChecked(False, [], []))

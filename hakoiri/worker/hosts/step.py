@@ -75,7 +75,7 @@ class HostStep:
         # IMPORTANT: nothing below refers to this step, or its bitmaps would stay until a cycle of references is found.
         mail, mine = Mail(data_pool, request), request.mine
         owner_of, compresses = request.owners.__getitem__, part.link.compresses
-        self._outbox = Outbox(mail.send, owner_of, len(request.hosts), request.me, compresses)
+        self._outbox = Outbox(mail.send, owner_of, len(request.hosts), request.me, compresses, part.tuning)
         most, away = part.shares.bucket_bytes // 2, dict.fromkeys(request.others_in_turn)
         given = self._given = _KeyCounts(mark.given, request.cuts.ranges)
         taken = self._taken = _KeyCounts(mark.taken, request.cuts.ranges)
@@ -121,7 +121,8 @@ class HostStep:
         self._outbox.flush()
         ended, took = monotonic(), mark.seconds + expanded - began
         sent, busy = self._outbox.sent_bytes - sent, self._outbox.busy - busy
-        self._part.link = self._part.link.after(ended - began, ended - expanded, busy, sent, self._part.shares.workers)
+        threads, tuning = self._part.shares.workers, self._part.tuning
+        self._part.link = self._part.link.after(ended - began, ended - expanded, busy, sent, threads, tuning)
         begun = {str(number): hex(key) for number, key in self._ranges.at.items()}
         given = self._given.counts.tolist()
         self._step.mark = replace(

@@ -8,6 +8,7 @@ each pair of hosts; and 1 if the bytes are compressed, else 0. The coordinator t
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import pairwise
 from queue import Full, Queue
 from time import monotonic, sleep
@@ -63,20 +64,36 @@ class Mail:
             return bytes(found[1]) if found else None
 
 
-#: The approximate bytes of a message, and the most messages that wait for the network.
-_MESSAGE_BYTES, _WAITING = 1 << 20, 16
-#: The messages sent at once: if each host sent one at a time, some hosts would receive several at once, others nothing.
-#: Messages up to the second number of bytes are sent before another thread has started.
-_SENDERS, _SMALL_BYTES = 8, 1 << 16
-#: A link is slow if a round waits for it for more than this part of its time, and for more than this many seconds.
-_SLOW, _SLOW_SECONDS = 0.2, 0.1
-#: A layer is not sent in parts if sending takes this many times as long as expanding: keys in both parts are sent
-#: twice, which takes longer than the parts save. Pancakes of 11 send 1.2 times as much in parts by 2 hosts.
-MOST_SENDING = 3
-#: Messages are compressed if a byte takes the link this many seconds, divided by the threads of the host. With zstd at
-#: its fastest usual level, foreign keys of the 3x4 tiles take 0.55 of their bytes and those of pancakes of 11 0.92 to
-#: 0.76, for 1 to 4 ns a byte: this pays from 2 to 13 ns on.
-COMPRESSED_SECONDS, _LEVEL = 14e-9, 1
+@dataclass(frozen=True)
+class HostTuning:
+    """Sizes and times of a host, in bytes and seconds; only tests set them."""
+
+    #: The approximate size of a message, and up to which size one is sent before another thread has started.
+    message: int = 1 << 20
+    small_message: int = 1 << 16
+    #: A link is slow if a round waits for it for more than this part of its time, and for more than this many seconds.
+    slow: float = 0.2
+    slow_seconds: float = 0.1
+    #: A layer is not sent in parts if sending takes this many times as long as expanding: keys in both parts are sent
+    #: twice, which takes longer than the parts save. Pancakes of 11 send 1.2 times as much in parts by 2 hosts.
+    most_sending: float = 3
+    #: Messages are compressed if a byte takes the link this many seconds, divided by the threads of the host. With zstd
+    #: at its fastest usual level, foreign keys of the 3x4 tiles take 0.55 of their bytes and those of pancakes of 11
+    #: 0.92 to 0.76, for 1 to 4 ns a byte: this pays from 2 to 13 ns on.
+    compressed: float = 14e-9
+    #: Planning the step of a short layer expands fewer keys, one of 64, and at least this many.
+    least_sampled: int = 256
+    #: Threads are used only where they save more than this: handing out 16 ranges takes two milliseconds. Without
+    #: them a host of one thread takes 0.9 times the processor time (sliding blocks of 200 layers).
+    short: float = 0.002
+    #: The most seconds of a request to check, because other requests may wait.
+    check: float = 5.0
+
+
+DEFAULT = HostTuning()
+#: The most messages that wait for the network, and those sent at once: if each host sent one at a time, some would
+#: receive several at once, others nothing.
+WAITING, _SENDERS, _LEVEL = 16, 8, 1
 
 
 class Link(NamedTuple):
@@ -89,16 +106,16 @@ class Link(NamedTuple):
     compresses: bool = False
     in_parts: bool = False
 
-    def after(self, seconds: float, waited: float, busy: float, sent: int, threads: int) -> "Link":
+    def after(self, seconds: float, waited: float, busy: float, sent: int, threads: int, tuning: HostTuning) -> "Link":
         """Return the link after a round of `seconds`.
 
         It carried `sent` bytes in `busy` seconds; for `waited` of these the host had nothing else to do.
         """
         # Once a link counts as slow, parts and compression shorten the waiting.
-        spent, part = (busy, _SLOW / 2) if self.is_slow else (waited, _SLOW)
-        is_slow = spent > max(_SLOW_SECONDS, part * seconds)
-        in_parts = is_slow and busy <= MOST_SENDING * (seconds - waited)
-        return Link(is_slow, is_slow and busy * threads > COMPRESSED_SECONDS * sent, in_parts)
+        spent, part = (busy, tuning.slow / 2) if self.is_slow else (waited, tuning.slow)
+        is_slow = spent > max(tuning.slow_seconds, part * seconds)
+        in_parts = is_slow and busy <= tuning.most_sending * (seconds - waited)
+        return Link(is_slow, is_slow and busy * threads > tuning.compressed * sent, in_parts)
 
 
 class Outbox:
@@ -111,9 +128,9 @@ class Outbox:
 
     def __init__(
         self, send: Callable[[int, bytes], None], owner_of: Callable[[int], int], hosts: int, me: int,
-        compresses: bool = False,
+        compresses: bool = False, tuning: HostTuning = DEFAULT,
     ) -> None:  # fmt: skip
-        self._send, self._owner_of, self._me, self._compresses = send, owner_of, me, compresses
+        self._send, self._owner_of, self._me, self._compresses, self._tuning = send, owner_of, me, compresses, tuning
         self._parts: list[list[tuple[int, Coded]]] = [[] for _ in range(hosts)]
         self._bytes, self.sent = [0] * hosts, [0] * hosts
         self.sent_bytes, self.busy = 0, 0.0
@@ -121,7 +138,7 @@ class Outbox:
         self._error: BaseException | None = None
         self._given_up, self._lock, self._counting = False, threading.Lock(), threading.Lock()
         #: The owner, number and blocks of each message.
-        self._queue: Queue[tuple[int, int, list[tuple[int, Coded]]] | None] = Queue(_WAITING)
+        self._queue: Queue[tuple[int, int, list[tuple[int, Coded]]] | None] = Queue(WAITING)
         self._threads = list[threading.Thread]()
 
     @property
@@ -135,14 +152,14 @@ class Outbox:
         with self._lock:
             self._parts[owner].append((number, coded))
             self._bytes[owner] += len(coded.data)
-            if self._bytes[owner] >= _MESSAGE_BYTES:
+            if self._bytes[owner] >= self._tuning.message:
                 self._post(owner)
 
     def flush(self) -> None:
         """Return when everything is sent. No thread may call `put` meanwhile."""
         hosts = len(self._parts)
         # Sending some bytes takes less time than starting a thread for that.
-        here = not self._threads and sum(self._bytes) <= _SMALL_BYTES
+        here = not self._threads and sum(self._bytes) <= self._tuning.small_message
         # Each host begins with the one after it: if all began with the first, its link would have to carry everything.
         for owner in ((self._me + step) % hosts for step in range(hosts)):
             if self._parts[owner] and here:
@@ -162,7 +179,8 @@ class Outbox:
     def _post(self, owner: int) -> None:
         self._raise()
         size, following = self._bytes[owner], self._next(owner)
-        if not self._threads or (size > _SMALL_BYTES and len(self._threads) < min(_SENDERS, len(self._parts))):
+        is_small, most = size <= self._tuning.small_message, min(_SENDERS, len(self._parts))
+        if not self._threads or (not is_small and len(self._threads) < most):
             self._threads.append(threading.Thread(target=self._run, name="outbox", daemon=True))
             self._threads[-1].start()
         self._queue.put(following)

@@ -25,9 +25,6 @@ _PART_BYTES = 150
 #: Threads per bitmap of the whole key range: setting bits takes a third of the time of expanding, and more of one
 #: bitmap stays in the cache than of two.
 _SHARED_BY = 2
-#: If the bitmaps of the whole key range have more words than this per successor, combining them takes longer than
-#: handing successors from range to range (measured: docs/reports/measurements.md).
-_WHOLE_WORDS = 2.0
 #: Each thread codes the ranges in this many turns: handing out one range takes longer than coding a short one.
 _TURNS = 4
 #: Bitmaps extend beyond a sample by this part of its span at either end, for keys that it misses.
@@ -58,18 +55,21 @@ class Exchange:
         self.whole: list[Bitmap] = []
         self.held_bytes, self.by_others, self.run = 0, bool(spill.stored_bytes) or send is not None, spill.run
 
-    def plan_bitmaps(self, sample: Keys, expected: int, room: int, threads: int, spare: Sequence[Words] = ()) -> bool:
+    def plan_bitmaps(
+        self, sample: Keys, expected: int, room: int, threads: int, whole_words: float, spare: Sequence[Words] = ()
+    ) -> bool:
         """Use bitmaps where about `expected` keys, distributed like a sorted sample, are dense.
 
         Return whether all fit in `room` bytes; otherwise those in use must fit, one for each of `threads`. Bitmaps of
-        the whole key range reuse the `spare` ones that another exchange has `emptied`, if these are long enough.
+        the whole key range, if they have up to `whole_words` per key, reuse the `spare` ones that another exchange has
+        `emptied`, if these are long enough.
         """
         if sample.ndim > 1 or not len(sample):
             return True
         each, margin = expected / len(sample), (int(sample[-1]) - int(sample[0])) // _MARGIN + WORD_BITS
         whole = bitmap_for(sample, expected, 0, self._layout.greatest + 1, margin)
         count = -(-threads // _SHARED_BY)
-        if whole and whole.nbytes * count <= room and whole.length * count <= _WHOLE_WORDS * expected:
+        if whole and whole.nbytes * count <= room and whole.length * count <= whole_words * expected:
             fitting = [words[: whole.length] for words in spare if len(words) >= whole.length]
             self.whole = [replace(whole, words=words) for words in [*fitting, *[None] * count][:count]]
             return True

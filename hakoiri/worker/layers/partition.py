@@ -204,7 +204,7 @@ _MAPPED_BYTES, _SLACK = 10_000_000, 3
 LEAST_BYTES = 24_000_000
 #: Keys merged at a time when segments of older keys are merged on disk.
 MERGED_AT_ONCE = 1 << 17
-_LEAST_CHUNK, _LEAST_RANGE = 1_024, 1 << 14
+_LEAST_CHUNK = 1_024
 #: Larger chunks and ranges leave the second-level cache; smaller ones cost more to distribute.
 _MOST_CHUNK, _MOST_REMOTE_CHUNK, _MOST_RANGE = 1 << 18, 1 << 21, 1 << 21
 #: Chunks per worker in a layer: enough that one slow chunk does not delay the layer.
@@ -223,6 +223,11 @@ class Shares:
     workers: int
     key_bytes: int
     chunk: int | None = None
+    #: The least configurations of a key range.
+    least_range: int = 1 << 14
+    #: If the bitmaps of the whole key range have more words than this per successor, combining them takes longer than
+    #: handing successors from range to range (measured: docs/reports/measurements.md).
+    whole_words: float = 2.0
 
     @property
     def layer_bytes(self) -> int:
@@ -267,7 +272,7 @@ class Shares:
         """Return the configurations per key range of a layer, each of which takes `pace` seconds to expand."""
         if self.chunk is not None:
             return self.chunk
-        wanted = max(_LEAST_RANGE, -(-configurations // (self.workers * _CHUNKS_PER_WORKER)))
+        wanted = max(self.least_range, -(-configurations // (self.workers * _CHUNKS_PER_WORKER)))
         # The blocks of two ranges per worker are read ahead, about a quarter of the keys.
         fitting = self.free // 8 // (2 * self.workers * -(-self.key_bytes // 4))
         return max(1, min(wanted, int(_MOST_SECONDS / pace), fitting))

@@ -166,7 +166,9 @@ class RangeStep:
         """Use bitmaps where successors are dense. Bitmaps that do not all fit in memory are coded one by one."""
         expected = int(self._sample.branching * self._source.size)
         room, threads, spare = self._shares.bucket_bytes, self._threads.workers, self._threads.spare
-        self._stay = self._exchange.plan_bitmaps(self._sample.successors, expected, room, threads, spare)
+        self._stay = self._exchange.plan_bitmaps(
+            self._sample.successors, expected, room, threads, self._shares.whole_words, spare
+        )
         spare.clear()
 
     def expand(

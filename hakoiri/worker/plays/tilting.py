@@ -10,16 +10,7 @@ from hakoiri.compiling import jit
 from hakoiri.keys.splitmix import random_below, random_words
 from hakoiri.puzzles.capabilities import Scored
 from hakoiri.puzzles.nakuron.board import MOST_MOVES
-from hakoiri.puzzles.nakuron.kernels import (
-    PLANES,
-    SIDES,
-    WORDS,
-    Ground,
-    Words,
-    drops,
-    make_scratch,
-    tilt,
-)
+from hakoiri.puzzles.nakuron.kernels import PLANES, SIDES, WORDS, Ground, Words, drops, make_scratch, tilt
 from hakoiri.worker.plays.moving import Array, Arrays, Moved, PlayedGame, best_answer
 
 #: A game ends when nothing has dropped for this many moves.
