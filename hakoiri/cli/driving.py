@@ -38,6 +38,7 @@ from hakoiri.errors import (
     WorkerError,
 )
 from hakoiri.hints import command, worded
+from hakoiri.render.facts import facts_of
 from hakoiri.render.progress import ProgressLine, expanded_text, progress_text, shown_progress
 from hakoiri.render.streams import unread
 from hakoiri.render.tables import facts, print_json, rows_table, stderr, stdout
@@ -381,7 +382,7 @@ def _print_summary(job: "Job", summary: dict[str, Any], wide: bool) -> None:
     progress = None if complete else progress_text(job.store.state.progress)
     work_log = work_log_row(job.store.state.work_log)
     made = {"expanded": expanded_text(work_log) or None if work_log else None}
-    found = {"progress": progress} | job.facts(summary) | made | {"digest": summary["digest"] or None}
+    found = {"progress": progress} | facts_of(job, summary) | made | {"digest": summary["digest"] or None}
     # Not wrapped: a play of thousands of moves can be copied in one piece.
     console.print(facts(common | found | {"computing": f"{summary['seconds']:.3f} s"}, wide), soft_wrap=True)
     for table in job.tables():

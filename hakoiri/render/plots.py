@@ -11,6 +11,7 @@ from hakoiri.coordinator.studies.deals import StudyDeals
 from hakoiri.coordinator.studies.table import Deal, tally
 from hakoiri.errors import counted
 from hakoiri.puzzles.capabilities import Convention, Placements
+from hakoiri.render.facts import ORDERS
 from hakoiri.render.films import check_ending
 from hakoiri.render.images import titled
 from hakoiri.run.opened import OpenRun
@@ -264,8 +265,7 @@ def _finish(figure: "Figure", study: StudyDeals, found: StudyResult) -> None:
         axes.set_axisbelow(True)
         axes.spines[["top", "right"]].set_visible(False)
         axes.spines[["left", "bottom"]].set_color(_GREY)
-    words = {"bfs": "breadth first", "dfs": "depth first"}[study.plan.strategy]
     options = {name: value for name, value in study.puzzle.parameters.items() if name != study.puzzle.size_option}
     named = ", ".join([study.puzzle.name, *(f"{name}={value}" for name, value in options.items())])
-    what = f"{named}: {study.deals:,} deals of seed {study.plan.seed} for each size, {words}"
+    what = f"{named}: {study.deals:,} deals of seed {study.plan.seed} for each size, {ORDERS[study.plan.strategy]}"
     figure.suptitle(f"{what}; lines are means, dots extremes")

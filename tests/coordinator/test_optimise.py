@@ -25,6 +25,7 @@ from hakoiri.puzzles.nakuron import board as proving
 from hakoiri.puzzles.nakuron.board import Board, parse_board, random_board
 from hakoiri.puzzles.nakuron.puzzle import Nakuron
 from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
+from hakoiri.render.facts import facts_of
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import State
 from hakoiri.storage.names import BEAM as BEAM_DATABASE
@@ -152,7 +153,7 @@ def test_the_bound_and_the_gap_are_told_and_a_bound_that_lies_is_found_out(found
     bound = Nakuron().bound(BOARD.text())
     with opened(found.directory) as job:
         summary = job.summary(None)
-        shown = job.facts(summary | found.figures.as_dict() | {"strategy": BEAM, "seed": 1})
+        shown = facts_of(job, summary | found.figures.as_dict() | {"strategy": BEAM, "seed": 1})
     assert (found.figures.bound, summary["gap"]) == (bound, bound - found.best.score)
     assert (shown["no play scores more than"], shown["gap"]) == (bound, bound - found.best.score)
     # That less was proved once is no fault.

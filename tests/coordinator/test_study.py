@@ -27,6 +27,7 @@ from hakoiri.coordinator.studies.table import (
 from hakoiri.errors import ConfigurationError, DamagedError, Hint, PuzzleError
 from hakoiri.puzzles.capabilities import Dealt, SearchOrder
 from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.render.facts import facts_of
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Progress, State, typed
 from hakoiri.storage.names import DATA_FILE
@@ -375,7 +376,7 @@ def test_tiles_have_the_published_diameters(tmp_path: Path) -> None:
     with opened(directory) as job:
         assert [row["diameter"] for row in job.rows()] == [6, 21, 36]
         assert job.summary(None)["rows"][0]["layers"] == [1, 2, 2, 2, 2, 2, 1]
-        assert job.facts({"members": 3, "configurations": 20_532}) == {"members": 3, "configurations": 20_532}
+        assert facts_of(job, {"members": 3, "configurations": 20_532}) == {"members": 3, "configurations": 20_532}
         assert len(job.tables()[0].rows) == 3
 
 

@@ -27,6 +27,7 @@ class Counting(Job):
     """Counts to the limit ``to``, in the steps that its plan pins."""
 
     figures = Counted
+    facts = ("counted to: counted",)
     #: Called before each step, with the number of those done.
     pause: ClassVar[Callable[[int], None]] = staticmethod(lambda done: None)
 
@@ -60,9 +61,6 @@ class Counting(Job):
 
     def summary(self, budget: Budget) -> dict[str, Any]:
         return {"rows": len(self.store.names(ROWS))}
-
-    def facts(self, summary: Mapping[str, Any]) -> dict[str, Any]:
-        return {"counted to": summary["counted"]}
 
     def questions(self) -> list[str]:
         return ["recount --twice"]

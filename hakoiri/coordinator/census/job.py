@@ -312,6 +312,7 @@ class CensusJob(Job):
     has_graph = True
     figures = CensusFigures
     check_class = CensusVerifier
+    facts = ("configurations", "moves between them: edges", "components", "start in component: start_component")
 
     @classmethod
     def by_hosts(cls, puzzle: Puzzle) -> bool:
@@ -355,14 +356,6 @@ class CensusJob(Job):
 
     def summary(self, budget: Budget) -> dict[str, Any]:
         return layer_summary(self.store.layer_records())
-
-    def facts(self, summary: Mapping[str, Any]) -> dict[str, Any]:
-        return {
-            "configurations": summary["configurations"],
-            "moves between them": summary["edges"],
-            "components": summary["components"],
-            "start in component": summary["start_component"],
-        }
 
     def tables(self) -> list[Table]:
         """Return the largest components, once all are measured."""

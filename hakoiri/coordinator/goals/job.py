@@ -22,7 +22,6 @@ from hakoiri.coordinator.runs.opening import open_store
 from hakoiri.coordinator.session.job import Job, Request
 from hakoiri.coordinator.session.resources import Budget
 from hakoiri.coordinator.session.session import Session
-from hakoiri.errors import counted
 from hakoiri.keys.layout import Keys, key_at
 from hakoiri.keys.order import lower_bounds, members
 from hakoiri.puzzles.capabilities import Reversible
@@ -157,6 +156,10 @@ class HardestJob(Job):
     named_by_plan = True
     figures = GoalFigures
     check_class = DistancesVerifier
+    facts = (
+        "distances of: base", "goals", "farthest: {distance:moves} from a goal", "count",
+        "no goal reachable: dead_ends",
+    )  # fmt: skip
 
     @classmethod
     def by_hosts(cls, puzzle: Puzzle) -> bool:
@@ -197,15 +200,9 @@ class HardestJob(Job):
         farthest = {"distance": last and last.depth, "count": last and last.size}
         return layer_summary(records) | farthest
 
-    def facts(self, summary: Mapping[str, Any]) -> dict[str, Any]:
-        distance, dead = summary["distance"], summary["dead"]
-        return {
-            "distances of": summary["base"],
-            "goals": summary["goals"],
-            "farthest": None if distance is None else f"{counted(distance, 'moves')} from a goal",
-            "count": summary["count"],
-            "no goal reachable": dead or None,
-        }
+    @property
+    def dead_ends(self) -> int | None:
+        return GoalFigures.of(self.store.state).dead or None
 
     def questions(self) -> list[str]:
         return ["hardest"]

@@ -135,6 +135,10 @@ class EccentricityJob(Job):
     row_noun = "eccentricities"
     figures = EccentricityFigures
     check_class = EccentricityVerifier
+    facts = (
+        "eccentricities of: {base}, component {component}", "configurations", "known exactly: settled",
+        *(f"{name}: {{found[{name}]:,}}" for name in ("diameter", "radius", "centre", "periphery", "pairs")),
+    )  # fmt: skip
 
     @classmethod
     def parse_request(  # type: ignore[override]
@@ -218,15 +222,6 @@ class EccentricityJob(Job):
     def summary(self, budget: Budget) -> dict[str, Any]:
         known = recorded_components(self.store).get(self._component)
         return {} if known is None else {"found": component_figures(known)}
-
-    def facts(self, summary: Mapping[str, Any]) -> dict[str, Any]:
-        found = summary.get("found", {})
-        return {
-            "eccentricities of": f"{summary['base']}, component {summary['component']}",
-            "configurations": summary["configurations"],
-            "known exactly": summary["settled"],
-            **{name: found.get(name) for name in ("diameter", "radius", "centre", "periphery", "pairs")},
-        }
 
     def tables(self) -> list[Table]:
         """Return the number of configurations per eccentricity, or per open interval."""

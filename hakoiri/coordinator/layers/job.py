@@ -5,7 +5,6 @@ A probe is a short search in memory. It estimates the size and the time of a run
 
 import math
 import shutil
-from collections.abc import Mapping
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -36,6 +35,11 @@ class Explore(Job):
     from_start = has_graph = True
     figures = SearchFigures
     check_class = LayersVerifier
+    facts = (
+        "configurations", "depth", "goal: goal_text", "nearest_goal",
+        "widest three layers: {largest_window:,} around layer {largest_window_at}", "best score: score",
+        "in moves: moves", "sequence",
+    )  # fmt: skip
 
     @classmethod
     def by_hosts(cls, puzzle: Puzzle) -> bool:
@@ -80,18 +84,9 @@ class Explore(Job):
         play = self.best_play(budget).row() if self._scored else {}
         return layer_summary(records) | {"largest_window": size, "largest_window_at": depth} | play
 
-    def facts(self, summary: Mapping[str, Any]) -> dict[str, Any]:
-        widest, at = summary["largest_window"], summary["largest_window_at"]
-        return {
-            "configurations": summary["configurations"],
-            "depth": summary["depth"],
-            "goal": self.puzzle.goal_text() or None,
-            "nearest goal": nearest_goal(summary, self.puzzle.has_goal),
-            "widest three layers": None if widest is None else f"{widest:,} around layer {at}",
-            "best score": summary.get("score"),
-            "in moves": summary.get("moves"),
-            "sequence": summary.get("sequence"),
-        }
+    @property
+    def nearest_goal(self) -> str | None:
+        return nearest_goal(SearchFigures.of(self.store.state).as_dict(), self.puzzle.has_goal)
 
     def questions(self) -> list[str]:
         found = SearchFigures.of(self.store.state)

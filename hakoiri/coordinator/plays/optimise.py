@@ -73,6 +73,10 @@ class Optimise(Study[OptimisePlan, plans.Round]):
     from_start = True
     row_noun = "rounds and a best play"
     remedy = "forgotten"
+    facts = (
+        "strategy", "seed", "score", "moves", "sequence", "no play scores more than: bound", "gap", "moves_tried",
+        "rounds",
+    )  # fmt: skip
     limit = "rounds"
     puzzle: Scored
 
@@ -327,8 +331,3 @@ class Optimise(Study[OptimisePlan, plans.Round]):
     def summary(self, budget: Budget) -> dict[str, Any]:
         play, bound = self.best_play(budget), OptimiseFigures.of(self.store.state).bound
         return play.row() | {"gap": None if bound is None else bound - play.score}
-
-    def facts(self, summary: Mapping[str, Any]) -> dict[str, Any]:
-        own = {name: summary[name] for name in ("strategy", "seed", "score", "moves", "sequence")}
-        proved = {"no play scores more than": summary["bound"], "gap": summary["gap"]}
-        return own | proved | {"moves tried": summary["moves_tried"], "rounds": summary["rounds"]}

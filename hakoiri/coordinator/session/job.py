@@ -73,6 +73,9 @@ class Job(ABC):
     row_noun: ClassVar[str] = ""
     #: The class that verifies such a run, unless `verify` does it itself.
     check_class: ClassVar[type[Check]] = Check
+    #: The columns of its results in a list for people: a field of the JSON of `run` or attribute of the job, or a label
+    #: and such a name, or a label and a text with names in braces (`hakoiri.render.facts`).
+    facts: ClassVar[tuple[str, ...]] = ()
     #: The type of `State.figures`.
     figures: ClassVar[type[Figures]]
 
@@ -155,9 +158,10 @@ class Job(ABC):
     def summary(self, budget: Budget) -> dict[str, Any]:
         """Return the fields of the JSON of `run` that are specific to this kind, besides its figures."""
 
-    @abstractmethod
-    def facts(self, summary: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the fields of a summary to show to people, by label; ``None`` is left out."""
+    @property
+    def goal_text(self) -> str | None:
+        """The goal of the puzzle as text, if it has one."""
+        return self.puzzle.goal_text() or None
 
     def tables(self) -> list[Table]:
         """Return the tables to show below the facts."""

@@ -183,6 +183,10 @@ class StudyBoards(Study[BoardsPlan, Member]):
     plan_class, row_class, figures, table = BoardsPlan, Member, MixFigures, MIXES
     row_noun = "mixes and components"
     remedy = "measuring it again"
+    facts = (
+        "goal", "mixes", "configurations", "components", "largest_component", "isolated ones: isolated",
+        "largest diameter: diameter", "of: mix", "between: pair",
+    )  # fmt: skip
     puzzle: Family
 
     @classmethod
@@ -318,15 +322,6 @@ class StudyBoards(Study[BoardsPlan, Member]):
             "diameters": {str(value): number for value, number in sorted(tally.items())}, "rows": rows,
             "starts": self.boards(),
         }  # fmt: skip
-
-    def facts(self, summary: Mapping[str, Any]) -> dict[str, Any]:
-        names = {"largest component": "largest_component", "isolated ones": "isolated"}
-        own = {label: summary[name] for label, name in names.items()}
-        widest = {"largest diameter": summary["diameter"], "of": summary["mix"]}
-        first = {"goal": self.plan.goal or None}
-        first |= {name: summary[name] for name in ("mixes", "configurations", "components")}
-        pair = summary["pair"]
-        return first | own | widest | {"between": None if pair is None else "\n".join(pair)}
 
     def tables(self) -> list[Table]:
         """Return the mixes with the greatest diameters, or with the hardest boards if there is a goal."""

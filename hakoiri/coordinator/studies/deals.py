@@ -98,6 +98,9 @@ class StudyDeals(Study[StudyPlan, Deal]):
     plan_class, row_class, figures, grows = StudyPlan, Deal, StudyFigures, ("sizes", "deals")
     row_noun = "deals"
     remedy = "searching the deal again"
+    facts = (
+        "deals: {deals:,} of seed {seed} for each size", "searched: {strategy:order}", "at most: {cap:,} positions",
+    )  # fmt: skip
     puzzle: Dealt
 
     @classmethod
@@ -249,13 +252,6 @@ class StudyDeals(Study[StudyPlan, Deal]):
             "cap": plan.cap,
             "complete": all(len(deals) == self.deals for deals in found.values()),
             "sizes": [size_report(self.puzzle, size, deals) for size, deals in found.items()],
-        }
-
-    def facts(self, summary: Mapping[str, Any]) -> dict[str, Any]:
-        return {
-            "deals": f"{self.deals:,} of seed {summary['seed']} for each size",
-            "searched": {"bfs": "breadth first", "dfs": "depth first"}[summary["strategy"]],
-            "at most": f"{summary['cap']:,} positions",
         }
 
     def tables(self) -> list[Table]:

@@ -85,6 +85,7 @@ class GenerateBoards(Study[GeneratePlan, list[dict[str, Any]]]):
     plan_class, figures, table, grows = GeneratePlan, GenerateFigures, BATCH, ("boards",)
     row_noun = "boards"
     remedy = "searching the batch again"
+    facts = ("goal", "boards", "boards tried: tried")
     puzzle: Family
 
     @classmethod
@@ -223,9 +224,6 @@ class GenerateBoards(Study[GeneratePlan, list[dict[str, Any]]]):
 
     def summary(self, budget: Budget) -> dict[str, Any]:
         return {"rows": self.boards()}
-
-    def facts(self, summary: Mapping[str, Any]) -> dict[str, Any]:
-        return {"goal": self.plan.goal, "boards": summary["boards"], "boards tried": summary["tried"]}
 
     def tables(self) -> list[Table]:
         rows = [{"rank": rank, **_told(row)} for rank, row in enumerate(self.boards()[:_SHOWN], 1)]

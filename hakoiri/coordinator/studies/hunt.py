@@ -260,6 +260,10 @@ class HuntDeals(Study[HuntPlan, LegEnd]):
     plan_class, row_class, figures, table = HuntPlan, LegEnd, HuntFigures, LEG
     row_noun = "legs and records"
     remedy = "walking the leg again"
+    facts = (
+        "most {objective}: {best[score]:,}", "deal: {best[deal]:rows}", "deals tried: deals",
+        "positions generated: positions",
+    )  # fmt: skip
     limit = "legs"
     puzzle: Dealt
 
@@ -386,15 +390,6 @@ class HuntDeals(Study[HuntPlan, LegEnd]):
     def summary(self, budget: Budget) -> dict[str, Any]:
         records = [asdict(record) for record in self.records()]
         return {"best": records[-1] if records else None, "records": records}
-
-    def facts(self, summary: Mapping[str, Any]) -> dict[str, Any]:
-        best = summary["best"]
-        return {
-            f"most {self.plan.objective}": None if best is None else best["score"],
-            "deal": None if best is None else "\n".join(best["deal"].split("/")),
-            "deals tried": summary["deals"],
-            "positions generated": summary["positions"],
-        }
 
     def tables(self) -> list[Table]:
         records = self.records()

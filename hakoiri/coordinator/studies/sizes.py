@@ -126,6 +126,7 @@ class StudySizes(Study[None, SizeRow]):
     row_class, figures, table, grows = SizeRow, SizesFigures, SIZE, ("sizes",)
     row_noun = "sizes"
     remedy = "measuring the member again"
+    facts = ("members", "configurations")
     puzzle: Sized
 
     @classmethod
@@ -228,9 +229,6 @@ class StudySizes(Study[None, SizeRow]):
         # The stored figures may be of other sizes: a request for fewer sizes does no work.
         known = self.tally(self.stored()).as_dict()
         return known | {"rows": [_row(row) | {"layers": row.layers, "digest": row.digest} for row in self.asked()]}
-
-    def facts(self, summary: Mapping[str, Any]) -> dict[str, Any]:
-        return {"members": summary["members"], "configurations": summary["configurations"]}
 
     def tables(self) -> list[Table]:
         rows = [_row(row) for row in self.asked()]

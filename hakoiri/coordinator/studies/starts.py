@@ -104,6 +104,7 @@ class StudyStarts(Study[StartsPlan, StartFigures]):
     plan_class, row_class, figures, table = StartsPlan, StartFigures, StartsFigures, START
     row_noun = "starts"
     remedy = "searching from it again"
+    facts = ("starts", "goal: goal_text", "with a way to the goal: ways", "capped", "configurations")
 
     @classmethod
     def parse_request(  # type: ignore[override]
@@ -194,13 +195,18 @@ class StudyStarts(Study[StartsPlan, StartFigures]):
     def summary(self, budget: Budget) -> dict[str, Any]:
         return {"rows": list(self._told())}
 
-    def facts(self, summary: Mapping[str, Any]) -> dict[str, Any]:
-        capped = sum(not row["exhausted"] for row in summary["rows"])
+    @property
+    def goal_text(self) -> str | None:
+        return None if isinstance(self.puzzle, Family) else super().goal_text
+
+    @property
+    def ways(self) -> int | str:
         has_goal = self.puzzle.has_goal or any(goal for *_, goal in self.plan.listed)
-        solvable = summary["solvable"] if has_goal else NO_GOAL
-        goal = None if isinstance(self.puzzle, Family) else self.puzzle.goal_text() or None
-        own = {"starts": summary["starts"], "goal": goal, "with a way to the goal": solvable, "capped": capped or None}
-        return own | {"configurations": summary["configurations"]}
+        return StartsFigures.of(self.store.state).solvable if has_goal else NO_GOAL
+
+    @property
+    def capped(self) -> int | None:
+        return sum(not row.exhausted for row in self.stored().values()) or None
 
     def tables(self) -> list[Table]:
         rows = list(self._told())

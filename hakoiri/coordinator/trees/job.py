@@ -194,6 +194,12 @@ class Subtrees(Job):
 
     figures = TreeFigures
     check_class = TreeVerifier
+    facts = (
+        "solutions", "numbers placed: nodes",
+        "orbits: {orbits:,} by the {job.puzzle.symmetries} symmetries of the figure",
+        "classes: {classes:,} by the {job.puzzle.automorphisms} automorphisms of its lines",
+        "chunks: {chunks_done:,} of {chunks:,}", "processor: {processor_seconds:.3f} s for {chunks:chunks}",
+    )  # fmt: skip
     puzzle: Placements
 
     @classmethod
@@ -214,17 +220,6 @@ class Subtrees(Job):
 
     def summary(self, budget: Budget) -> dict[str, Any]:
         return layer_summary(self.store.layer_records())
-
-    def facts(self, summary: Mapping[str, Any]) -> dict[str, Any]:
-        counts = {"solutions": summary["solutions"], "numbers placed": summary["nodes"]}
-        if summary["chunks"] is None:
-            return counts
-        return counts | {
-            "orbits": f"{summary['orbits']:,} by the {self.puzzle.symmetries} symmetries of the figure",
-            "classes": f"{summary['classes']:,} by the {self.puzzle.automorphisms} automorphisms of its lines",
-            "chunks": f"{summary['chunks_done']:,} of {summary['chunks']:,}",
-            "processor": f"{summary['processor_seconds']:.3f} s for the chunks",
-        }
 
     def questions(self) -> list[str]:
         return ["solutions"] if self.puzzle.keeps and TreeFigures.of(self.store.state).orbits else []
