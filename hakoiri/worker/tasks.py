@@ -76,7 +76,7 @@ FORMS: Mapping[str, str] = {
     "pairs": f"{_GRAPH}; i4[S]!V int[1]; i4[P,2]<V",
     "play planes": f"{_GROUND} u8[3,D,4]; i8[4]; u2[L] i8[3]",
     "searches": f"{_GRAPH}; i4[S]<V; i4[S]",
-    "solve": "; any u1[B]; u1[A]",
+    "solve": "; u1[B]; u1[A]",
     "start": "; u1[B]; u1[A]",
     "subtrees": "; keys[K]; i8[5] u8[2] keys[F]",
 }
@@ -146,7 +146,7 @@ def _holds(array: Array, sign: str, bound: str, sizes: Sizes) -> bool:
 
 
 Task = Callable[[Puzzle, Arrays, Arrays], Arrays]
-_Made = TypeVar("_Made")
+_Asked = TypeVar("_Asked")
 
 
 def expand(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
@@ -231,37 +231,15 @@ def pairs(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
     return [pairs_at(Graph(*shared), sources, int(distance[0]))]
 
 
-def solve_deal(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[a start, search options] -> the `SolveResult` (`worker.studies.deals.request`)."""
-    if not isinstance(puzzle, Dealt):
-        raise TaskError(f"{puzzle.name} has no deals to solve")
-    return packed(SOLVERS[puzzle.solver].solve(*deals.read_request(puzzle, chunk)))
+def _measured(kind: type, request: type[_Asked], measure: Callable[[Any, _Asked], Any]) -> Task:
+    """Return the task [`request`] -> [what `measure` finds]; `TaskError` unless the puzzle is of the `kind`."""
 
+    def answered(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
+        if not isinstance(puzzle, kind):
+            raise TaskError(f"{puzzle.name} does not support this task: it is not {kind.__name__}")
+        return packed(measure(puzzle, unpacked(chunk, request)))
 
-def hunt(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[`Leg`] -> the `WalkResult` (`worker.studies.deals`)."""
-    if not isinstance(puzzle, Dealt):
-        raise TaskError(f"{puzzle.name} does not support hunts")
-    return packed(_WALKERS[puzzle.walker].walk(puzzle, unpacked(chunk, deals.Leg)))
-
-
-def member(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[`MemberRequest`] -> the `Member` (`worker.studies.family`)."""
-    if not isinstance(puzzle, Family):
-        raise TaskError(f"{puzzle.name} is not a family of boards")
-    return packed(family.measure(puzzle, unpacked(chunk, family.MemberRequest)))
-
-
-def design(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[`DesignRequest`] -> the boards found (`worker.studies.designing`)."""
-    if not isinstance(puzzle, Family):
-        raise TaskError(f"{puzzle.name} is not a family of boards")
-    return packed(designing.design(puzzle, unpacked(chunk, designing.DesignRequest)))
-
-
-def start(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[`StartRequest`] -> the `StartFigures` (`worker.studies.deals`)."""
-    return packed(deals.measure(puzzle, unpacked(chunk, deals.StartRequest)))
+    return answered
 
 
 def subtrees(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
@@ -310,9 +288,14 @@ TASKS: dict[str, Task] = {
     # Graphs.
     "neighbours": neighbours, "forest": forest, "eccentricities": eccentricities, "diameters": diameters,
     "searches": searches, "look": look, "pairs": pairs,
-    # Studies, trees and plays.
-    "solve": solve_deal, "hunt": hunt, "member": member, "design": design, "start": start, "subtrees": subtrees,
-    "move": move, "play": play,
+    # Studies (`worker.studies`).
+    "solve": _measured(Dealt, deals.SolveRequest, lambda puzzle, deal: SOLVERS[puzzle.solver].solve(*deal.of(puzzle))),
+    "hunt": _measured(Dealt, deals.Leg, lambda puzzle, leg: _WALKERS[puzzle.walker].walk(puzzle, leg)),
+    "member": _measured(Family, family.MemberRequest, family.measure),
+    "design": _measured(Family, designing.DesignRequest, designing.design),
+    "start": _measured(Puzzle, deals.StartRequest, deals.measure),
+    # Trees and plays.
+    "subtrees": subtrees, "move": move, "play": play,
 }  # fmt: skip
 
 
@@ -328,3 +311,8 @@ def checked(name: str, puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
 def do_task(name: str, puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> list[Array]:
     """Return the result of a task, done in this process. Raises as `guarded` does."""
     return list(guarded(name, TASKS[name], puzzle, chunk, shared))
+
+
+def solved(puzzle: Dealt, asked: deals.SolveRequest) -> deals.SolveResult:
+    """Return the result of task ``solve``, done in this process. Raises as `guarded` does."""
+    return unpacked(do_task("solve", puzzle, packed(asked), ()), deals.SolveResult)

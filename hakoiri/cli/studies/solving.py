@@ -67,9 +67,8 @@ def solve(
     """
     from hakoiri.compiling import telling
     from hakoiri.coordinator.studies.table import deals_of, dealt
-    from hakoiri.worker.studies.deals import SolveResult, request
-    from hakoiri.worker.tasks import do_task
-    from hakoiri.worker.transport.payload import unpacked
+    from hakoiri.worker.studies.deals import SolveRequest
+    from hakoiri.worker.tasks import solved
 
     game = dealt(shared.own_spec(puzzle, options))
     if shorten and not game.shortens:
@@ -84,8 +83,9 @@ def solve(
     with telling(lambda count: None if count else stderr().print(note)):
         for deal in parsed:
             start = game.parse(deal)
-            asked = request(game, start, strategy or "bfs", "fixed" if game.convention == "fixed" else "goal", most)
-            found = unpacked(do_task("solve", game, asked, []), SolveResult)
+            order = strategy or "bfs"
+            asked = SolveRequest.made(game, start, order, "fixed" if game.convention == "fixed" else "goal", most)
+            found = solved(game, asked)
             row = _row(game, deal, found)
             rows.append(row | ({} if plain else _solution_row(game, deal, start, found, shorten, reach)))
             if plain:

@@ -36,9 +36,8 @@ from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
 from hakoiri.storage.engine.files import naming, write_file
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Count, Digest, LayerRecord, typed
-from hakoiri.worker.studies.deals import DealFigures, SolveResult, request
-from hakoiri.worker.tasks import do_task
-from hakoiri.worker.transport.payload import unpacked
+from hakoiri.worker.studies.deals import DealFigures, SolveRequest
+from hakoiri.worker.tasks import solved
 
 #: Distinguishes the file of a certificate from the name of a run.
 SUFFIX = ".json"
@@ -188,8 +187,8 @@ def verify_certificate(
     _compare(report, certificate.figures, known, "the run by layers")
     if not isinstance(puzzle, Dealt):
         return report
-    asked = request(puzzle, puzzle.start, "bfs", "exhausted", known.positions + 1)
-    found = DealFigures.of(unpacked(do_task("solve", puzzle, asked, []), SolveResult))
+    asked = SolveRequest.made(puzzle, puzzle.start, "bfs", "exhausted", known.positions + 1)
+    found = DealFigures.of(solved(puzzle, asked))
     _compare(report, certificate.figures, found, "the search in memory")
     return report
 

@@ -22,8 +22,8 @@ from hakoiri.puzzles.registry import PuzzleSpec, names_of
 from hakoiri.storage.ledger.manifest import Figures, Progress
 from hakoiri.storage.results import ResultRows
 from hakoiri.worker.layers.kernels import layers_within
-from hakoiri.worker.studies.deals import MOST_POSITIONS
-from hakoiri.worker.studies.family import OPEN, Components, Hex, Member, MemberRequest, measure
+from hakoiri.worker.studies.deals import MOST_POSITIONS, Hex
+from hakoiri.worker.studies.family import OPEN, Components, Member, MemberRequest, measure
 from hakoiri.worker.transport.payload import packed, unpacked
 
 MIXES, COMPONENTS = "mix", "component"

@@ -28,9 +28,9 @@ from hakoiri.puzzles.options import MOST_SEED
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.ledger.manifest import Figures, Progress
 from hakoiri.storage.results import ResultRows
-from hakoiri.worker.studies.deals import MOST_POSITIONS, Goal, SolveResult, request
-from hakoiri.worker.tasks import do_task
-from hakoiri.worker.transport.payload import Arrays, unpacked
+from hakoiri.worker.studies.deals import MOST_POSITIONS, Goal, SolveRequest, SolveResult
+from hakoiri.worker.tasks import solved
+from hakoiri.worker.transport.payload import packed, unpacked
 
 #: Deals of each size that are searched again without ``--full``.
 _SAMPLE = 16
@@ -184,7 +184,7 @@ class StudyDeals(Study[StudyPlan, Deal]):
         return StudyFigures(len(rows), sum(deal.positions for deal in rows.values()))
 
     def _solve(self, missing: Sequence[tuple[int, int]]) -> None:
-        asked = (((deal, place), each) for deal in missing for place, each in enumerate(self._requests(*deal)))
+        asked = (((deal, place), packed(each)) for deal in missing for place, each in enumerate(self._requests(*deal)))
         answers: dict[tuple[int, int], dict[int, SolveResult]] = {}
         for (deal, place), answer in self.answers("solve", asked):
             found = answers.setdefault(deal, {})
@@ -196,12 +196,12 @@ class StudyDeals(Study[StudyPlan, Deal]):
                 total = len(self.puzzles) * self.deals
                 self.tell(Progress(len(self.known), total, "deals", self.named(size)))
 
-    def _requests(self, size: int, number: int) -> list[Arrays]:
-        """Return the tasks of one deal; if solutions are shortened, also the one for the shortest solutions."""
+    def _requests(self, size: int, number: int) -> list[SolveRequest]:
+        """Return the searches of one deal; if solutions are shortened, also that for the shortest solutions."""
         plan, puzzle = self.plan, self.puzzles[size]
         start = puzzle.start_of_deal(plan.seed, number)
         orders: list[SearchOrder] = [plan.strategy, "bfs"] if plan.shorten else [plan.strategy]
-        return [request(puzzle, start, order, puzzle.until, plan.cap) for order in orders]
+        return [SolveRequest.made(puzzle, start, order, puzzle.until, plan.cap) for order in orders]
 
     def _deal(self, size: int, number: int, answers: Mapping[int, SolveResult]) -> Deal:
         """Return the result of the searches of one deal."""
@@ -237,7 +237,7 @@ class StudyDeals(Study[StudyPlan, Deal]):
     def _derive(self, deal: Deal, check: Check) -> None:
         size, number = deal.size, deal.number
         asked = enumerate(self._requests(size, number))
-        answers = {n: unpacked(do_task("solve", self.puzzles[size], each, []), SolveResult) for n, each in asked}
+        answers = {place: solved(self.puzzles[size], each) for place, each in asked}
         derived = self._deal(size, number, answers)
         check.report.count("deals")
         if replace(derived, seconds=deal.seconds) != deal:

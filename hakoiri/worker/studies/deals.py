@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, Literal, get_args
+from typing import Annotated, Literal, Self, get_args
 
 import numpy as np
-from numpy.typing import NDArray
+from msgspec import Meta
 
 from hakoiri.errors import TaskError
 from hakoiri.keys.layout import Key, Keys, key_at
@@ -25,9 +25,9 @@ from hakoiri.puzzles.contract import Puzzle
 from hakoiri.storage.ledger.manifest import Count
 from hakoiri.timing import compiling_seconds
 from hakoiri.worker.layers.kernels import EXPANDED_AT_ONCE, layers_after, layers_within, split
-from hakoiri.worker.transport.payload import packed, unpacked
 
-Arrays = Sequence[NDArray[Any]]
+#: A key as text, because it may be wider than 64 bits.
+Hex = Annotated[str, Meta(pattern=r"\A0x[0-9a-f]+\Z")]
 #: The most positions that an index of 32 bits can number.
 MOST_POSITIONS = (1 << 31) - 2
 
@@ -140,17 +140,25 @@ def bytes_of_search(puzzle: Puzzle, cap: int) -> int:
     return 3 * cap * puzzle.layout.bytes + EXPANDED_AT_ONCE * puzzle.most_successors * 2 * puzzle.layout.bytes
 
 
-def request(puzzle: Dealt, start: Key, order: SearchOrder, until: Until, cap: int) -> list[NDArray[Any]]:
-    """Return the request of the task ``solve`` (`worker.tasks`) as arrays."""
-    return [puzzle.keys([start]), *packed([puzzle.size, order, until, min(cap, MOST_POSITIONS)])]
+@dataclass(frozen=True)
+class SolveRequest:
+    """A request for the search of one deal of a size: its first position, order, end, and the most positions."""
 
+    size: int
+    start: Hex
+    order: SearchOrder
+    until: Until
+    cap: int
 
-def read_request(puzzle: Dealt, chunk: Arrays) -> tuple[Dealt, Key, SearchOrder, Until, int]:
-    """Return the arguments of `solve` from a `request`, the puzzle in the requested size."""
-    size, order, until, cap = unpacked(chunk[1:], tuple[int, SearchOrder, Until, int])
-    game, key = _sized(puzzle, size), key_at(chunk[0], 0)
-    game.check_key(key)
-    return game, key, order, until, cap
+    @classmethod
+    def made(cls, puzzle: Dealt, start: Key, order: SearchOrder, until: Until, cap: int) -> Self:
+        return cls(puzzle.size, hex(start), order, until, min(cap, MOST_POSITIONS))
+
+    def of(self, puzzle: Dealt) -> tuple[Dealt, Key, SearchOrder, Until, int]:
+        """Return the arguments of `solve`, the puzzle in the requested size."""
+        game, key = _sized(puzzle, self.size), int(self.start, 16)
+        game.check_key(key)
+        return game, key, self.order, self.until, self.cap
 
 
 @lru_cache(maxsize=16)

@@ -27,6 +27,7 @@ from hakoiri.worker.graphs.searches import (
     nearer,
     part_of,
 )
+from hakoiri.worker.studies.deals import Hex
 
 #: Components of at least this size are searched from 64 configurations at once.
 _LANES_FROM = 2_000
@@ -34,8 +35,7 @@ _LANES_FROM = 2_000
 ALONE_FROM = 50_000
 #: Unknown, or does not exist.
 OPEN = -1
-#: A key as text, because it may be wider than 64 bits; the second kind is empty for no key.
-Hex = Annotated[str, Meta(pattern=r"\A0x[0-9a-f]+\Z")]
+#: A key as text, or nothing for no key.
 _HexIfAny = Annotated[str, Meta(pattern=r"\A(0x[0-9a-f]+)?\Z")]
 
 
