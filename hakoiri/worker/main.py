@@ -23,7 +23,7 @@ from rq.worker import DequeueStrategy, WorkerStatus
 from hakoiri.errors import HakoiriError, RedisRefusedError, RedisUnavailableError, visible
 from hakoiri.puzzles.user.files import configured_files, load_file
 from hakoiri.worker.hosts.host import STORE, THREADS, Host
-from hakoiri.worker.rq_worker import TaskWorker
+from hakoiri.worker.rq_worker import SHOWN_SECONDS, TaskWorker
 from hakoiri.worker.supervisor import OUT_OF_TIME, UNTIL
 from hakoiri.worker.transport.connection import (
     HOSTS,
@@ -80,7 +80,8 @@ def _work() -> None:
         say = partial(_beat, host, worker, data_redis)
         start_heartbeat(worker.name, beats, parent, say, HOSTS, host.place)
         now_and_then, seconds = host.remove_deleted, 600
-    threading.Thread(target=_repeat, args=(now_and_then, seconds), daemon=True).start()
+    for work, pause in ((now_and_then, seconds), (worker.show, SHOWN_SECONDS // 4)):
+        threading.Thread(target=_repeat, args=(work, pause), daemon=True).start()
     # Errors of a task are reported to the coordinator. RQ would print tracebacks of lost connections, and warn that
     # slow jobs seem abandoned.
     logging.getLogger("rq").setLevel(logging.CRITICAL)

@@ -2,7 +2,8 @@
 
 Contents of Redis are data: a job is a name from `worker.tasks.TASKS` and a msgpack map. RQ would also import callbacks
 and call webhooks that a job names, and follow its times and repetitions; `TaskJob` reads none of these. RQ's
-registries, their maintenance and its command channel are not used, so that no entry there can end a worker.
+registries of workers are written, for `rq info` and dashboards, but not read. Its registries of jobs, their maintenance
+and its command channel are not used, so that no entry there can end a worker.
 """
 
 import math
@@ -23,7 +24,9 @@ import redis
 from rq import Queue, SimpleWorker
 from rq.exceptions import NoSuchJobError
 from rq.job import Job
+from rq.utils import now
 from rq.worker import WorkerStatus
+from rq.worker_registration import WORKERS_BY_QUEUE_KEY, clean_worker_registry
 
 from hakoiri.errors import HakoiriError, PayloadError, TaskError, WorkerError, visible
 from hakoiri.puzzles.contract import Puzzle
@@ -49,6 +52,8 @@ _MAX_DETAIL = 500
 _LATELY = 16
 #: Pause of a worker after it has refused a chunk.
 _REFUSAL_SECONDS = 1.0
+#: The seconds for which RQ's tools show a worker after its last sign of life.
+SHOWN_SECONDS = 10
 _SAME = "install the same Hakoiri on all machines"
 
 
@@ -132,10 +137,11 @@ class TaskWorker(SimpleWorker):
         queues = [TaskQueue(connection=connection)] if host is None else []
         own = TaskQueue(own_queue(name), connection=connection)
         super().__init__(queues or [own], name=name, connection=connection, serializer=MsgpackSerializer)
-        # Not entered in RQ's registries, where it would stay for ever. The coordinator sends a job again if it is lost.
+        # Not entered in RQ's registry of queues, where it would stay for ever.
         self._ordered_queues = [own, *queues]
         self.log_job_description, self.host = False, host
         self._until, self._lately, self._done = until, deque([0.0], _LATELY), deque[str]()
+        self._jobs, self._worked, self.birth_date = 0, 0.0, now()
 
     def print_done(self) -> None:
         """Print the chunks done since the last call, if any: ``host-17: 41 expand, 2 derive``."""
@@ -153,12 +159,35 @@ class TaskWorker(SimpleWorker):
     def _nothing(self, *_: Any, **__: Any) -> None:
         """Do nothing, in place of what RQ does."""
 
-    # RQ's registries and channel are not used: `worker.transport.connection.start_heartbeat` reports living workers.
-    run_maintenance_tasks = register_birth = register_death = heartbeat = subscribe = _nothing
+    # `show` is called by a thread, and `worker.transport.connection.start_heartbeat` reports living workers.
+    run_maintenance_tasks = heartbeat = subscribe = _nothing
     # Another program may have suspended its workers, and Hakoiri's would let runs wait silently.
     check_for_suspension = _nothing
     # The key would stay in Redis for ever.
     set_shutdown_requested_date = _nothing
+
+    def register_birth(self) -> None:
+        """Enter RQ's registries of workers, and remove those that have died."""
+        self.show()
+        with suppress(redis.RedisError):
+            clean_worker_registry(self._ordered_queues[-1])
+
+    def show(self) -> None:
+        """Renew for some seconds the entry that `rq info` and RQ's dashboards show; any thread may call this."""
+        self.last_heartbeat = now()
+        figures = {"state": self._state, "successful_job_count": self._jobs, "total_working_time": self._worked}
+        with suppress(redis.RedisError), self.connection.pipeline() as pipeline:
+            pipeline.hset(self.key, mapping=self.serialize() | figures)
+            pipeline.expire(self.key, SHOWN_SECONDS)
+            pipeline.sadd(self.redis_workers_keys, self.key)
+            if self.host is None:
+                pipeline.sadd(WORKERS_BY_QUEUE_KEY % QUEUE, self.key)
+            pipeline.execute()
+
+    def register_death(self) -> None:
+        """Leave RQ's registries."""
+        with suppress(redis.RedisError):
+            super().register_death()  # type: ignore[no-untyped-call]
 
     def _install_signal_handlers(self) -> None:
         super()._install_signal_handlers()  # type: ignore[no-untyped-call]
@@ -193,6 +222,7 @@ class TaskWorker(SimpleWorker):
             self.log.exception("job %s was broken off", job.id)
         self.set_state(WorkerStatus.IDLE)
         self._lately.append(time.monotonic() - began)
+        self._jobs, self._worked = self._jobs + 1, self._worked + self._lately[-1]
         self._look_at_time()
         self._done.append(job.func_name or "")
 

@@ -2,9 +2,13 @@
 
 import re
 import signal
+import subprocess
+import sys
 import zlib
 from dataclasses import fields
 from itertools import pairwise
+from pathlib import Path
+from socket import gethostname
 from typing import Any
 
 import msgpack
@@ -12,7 +16,7 @@ import psutil
 import pytest
 import redis
 
-from hakoiri.worker.transport.connection import living_workers
+from hakoiri.worker.transport.connection import QUEUE, living_workers
 from hakoiri.worker.transport.payload import TaskRequest
 from tests.support.commands import (
     START_OF_201,
@@ -190,6 +194,22 @@ def test_nothing_is_left_in_redis(
     with workers(redis_server.url, 2):
         comes_out_right(running, finished)
         wait_until(lambda: not leftovers(redis_server.client), what=f"an empty Redis: {leftovers(redis_server.client)}")
+
+
+def test_tools_of_rq_show_who_works(hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers) -> None:
+    def shown() -> list[tuple[str, str, str]]:
+        tool = [str(Path(sys.executable).with_name("rq")), "info", "--raw", "--url", redis_server.url]
+        text = subprocess.run(tool, check=True, capture_output=True, text=True).stdout
+        return sorted(
+            re.findall(rf"worker {re.escape(gethostname())}-(\d+) .* (\w+) {QUEUE}.*jobs: (\d+) finished", text)
+        )
+
+    with workers(redis_server.url, 2) as team:
+        hakoiri.ask("run", "klotski", "--redis", redis_server.url, "--farm", "always")
+        wait_until(lambda: sum(int(done) for *_, done in shown()) >= 168, what=f"{shown()}")
+        assert [(pid, state) for pid, state, _ in shown()] == sorted((str(pid), "idle") for pid in team.pids())
+    # They are killed, and pass from RQ's registry.
+    wait_until(lambda: not shown())
 
 
 def test_what_an_interrupted_run_leaves_in_redis_passes(hakoiri: Hakoiri, redis_server: RedisServer) -> None:
