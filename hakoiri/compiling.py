@@ -16,10 +16,12 @@ import os
 import pickle
 import re
 import tempfile
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache, partial
+from itertools import count
 from pathlib import Path
 from types import FunctionType
 from typing import Any, ClassVar, TypeVar
@@ -83,11 +85,9 @@ def cache_directory() -> Path:
         require_owned_directory(wanted)
         with tempfile.TemporaryFile(dir=wanted):
             return wanted
-    except NotOwnedError as error:
-        warnings.warn(f"compiled kernels cannot be kept in {wanted}: {error.strerror}", PuzzleWarning, stacklevel=2)
-        os.environ["NUMBA_CACHE_DIR"] = tempfile.mkdtemp(prefix="hakoiri-kernels-")
-        return Path(os.environ["NUMBA_CACHE_DIR"])
-    except OSError:
+    except OSError as error:
+        if isinstance(error, NotOwnedError):
+            warnings.warn(f"compiled kernels cannot be kept in {wanted}: {error.strerror}", PuzzleWarning, stacklevel=2)
         os.environ["NUMBA_CACHE_DIR"] = tempfile.mkdtemp(prefix="hakoiri-kernels-")
         return Path(os.environ["NUMBA_CACHE_DIR"])
 
@@ -119,13 +119,13 @@ def jit(function: _Function) -> _Function:
 def telling(tell: Callable[[int], None]) -> Iterator[None]:
     """Call `tell` in the block before each kernel is compiled, with the number of those compiled before; it may raise.
 
-    It is called in the thread that needs the kernel, but never between a kernel and those that it calls: numba would
-    take an error for one of types.
+    While another process compiles, it is called again and again, with a number above 0. It is called in the thread that
+    needs the kernel, but never between a kernel and those that it calls: numba would take an error for one of types.
     """
-    before = _compilation.count
+    before, calls = _compilation.count, count()
 
     def teller() -> None:
-        tell(_compilation.count - before)
+        tell(max(_compilation.count - before, next(calls) > 0))
 
     _compilation.tellers.append(teller)
     try:
@@ -146,7 +146,14 @@ def _alone() -> Iterator[None]:
         # Where the folder is gone, each process compiles for itself.
         with suppress(OSError):
             lock = stack.enter_context(open(cache_directory() / _LOCK_FILE, "w", encoding="utf-8"))
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            while True:
+                with suppress(BlockingIOError):
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                # No signal would end a wait for the lock itself.
+                time.sleep(0.1)
+                for tell in _compilation.tellers[-1:]:
+                    tell()
         _compilation.goes_on = True
         try:
             yield

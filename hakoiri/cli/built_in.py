@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import track
 
 from hakoiri.cli import app
-from hakoiri.worker.machine import end_with
+from hakoiri.worker.machine import REDIS, end_with
 
 #: Commands for one process each, the longest first. Some options and larger sizes of a puzzle have their own kernels.
 _TOURS = r"""
@@ -56,7 +56,7 @@ def _processes() -> ProcessPoolExecutor:
 def _follow(tour: str) -> None:
     with TemporaryDirectory() as data, open(os.devnull, "w", encoding="utf-8") as nothing:
         os.environ["HAKOIRI_DATA"] = data
-        os.environ.pop("HAKOIRI_REDIS", None)
+        os.environ.pop(REDIS, None)
         os.chdir(data)
         for command in tour.split(";"):
             with redirect_stdout(nothing), redirect_stderr(nothing):

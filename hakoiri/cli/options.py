@@ -18,6 +18,7 @@ from hakoiri.puzzles import classics
 from hakoiri.puzzles.options import MOST_SEED
 from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
 from hakoiri.reading import parse_options, read_board
+from hakoiri.worker.machine import REDIS
 
 _Function = TypeVar("_Function", bound=Callable[..., None])
 #: By the words of its name: the function of each command in the imported modules, and an example.
@@ -220,7 +221,7 @@ def spec_of(
 
 def redis_url(given: str | None) -> str | None:
     """Return the URL of ``--redis``, else of HAKOIRI_REDIS, else ``None``."""
-    return given or os.environ.get("HAKOIRI_REDIS") or None
+    return given or os.environ.get(REDIS) or None
 
 
 def required_redis(given: str | None) -> str:

@@ -26,9 +26,7 @@ def rows_in(
         yield where, row
 
 
-def marks_in(
-    rows: Iterable[tuple[str, str]], known: Collection[str], expected: str
-) -> Iterator[tuple[str, str, str]]:  # fmt: skip
+def marks_in(rows: Iterable[tuple[str, str]], known: Collection[str], expected: str) -> Iterator[tuple[str, str, str]]:
     """Yield the name of its row, the row and each mark; `ConfigurationError` for a mark that is not `known`."""
     for where, row in rows:
         for mark in row:

@@ -171,9 +171,7 @@ def _plot(run: OpenRun, found: Map, target: Path) -> None:
         axes.add_collection(lines)
         size = max(0.5, min(30.0, 20_000 / len(flat)))
         (across, up), goals = flat.T, _goals(found)
-        points = axes.scatter(
-            across, up, size, found.depths, cmap="viridis", linewidths=0, zorder=2, rasterized=image
-        )  # fmt: skip
+        points = axes.scatter(across, up, size, found.depths, cmap="viridis", linewidths=0, zorder=2, rasterized=image)
         if len(goals):
             axes.scatter(across[goals], up[goals], 3 * size, _PINK, linewidths=0, zorder=3, label="goals")
         axes.scatter(across[:1], up[:1], 60, _RED, zorder=4, label=map_row(run, found)["origin"])

@@ -62,9 +62,7 @@ def write_run(
     if per_page is not None and target.suffix != print_sheet.ENDING:
         raise UnanswerableError(f"{target.name} has no pages; per_page does not apply", Hint("leave out", "per_page"))
     if target.suffix not in (ENDING, print_sheet.ENDING):
-        return export_run(
-            run, target, images=images, moves=moves, layers=layers, control=control, observer=observer
-        )  # fmt: skip
+        return export_run(run, target, images=images, moves=moves, layers=layers, control=control, observer=observer)
     for name, given in (("images", images), ("moves", moves), ("layers", layers is not None)):
         if given:
             what = "a page to play has all configurations and moves" if target.suffix == ENDING else "a PDF has boards"

@@ -28,7 +28,6 @@ from hakoiri.web.problems import problem
 from hakoiri.web.server import KNOWN
 from hakoiri.web.settings import Settings
 
-_PASS_SECONDS = 7 * 86_400
 _SEPARATOR = "."
 
 
@@ -36,7 +35,7 @@ class Passes:
     """Makes and checks the passes of a server; a stolen pass does not reveal the token."""
 
     def __init__(self, settings: Settings) -> None:
-        self._token = settings.token
+        self._token, self._seconds = settings.token, settings.pass_seconds
         # Cookies belong to a host, whatever the port.
         self._cookie = f"hakoiri-{settings.port}"
         #: Tells scripts of the page that there is a pass.
@@ -52,9 +51,9 @@ class Passes:
 
     def give(self, response: Response, headers: Headers) -> None:
         """Put a new pass into a response; over TLS, also that of a proxy, it is never sent unencrypted."""
-        expires = f"{int(time.time()) + _PASS_SECONDS:x}"
+        expires = f"{int(time.time()) + self._seconds:x}"
         content = f"{expires}{_SEPARATOR}{self._signed(expires)}"
-        self._set(response, headers, content, _PASS_SECONDS)
+        self._set(response, headers, content, self._seconds)
 
     def take(self, response: Response, headers: Headers) -> None:
         """Make the browser delete its pass."""
@@ -78,7 +77,7 @@ class Passes:
 
 LOG = logging.getLogger("hakoiri.web")
 _MOST_BODY, _MOST_ADDRESS = 1 << 20, 16_384
-_BODY_SECONDS, _ANSWER_SECONDS, _SEND_SECONDS = 20.0, 60.0, 30.0
+_SEND_SECONDS = 30.0
 _TOO_LONG = f"a body has {_MOST_BODY:,} bytes at most"
 _SAFE = ("GET", "HEAD", "OPTIONS")
 #: Paths that foreign pages may not request, whatever the method.
@@ -115,7 +114,7 @@ class Guard:
     """An application behind its guard."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
-        self._app, self._token, self._names = app, settings.token, settings.names
+        self._app, self._token, self._names, self._settings = app, settings.token, settings.names, settings
         self._passes = Passes(settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -138,8 +137,8 @@ class Guard:
             return
         if KNOWN in scope:
             scope[KNOWN]()
-        body = _Body(scope, receive, sent)
-        late = asyncio.get_running_loop().call_later(_ANSWER_SECONDS, sent.give_up, receive)
+        body, seconds = _Body(scope, receive, sent, self._settings.body_seconds), self._settings.answer_seconds
+        late = asyncio.get_running_loop().call_later(seconds, sent.give_up, receive, seconds)
         try:
             await self._app(scope, body, sent)
         except (TimeoutError, ClientDisconnect):
@@ -214,9 +213,9 @@ class _Body:
     To the application, which may have begun to respond, such a client appears to have disconnected.
     """
 
-    def __init__(self, scope: Scope, receive: Receive, sent: "_Sent") -> None:
+    def __init__(self, scope: Scope, receive: Receive, sent: "_Sent", seconds: float) -> None:
         self._receive, self._sent, self._taken, self._done = receive, sent, 0, False
-        self._until = asyncio.get_running_loop().time() + _BODY_SECONDS
+        self._seconds, self._until = seconds, asyncio.get_running_loop().time() + seconds
         length = Headers(scope=scope).get("content-length", "0")
         self._announced = int(length) if length.isdecimal() else 0
 
@@ -229,7 +228,7 @@ class _Body:
             async with asyncio.timeout_at(self._until):
                 message = await self._receive()
         except TimeoutError:
-            return await self._refuse(HTTPStatus.REQUEST_TIMEOUT, f"the body took more than {_BODY_SECONDS:.0f} s")
+            return await self._refuse(HTTPStatus.REQUEST_TIMEOUT, f"the body took more than {self._seconds:.0f} s")
         self._taken += len(message.get("body", b""))
         self._done = not message.get("more_body", False)
         if self._taken > _MOST_BODY:
@@ -250,9 +249,9 @@ class _Sent:
         # A reference, or the loop may collect the task.
         self._late: asyncio.Task[None] | None = None
 
-    def give_up(self, receive: Receive) -> None:
+    def give_up(self, receive: Receive, seconds: float) -> None:
         """Respond that there is no answer, unless a response has begun; a thread still at work cannot be stopped."""
-        late = problem(HTTPStatus.SERVICE_UNAVAILABLE, f"no answer within {_ANSWER_SECONDS:.0f} s")
+        late = problem(HTTPStatus.SERVICE_UNAVAILABLE, f"no answer within {seconds:.0f} s")
         self._late = asyncio.get_running_loop().create_task(self.refuse(late, receive))
 
     async def refuse(self, answer: ASGIApp, receive: Receive) -> None:

@@ -23,7 +23,7 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from hakoiri.web.settings import SERVER, Settings
-from hakoiri.worker.machine import end, start_child
+from hakoiri.worker.machine import REDIS, end, start_child
 
 #: The key in the scope of a request for the function to call when it has passed the guard.
 KNOWN = "hakoiri.known"
@@ -209,7 +209,7 @@ class _Keeper:
         self._words = ["hakoiri", *driver]
         self._environment = settings.for_children()
         if settings.redis:
-            self._environment["HAKOIRI_REDIS"] = settings.redis
+            self._environment[REDIS] = settings.redis
         self._note, self._stopping = note, threading.Event()
 
     def run(self) -> None:

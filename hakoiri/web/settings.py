@@ -9,6 +9,7 @@ from typing import Self
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.user.files import configured_files, files_variable
 from hakoiri.reading import admitted
+from hakoiri.worker.machine import REDIS
 
 #: The environment variables of a serving process. The token has a separate one, which a user may set, too.
 SETTINGS, TOKEN = "HAKOIRI_WEB", "HAKOIRI_TOKEN"
@@ -22,7 +23,8 @@ class Settings:
 
     `token` is required of clients, unless it is empty. `redis` is a URL that may contain a password. `puzzles` are the
     words for user puzzles, ``PATH/FILE.py:NAME``, which clients may name without their path. `processes` is the number
-    of serving processes.
+    of serving processes, `questions` that of long questions that all of them answer at once. The seconds are for the
+    body of a request and for its answer, those that a pass lasts, and those that a probe waits for another.
     """
 
     data: Path
@@ -33,6 +35,11 @@ class Settings:
     memory: int | None = None
     puzzles: tuple[str, ...] = ()
     processes: int = 1
+    questions: int = 2
+    body_seconds: float = 20.0
+    answer_seconds: float = 60.0
+    pass_seconds: int = 7 * 86_400
+    probe_seconds: float = 2.0
 
     def to_environment(self) -> dict[str, str]:
         """Return the environment of a child process: all users of the machine can see arguments."""
@@ -48,7 +55,7 @@ class Settings:
 
     def for_children(self) -> dict[str, str]:
         """Return the environment of a process that drives or queries runs: it may load the named puzzles."""
-        kept = {name: value for name, value in os.environ.items() if name not in (TOKEN, SETTINGS, "HAKOIRI_REDIS")}
+        kept = {name: value for name, value in os.environ.items() if name not in (TOKEN, SETTINGS, REDIS)}
         named = [Path(word.rpartition(":")[0]).absolute() for word in self.puzzles]
         return kept | files_variable([*configured_files(), *named])
 

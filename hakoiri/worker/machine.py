@@ -14,8 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-#: Environment variable of a child: the process that started it.
-SUPERVISOR = "HAKOIRI_SUPERVISOR"
+#: Environment variables: the process that started a child, and the URL of the Redis of workers.
+SUPERVISOR, REDIS = "HAKOIRI_SUPERVISOR", "HAKOIRI_REDIS"
 _CGROUPS, _MINE = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 #: The most memory of a worker: 300 MB on the 3x4 tiles, of which it has some 4 million at a time.
 WORKER_BYTES = 400_000_000

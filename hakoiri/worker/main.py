@@ -23,6 +23,7 @@ from rq.worker import DequeueStrategy, WorkerStatus
 from hakoiri.errors import HakoiriError, RedisRefusedError, RedisUnavailableError, visible
 from hakoiri.puzzles.user.files import configured_files, load_file
 from hakoiri.worker.hosts.host import STORE, THREADS, Host
+from hakoiri.worker.machine import REDIS, SUPERVISOR
 from hakoiri.worker.rq_worker import SHOWN_SECONDS, TaskWorker
 from hakoiri.worker.supervisor import OUT_OF_TIME, UNTIL
 from hakoiri.worker.transport.connection import (
@@ -59,8 +60,8 @@ def main() -> None:
 
 def _work() -> None:
     _keep_memory()
-    url = os.environ["HAKOIRI_REDIS"]
-    parent = int(os.environ["HAKOIRI_SUPERVISOR"]) if "HAKOIRI_SUPERVISOR" in os.environ else None
+    url = os.environ[REDIS]
+    parent = int(os.environ[SUPERVISOR]) if SUPERVISOR in os.environ else None
     for path in configured_files():
         load_file(path)
     connection = _connect_patiently(url, parent)

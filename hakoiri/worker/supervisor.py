@@ -16,16 +16,12 @@ from pathlib import Path
 
 from hakoiri.errors import WorkerError
 from hakoiri.puzzles.user.files import files_variable
-from hakoiri.worker.machine import ONE_THREAD, pin
+from hakoiri.worker.machine import ONE_THREAD, REDIS, SUPERVISOR, pin
 from hakoiri.worker.transport.connection import connect, forget_worker, require_own_names, worker_name
 from hakoiri.worker.transport.data_redis import DATA_REDIS, DataRedis
 
-_POLL_SECONDS = 0.1
-#: The pause before a worker that died is replaced.
-_RESTART_SECONDS = 0.5
-#: A worker that ends by itself within this time could not work at all. Pauses grow after this many in succession.
-_EARLY_SECONDS, _MOST_EARLY = 5.0, 5
-_LONGEST_PAUSE_SECONDS = 60.0
+#: Pauses grow after this many workers in succession that could not work at all.
+_MOST_EARLY, _LONGEST_PAUSE_SECONDS = 5, 60.0
 #: Seconds that a worker asked to stop may continue its chunk; if it is killed, another worker does the chunk.
 _GRACE_SECONDS = 5.0
 
@@ -44,13 +40,16 @@ class Supervisor:
     which a user's file may have started.
     """
 
+    #: Between two looks at the workers; before one that died is replaced; one that ends within this could not work.
+    poll_seconds, restart_seconds, early_seconds = 0.1, 0.5, 5.0
+
     def __init__(
         self, url: str, count: int, note: Callable[[str], None], files: Sequence[Path] = (), data_redis: str = "",
         server: DataRedis | None = None, cores: Sequence[int] = (), more: Mapping[str, str] | None = None,
         until: float = math.inf,
     ) -> None:  # fmt: skip
         # URLs are passed in the environment: arguments are visible to every user of the machine.
-        settings = {"HAKOIRI_REDIS": url, DATA_REDIS: data_redis, "HAKOIRI_SUPERVISOR": str(os.getpid())}
+        settings = {REDIS: url, DATA_REDIS: data_redis, SUPERVISOR: str(os.getpid())}
         files_named = files_variable(files) if files else {}
         self._environment = {**ONE_THREAD, **os.environ, **settings, **files_named, **(more or {})}
         self._cores = cores
@@ -91,10 +90,10 @@ class Supervisor:
                         self._server.revive()
                     except WorkerError as error:
                         self._note(f"{error}; trying again")
-                        time.sleep(_RESTART_SECONDS)
+                        time.sleep(self.restart_seconds)
                     else:
                         self._note("the data Redis ended; an empty one replaces it")
-                time.sleep(_POLL_SECONDS)
+                time.sleep(self.poll_seconds)
         finally:
             self.stop()
 
@@ -108,7 +107,7 @@ class Supervisor:
         dead = self._workers[place]
         code = dead.wait()
         forget_worker(worker_name(dead.pid), self._connection)
-        early = code >= 0 and code != os.EX_TEMPFAIL and time.monotonic() - self._began[place] < _EARLY_SECONDS
+        early = code >= 0 and code != os.EX_TEMPFAIL and time.monotonic() - self._began[place] < self.early_seconds
         self._early[place] = self._early.get(place, 0) + 1 if early else 0
         self._gave_reason &= early
         if (excess := self._early[place] - _MOST_EARLY) < 0:
@@ -119,7 +118,7 @@ class Supervisor:
                 f"{_MOST_EARLY} worker processes in a row ended right after they started: "
                 f"{self._reason()}; trying again after growing pauses"
             )
-        return min(_RESTART_SECONDS * 2.0 ** max(0, excess), _LONGEST_PAUSE_SECONDS)
+        return min(self.restart_seconds * 2.0 ** max(0, excess), _LONGEST_PAUSE_SECONDS)
 
     def _reason(self) -> str:
         try:
@@ -133,7 +132,7 @@ class Supervisor:
             self._workers[place] = self._start_in(place)
         except OSError as error:
             self._note(f"cannot start a worker ({error}); trying again")
-            self._again[place] = time.monotonic() + _RESTART_SECONDS
+            self._again[place] = time.monotonic() + self.restart_seconds
         else:
             self.replaced += 1
             del self._again[place]
@@ -157,13 +156,14 @@ class Supervisor:
                 forget_worker(worker_name(worker.pid), self._connection)
 
     def _start_in(self, place: int) -> "subprocess.Popen[bytes]":
-        started = self._start()
+        started = self.start_worker()
         self._began[place] = time.monotonic()
         if self._cores:
             pin(started.pid, self._cores[place])
         return started
 
-    def _start(self) -> "subprocess.Popen[bytes]":
+    def start_worker(self) -> "subprocess.Popen[bytes]":
+        """Start the process of a worker."""
         return subprocess.Popen(
             [sys.executable, "-P", "-m", "hakoiri.worker.main"], env=self._environment, stdin=subprocess.DEVNULL,
             stdout=sys.stderr,

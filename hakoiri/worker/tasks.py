@@ -82,9 +82,7 @@ FORMS: Mapping[str, str] = {
 }
 
 
-def wrong_array(
-    task: str, part: Part, puzzle: Puzzle, arrays: Sequence[Array], sizes: Sizes, own: bool = False
-) -> str:  # fmt: skip
+def wrong_array(task: str, part: Part, puzzle: Puzzle, arrays: Sequence[Array], sizes: Sizes, own: bool = False) -> str:
     """Return the first fault of the arrays of a part, or an empty string. `sizes` are those of the parts before it.
 
     Keys that this process has made, its `own`, are not looked at. A task itself refuses arrays that are too few or too

@@ -86,7 +86,7 @@ def found(directory: Path) -> tuple[Any, ...]:
 
 def at_home(directory: Path, hosts: NearHosts, options: dict[str, str]) -> tuple[Any, ...]:
     """All that is found without hosts."""
-    hosts._wanted, hosts.copies = None, 1
+    hosts.wanted, hosts.copies = None, 1
     other = started(directory.parent, **options)
     assert drive(other, Resources(), Control(), SilentObserver()).status == "complete"
     return found(other)
@@ -266,7 +266,7 @@ def test_few_configurations_stay_here(tmp_path: Path, hosts: NearHosts) -> None:
 
 
 def test_who_asks_for_copies_asks_for_hosts(tmp_path: Path, hosts: NearHosts) -> None:
-    hosts._wanted, hosts.copies = None, 2
+    hosts.wanted, hosts.copies = None, 2
     assert driven(started(tmp_path, **_OPTIONS)) == "complete"
     assert hosts.asked["host-receive"] == len(NAMES)
 
@@ -472,7 +472,7 @@ def test_a_census_brought_home_in_its_midst_is_finished_there(last: str, tmp_pat
     assert driven(directory) == "interrupted"
     hosts.then = lambda *_: None
     collect_run(directory, "", Control(), SilentObserver())
-    hosts._wanted = None
+    hosts.wanted = None
     assert driven(directory) == "complete"
     assert found(directory) == at_home(directory, hosts, _OPTIONS)
 

@@ -24,7 +24,7 @@ from hakoiri.worker.transport.connection import HostBeat
 
 def pool_of(wanted: int | None) -> HostPool:
     made = HostPool.__new__(HostPool)
-    vars(made).update(_wanted=wanted, _redis=None, _mute={}, copies=1)
+    vars(made).update(wanted=wanted, _redis=None, _mute={}, copies=1)
     return made
 
 

@@ -24,7 +24,7 @@ from tests.support.forked import Forked, fork
 
 #: Tests allow less memory than users can, so that small spaces are spilled.
 SCARCE = 1
-_start_interpreter = Supervisor._start
+_start_interpreter = Supervisor.start_worker
 #: What forks processes that have imported Hakoiri.
 SERVER = multiprocessing.get_context("forkserver")
 SERVER.set_forkserver_preload(["tests.support.preloaded"])
@@ -85,7 +85,7 @@ def _run(
     sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)  # noqa: SIM115
     sys.argv = ["hakoiri", *arguments]
     resources.LEAST_MEMORY = SCARCE
-    Supervisor._start = _start_worker  # type: ignore[assignment, method-assign]
+    Supervisor.start_worker = _start_worker  # type: ignore[assignment, method-assign]
     if before is not None:
         before()
     main()

@@ -69,7 +69,7 @@ class NearHosts(HostPool):
         self.directory, self._server, self._near = directory, server, 0
         self.tuning, self.host_tuning = NEAR, NEAR_HOST
         self.hosts = {name: Host(directory / name, 2, NEAR_HOST) for name in NAMES}
-        self.memory, self.puzzle, self._wanted, self.address = 1, cast(Puzzle, None), 0, "redis://near"
+        self.memory, self.puzzle, self.wanted, self.address = 1, cast(Puzzle, None), 0, "redis://near"
         self._control, self._observer, self.chosen = Control(), SilentObserver(), NAMES
         self.copies, self.leaving = 1, set[str]()
         self.gone, self.told = set[str](), Counter[str]()

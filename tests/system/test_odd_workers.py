@@ -336,15 +336,15 @@ def exits(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The codes with which worker processes end as soon as they have begun, in turn, the last one ever after."""
     codes = [1]
 
-    def start(_: Supervisor) -> "subprocess.Popen[bytes]":
-        code = codes.pop(0) if len(codes) > 1 else codes[0]
-        return subprocess.Popen([sys.executable, "-S", "-E", "-c", f"import os; os._exit({code})"])
+    class Ending(Supervisor):
+        # However slowly this machine starts them.
+        poll_seconds, restart_seconds, early_seconds = 0.01, 0.0, 1e9
 
-    monkeypatch.setattr(Supervisor, "_start", start)
-    monkeypatch.setattr(supervisor, "_RESTART_SECONDS", 0.0)
-    # However slowly this machine starts them.
-    monkeypatch.setattr(supervisor, "_EARLY_SECONDS", 1e9)
-    monkeypatch.setattr(supervisor, "_POLL_SECONDS", 0.01)
+        def start_worker(self) -> "subprocess.Popen[bytes]":
+            code = codes.pop(0) if len(codes) > 1 else codes[0]
+            return subprocess.Popen([sys.executable, "-S", "-E", "-c", f"import os; os._exit({code})"])
+
+    monkeypatch.setattr(supervisor, "Supervisor", Ending)
     return codes
 
 
@@ -363,14 +363,14 @@ def running(team: Supervisor) -> Iterator[None]:
 def test_workers_that_only_end_are_never_given_up(redis_server: RedisServer, exits: list[int]) -> None:
     """It is said once, however many they are and in which order they end; the name that is taken, too."""
     notes: list[str] = []
-    team = Supervisor(redis_server.url, 2, notes.append)
+    team = supervisor.Supervisor(redis_server.url, 2, notes.append)
     with running(team):
         wait_until(lambda: team.replaced > 30)
     assert sum("ended with code 1; starting another" in note for note in notes) < 10
     (given,) = [note for note in notes if "in a row" in note]
     assert given.endswith("see what they have said; trying again after growing pauses")
     redis_server.client.set("rq:queues", "something else")
-    team = Supervisor(redis_server.url, 1, notes.append)
+    team = supervisor.Supervisor(redis_server.url, 1, notes.append)
     with running(team):
         wait_until(lambda: "holds a string under 'rq:queues'" in notes[-1])
 

@@ -15,6 +15,7 @@ import psutil
 import pytest
 import redis
 
+from hakoiri.errors import WorkerError
 from hakoiri.worker import machine, supervisor
 from hakoiri.worker.machine import available_memory, cores_for_workers, cores_given, memory_left, usable_cores
 from hakoiri.worker.supervisor import Supervisor
@@ -102,19 +103,19 @@ def test_a_worker_that_dies_is_replaced_on_its_core(monkeypatch: pytest.MonkeyPa
     sleeper = [sys.executable, "-S", "-c", "import time; time.sleep(60)"]
     started: list[int] = []
 
-    def start(_: Supervisor) -> "subprocess.Popen[bytes]":
-        process = subprocess.Popen(sleeper)
-        started.append(process.pid)
-        return process
+    class Team(Supervisor):
+        poll_seconds, restart_seconds = 0.01, 0.0
 
-    monkeypatch.setattr(Supervisor, "_start", start)
+        def start_worker(self) -> "subprocess.Popen[bytes]":
+            process = subprocess.Popen(sleeper)
+            started.append(process.pid)
+            return process
+
     monkeypatch.setattr(supervisor, "connect", lambda url: None)
     monkeypatch.setattr(supervisor, "forget_worker", lambda name, connection: None)
-    monkeypatch.setattr(supervisor, "_RESTART_SECONDS", 0.0)
-    monkeypatch.setattr(supervisor, "_POLL_SECONDS", 0.01)
     own = sorted(os.sched_getaffinity(0))
     places = [own[-1], own[0], own[-1]]
-    team = Supervisor("redis://", 3, lambda text: None, cores=places)
+    team = Team("redis://", 3, lambda text: None, cores=places)
     team.start()
     keeper = threading.Thread(target=team.run)
     keeper.start()
@@ -133,7 +134,11 @@ def test_workers_that_end_early_in_succession_are_started_after_longer_and_longe
 ) -> None:
     monkeypatch.setattr(supervisor, "connect", lambda url: None)
     monkeypatch.setattr(supervisor, "forget_worker", lambda name, connection: None)
-    monkeypatch.setattr(Supervisor, "_reason", lambda _: "it is broken")
+
+    def refuse(*_: object) -> None:
+        raise WorkerError("it is broken")
+
+    monkeypatch.setattr(supervisor, "require_own_names", refuse)
     said: list[str] = []
     team = Supervisor("redis://", 1, said.append)
     vars(team).update(_workers=[SimpleNamespace(pid=1, wait=lambda: 1)], _began={0: time.monotonic()})

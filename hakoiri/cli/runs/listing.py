@@ -42,9 +42,7 @@ from hakoiri.render.tables import facts, first_fitting, print_json, stderr, stdo
 from hakoiri.rows.runs import living_rows, status_row, work_log_row
 
 #: Columns of the list of runs that are left out if the terminal is too narrow.
-LEFT_OUT: tuple[tuple[str, ...], ...] = (
-    (), ("created",), ("created", "kind"), ("created", "kind", "details"),
-)  # fmt: skip
+LEFT_OUT: tuple[tuple[str, ...], ...] = ((), ("created",), ("created", "kind"), ("created", "kind", "details"))
 _COLUMNS = ("run", "kind", "details", "status", "done", "depth", "created")
 #: The least columns of the terminal for the details, which wrap.
 _DETAILS_WIDTH = 20

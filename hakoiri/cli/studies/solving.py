@@ -161,9 +161,7 @@ def _solution_row(
     return row | (shortened_row(game, text, start, goal.moves if goal else None, reach) if shorten else {})
 
 
-def shortened_row(
-    game: "Dealt", text: str, start: "Key", moves: "list[Move] | None", reach: int
-) -> dict[str, Any]:  # fmt: skip
+def shortened_row(game: "Dealt", text: str, start: "Key", moves: "list[Move] | None", reach: int) -> dict[str, Any]:
     """Return the shortened solution of the deal `text`, and the moves left out."""
     from hakoiri.worker.solitaires.shortening import shorten
 

@@ -65,7 +65,7 @@ class HostPool:
         tuning: Tuning, wanted: int | None = None, memory: int = 0, copies: int = 1,
     ) -> None:  # fmt: skip
         self.puzzle, self.memory, self.copies, self.address = puzzle, memory, copies, without_password(url)
-        self._url, self._redis, self._wanted = url, connection, wanted
+        self._url, self._redis, self.wanted = url, connection, wanted
         self._control, self._observer, self.tuning = control, observer, tuning
         self._request = TaskRequest(secrets.token_hex(6), "", 0, 0, tuning.keep, spec.as_dict(), {**program_of(puzzle)})
         self._events = event_key(self._request.session)
@@ -87,7 +87,7 @@ class HostPool:
     @property
     def is_requested(self) -> bool:
         """True if the user has asked for hosts, or for copies; else hosts make layers where that pays."""
-        return self._wanted is not None or self.copies > 1
+        return self.wanted is not None or self.copies > 1
 
     def pays(self, threads: int, seconds: float) -> bool:
         """Return whether hosts are to make a layer that would take `threads` threads of this process `seconds`."""
@@ -111,7 +111,7 @@ class HostPool:
         until = time.monotonic() + 2 * BEAT_SECONDS
         while True:
             leaving, names = self.changes([])
-            wanted = max(self.copies, self._wanted or len(names), 1)
+            wanted = max(self.copies, self.wanted or len(names), 1)
             if len(names) >= wanted:
                 return names[:wanted]
             if again or time.monotonic() > until:
@@ -126,7 +126,7 @@ class HostPool:
         living = self.living()
         leaving = self.draining()
         free = sorted(living.keys() - leaving - {*members})
-        return leaving, free[: max(0, self._wanted - len(members))] if self._wanted else free
+        return leaving, free[: max(0, self.wanted - len(members))] if self.wanted else free
 
     def draining(self) -> set[str]:
         """Return the hosts that are to give up all their ranges."""

@@ -177,9 +177,7 @@ class HostRounds:
         kept = self._store.read_if_any(LastRound, META, ROUND_KEY, "record of its last round")
         return kept if kept and kept.depth == depth else None
 
-    def _ask(
-        self, task: str, depth: Depth, figures: dict[str, HostExpanded], **more: Any
-    ) -> dict[str, list[Array]]:  # fmt: skip
+    def _ask(self, task: str, depth: Depth, figures: dict[str, HostExpanded], **more: Any) -> dict[str, list[Array]]:
         """Return the answers of all hosts to a request; `figures` gives the messages that each is to expect."""
         tuning, hosts = self._session.context.tuning, self._hosts.range_map.hosts
         common = {

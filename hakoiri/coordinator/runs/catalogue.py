@@ -1,7 +1,6 @@
 """Runs by name: the data directory, lookup, status, cancelling, deleting, and pruning.
 
-Failed runs are pruned, and runs that do the same as a complete one. This module imports neither puzzles
-nor the search.
+Failed runs are pruned, and runs that do the same as a complete one. This module imports neither puzzles nor the search.
 """
 
 import os

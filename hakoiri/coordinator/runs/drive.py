@@ -33,7 +33,7 @@ from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.ledger.manifest import ENDED, Progress, State, Status
 from hakoiri.storage.names import QUEUED_FILE
-from hakoiri.worker.machine import SUPERVISOR, available_memory, end_with, how_ended, start_child
+from hakoiri.worker.machine import REDIS, SUPERVISOR, available_memory, end_with, how_ended, start_child
 
 
 def drive(
@@ -156,7 +156,6 @@ _LOOK_SECONDS = 0.5
 #: How long the process may take to commit when it is to stop; a call into C cannot be interrupted.
 _GRACE_SECONDS = 30.0
 #: Environment variable with the URL of Redis, which may hold a password and so is not an argument.
-_REDIS = "HAKOIRI_REDIS"
 #: Exit code: the run is driven by another process, or is deleted.
 _HELD = 75
 
@@ -172,7 +171,7 @@ def drive_apart(directory: Path, resources: Resources, control: Control) -> Stat
     process ended amid the work, `TaskError` if it was killed, and `RunHeldError` if another process drives the run.
     """
     files = ":".join(map(str, dict.fromkeys([*configured_files(), *loaded_files()])))
-    environment = os.environ | {FILES: files, _REDIS: resources.redis or ""}
+    environment = os.environ | {FILES: files, REDIS: resources.redis or ""}
     settings = json.dumps({name: getattr(resources, name) for name in ("workers", "memory")})
     more: dict[str, Any] = {"env": environment, "stdin": subprocess.DEVNULL, "start_new_session": True}
     with start_child(__name__, str(directory), settings, **more) as child:
@@ -218,7 +217,7 @@ def main(directory: str, settings: str) -> None:
     try:
         for path in configured_files():
             load_file(path)
-        drive(Path(directory), Resources(redis=os.environ[_REDIS] or None, **fields), control, _Log(), awaited=True)
+        drive(Path(directory), Resources(redis=os.environ[REDIS] or None, **fields), control, _Log(), awaited=True)
     except (RunHeldError, GoneError):
         sys.exit(_HELD)
     except (HakoiriError, MemoryError) as error:

@@ -14,7 +14,7 @@ from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.user.files import known
 from hakoiri.storage.layers.store import HostedEntries, RunStore
-from hakoiri.worker.machine import usable_cores
+from hakoiri.worker.machine import REDIS, usable_cores
 
 if TYPE_CHECKING:
     from hakoiri.coordinator.hosts.run_hosts import RunHosts
@@ -84,7 +84,7 @@ def open_store(directory: Path, redis: str | None = None) -> RunStore:
 
 def redis_of_hosts(store: RunStore, redis: str | None) -> str | None:
     """Return the URL at which the hosts of a run are asked, `redis` or HAKOIRI_REDIS; ``None`` if it has no hosts."""
-    url = redis or os.environ.get("HAKOIRI_REDIS")
+    url = redis or os.environ.get(REDIS)
     return url if url and store.keepers() else None
 
 

@@ -45,9 +45,7 @@ def list_moves(cells: Cells, blanks: np.uint64, columns: int, any_ace: bool, mov
 
 
 @jit
-def list_moves_into(
-    blank: int, cells: Cells, columns: int, any_ace: bool, moves: NDArray[np.uint8], count: int
-) -> int:  # fmt: skip
+def list_moves_into(blank: int, cells: Cells, columns: int, any_ace: bool, moves: NDArray[np.uint8], count: int) -> int:
     """Write the moves into one blank behind the first `count`, aces by suit; return how many there are then."""
     suit_size = columns - 1
     row, column = divmod(blank, columns)

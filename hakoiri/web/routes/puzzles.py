@@ -144,8 +144,7 @@ def _row(asked: Asked, run: Run, memory: dict[str, Any], conf: str) -> dict[str,
 probes = APIRouter(prefix="/api/probe", tags=["runs"])
 
 #: One probe at a time in a process: each takes a thread, and a core for up to a second.
-_PROBING = threading.Lock()
-_PATIENCE_SECONDS = 2.0
+PROBING = threading.Lock()
 
 
 @probes.post("", summary="Search shortly from the start of a new run: what the run would find and need.")
@@ -156,7 +155,7 @@ def probed(request: Request, opened: Runs, wanted: NewRun) -> dict[str, Any]:
     exact. The search ends at 200,000 configurations or after a second.
     """
     spec = named_puzzle(request, wanted.puzzle or "", wanted.options, wanted.start)
-    if not _PROBING.acquire(timeout=_PATIENCE_SECONDS):
+    if not PROBING.acquire(timeout=request.app.state.settings.probe_seconds):
         raise BusyError("another probe is in progress; ask again")
     try:
         with remarks() as notes:
@@ -165,4 +164,4 @@ def probed(request: Request, opened: Runs, wanted: NewRun) -> dict[str, Any]:
         row = probe_row(puzzle, Resources(memory=request.app.state.settings.memory), opened.data)
         return row | {"notes": notes}
     finally:
-        _PROBING.release()
+        PROBING.release()

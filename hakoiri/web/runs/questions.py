@@ -32,17 +32,13 @@ from hakoiri.storage.ledger.lock import holder_of, interrupt_holder, locked
 from hakoiri.storage.ledger.manifest import State
 from hakoiri.storage.names import HOLDER_FILE, answering_file, questions_folder
 from hakoiri.web.settings import Settings
-from hakoiri.worker.machine import end, start_child
+from hakoiri.worker.machine import REDIS, end, start_child
 
 _ANSWER, _SAID = "answer", "said"
-#: Processes that answer at the same time, for all processes that serve a data directory. They share the memory.
-_MOST_AT_ONCE = 2
 _OURS = "hakoiri: "
 _MOST_SAID = 2_000
-#: The delay before a failed question is tried again.
-_SAME_SECONDS = 30.0
-#: How long a process may take to end after SIGINT.
-_GRACE_SECONDS = 5.0
+#: The delay before a failed question is tried again, and how long a process may take to end after SIGINT.
+_SAME_SECONDS, _GRACE_SECONDS = 30.0, 5.0
 QuestionStatus = Literal["running", "answered", "failed"]
 
 
@@ -127,10 +123,10 @@ class Questions:
     """The long questions of a data directory."""
 
     def __init__(self, settings: Settings) -> None:
-        self._data, self._most = settings.data, _MOST_AT_ONCE
+        self._data, self._most = settings.data, settings.questions
         self._options = ["--data", str(settings.data.absolute()), "--json"]
         if settings.memory is not None:
-            self._most = max(1, min(_MOST_AT_ONCE, settings.memory // LEAST_MEMORY))
+            self._most = max(1, min(settings.questions, settings.memory // LEAST_MEMORY))
             self._options += ["--memory", f"{settings.memory // self._most >> 20}MB"]
         self._environment, self._redis = settings.for_children(), settings.redis
         self._lock = threading.Lock()
@@ -153,7 +149,7 @@ class Questions:
                 if question.ending and question.file.is_symlink():
                     # Else the command would write through the link.
                     question.file.unlink()
-                self._begin(question)
+                self.start(question)
 
     def known(self, run: str, number: str) -> LongQuestion:
         """Return a question that was asked before; raise `UnknownRunError` for others."""
@@ -167,7 +163,8 @@ class Questions:
         for process in self._answering:
             end(process, _GRACE_SECONDS, signal.SIGINT)
 
-    def _begin(self, question: LongQuestion) -> None:
+    def start(self, question: LongQuestion) -> None:
+        """Start the process that answers, unless another one does."""
         self._answering = [process for process in self._answering if process.poll() is None]
         with translated(question.folder), ExitStack() as files:
             place = self._place(files)
@@ -182,7 +179,7 @@ class Questions:
                 )
                 # Answers need the hosts that keep the run, but no workers.
                 asks = self._redis is not None and keepers_of(self._data / question.run)
-                environment = self._environment | ({"HAKOIRI_REDIS": str(self._redis)} if asks else {})
+                environment = self._environment | ({REDIS: str(self._redis)} if asks else {})
                 # The locks belong to the open files, so the child holds them until it ends.
                 process = start_child(
                     "hakoiri", command, question.run, *words, *self._options,

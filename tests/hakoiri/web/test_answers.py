@@ -100,7 +100,7 @@ def test_statistics_of_a_board_of_a_large_run_are_a_long_question(
     where = f"/api/runs/{served.small}/statistics?from=1.2/345"
     expected = asked(served, where)
     monkeypatch.setattr(answers, "SMALL", 10)
-    monkeypatch.setattr(Questions, "_begin", begin)
+    monkeypatch.setattr(Questions, "start", begin)
     assert served.client.post(where).json() == expected == asked(served, where)
     monkeypatch.undo()
     found = asked(served, f"/api/runs/{served.directed}/statistics", 409)
@@ -241,7 +241,7 @@ def test_a_map_is_made_once_and_kept(served: Served, tmp_path: Path, monkeypatch
             write_map(run, run.map(int(component), int(dim)), question.file)
         (question.folder / "answer").write_text(json.dumps({"run": question.run}), encoding="utf-8")
 
-    monkeypatch.setattr(Questions, "_begin", begin)
+    monkeypatch.setattr(Questions, "start", begin)
     where = f"/api/runs/{served.small}/map"
     refused = served.client.get(where)
     assert (refused.status_code, refused.json()["hints"][0]["href"]) == (409, where)

@@ -5,7 +5,6 @@ import json
 import re
 import signal
 import subprocess
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -15,8 +14,8 @@ from typing import Any
 import pytest
 
 from hakoiri.storage.ledger.manifest import State
-from hakoiri.web.routes import answers, puzzles
-from hakoiri.web.runs import questions
+from hakoiri.web.routes import answers
+from hakoiri.web.routes.puzzles import PROBING
 from hakoiri.web.runs.questions import BusyError, LongQuestion, Questions
 from hakoiri.web.settings import Settings
 from tests.hakoiri.web.conftest import Served
@@ -65,9 +64,8 @@ def test_how_a_question_stands(question: LongQuestion) -> None:
     assert (question.row()["status"], question.row()["answer"]) == ("answered", {"diameter": 7})
 
 
-def test_some_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(questions, "_MOST_AT_ONCE", 0)
-    asked = Questions(Settings(tmp_path))
+def test_some_at_a_time(tmp_path: Path) -> None:
+    asked = Questions(Settings(tmp_path, questions=0))
     with pytest.raises(BusyError, match="ask again later"):
         asked.begin(asked.named("run", State(), "verify"))
     assert not (tmp_path / ".questions").exists()
@@ -125,7 +123,7 @@ def test_get_says_where_to_post_to(served: Served, path: str, monkeypatch: pytes
     monkeypatch.setattr(answers.is_long, "__defaults__", (True, 0))
     monkeypatch.setattr(answers, "SMALL", 0)
     begun: list[LongQuestion] = []
-    monkeypatch.setattr(Questions, "_begin", lambda _, question: begun.append(question))
+    monkeypatch.setattr(Questions, "start", lambda _, question: begun.append(question))
     where = f"/api/runs/{path.format(small=served.small, whole=served.whole, directed=served.directed)}"
     for _ in range(2):
         refused = served.client.get(where)
@@ -200,16 +198,13 @@ def test_a_bad_wish_is_refused(served: Served, wanted: dict[str, object], said: 
     assert said in response.json()["detail"]
 
 
-def test_a_second_probe_waits_and_is_refused_while_the_first_goes_on(
-    served: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(puzzles, "_PATIENCE_SECONDS", 0.01)
-    monkeypatch.setattr(puzzles, "_PROBING", taken := threading.Lock())
-    with taken:
-        response = served.client.post("/api/probe", json=BOARD)
+def test_a_second_probe_waits_and_is_refused_while_the_first_goes_on(served: Served) -> None:
+    client = client_of(Settings(served.data, token=TOKEN, probe_seconds=0.01))
+    with PROBING:
+        response = client.post("/api/probe", json=BOARD)
     assert response.status_code == 503
     assert "another probe is in progress" in response.json()["detail"]
-    assert served.client.post("/api/probe", json=BOARD).status_code == 200
+    assert client.post("/api/probe", json=BOARD).status_code == 200
 
 
 def test_a_stranger_computes_nothing(served: Served) -> None:

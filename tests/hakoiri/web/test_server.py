@@ -15,7 +15,6 @@ from starlette.exceptions import HTTPException
 from starlette.testclient import TestClient
 
 from hakoiri.web import guard
-from hakoiri.web import guard as passes
 from hakoiri.web.app import make_app
 from hakoiri.web.routes.runs import Streams
 from hakoiri.web.runs.opened import OpenRuns
@@ -136,7 +135,7 @@ def test_without_a_token_the_same_is_refused(served: Served) -> None:
     assert client.get("/api/runs", headers={"Origin": "http://["}).status_code == 403
 
 
-def test_a_pass_expires_and_is_taken_back(stranger: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pass_expires_and_is_taken_back(served: Served, stranger: TestClient) -> None:
     plain = stranger.get("/", params={"token": TOKEN}).headers["set-cookie"]
     forwarded = {"X-Forwarded-Proto": "https"}
     secure = stranger.get("/", params={"token": TOKEN}, headers=forwarded).headers["set-cookie"]
@@ -152,8 +151,8 @@ def test_a_pass_expires_and_is_taken_back(stranger: TestClient, monkeypatch: pyt
     ended = stranger.post("/api/logout", headers=mine)
     assert (ended.status_code, "Max-Age=0" in ended.headers["set-cookie"]) == (200, True)
     assert ended.headers["set-cookie"].startswith(f'{name}="";')
-    monkeypatch.setattr(passes, "_PASS_SECONDS", 0)
-    stale = stranger.get("/", params={"token": TOKEN}).headers["set-cookie"].partition(";")[0]
+    expired = TestClient(make_app(Settings(served.data, token=TOKEN, pass_seconds=0)), "http://127.0.0.1:8080")
+    stale = expired.get("/", params={"token": TOKEN}, follow_redirects=False).headers["set-cookie"].partition(";")[0]
     stranger.cookies.clear()
     assert stranger.get("/api/puzzles", headers={"Cookie": stale}).status_code == 401
     assert stranger.get("/api/puzzles", headers=mine).status_code == 200
@@ -199,9 +198,8 @@ def test_limits(served: Served) -> None:
     assert get(f"/api/runs/{'x' * 200}").status_code == 422
 
 
-def test_a_body_has_its_time_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_body_has_its_time_as_a_whole() -> None:
     """However often a byte of it comes."""
-    monkeypatch.setattr(guard, "_BODY_SECONDS", 0.1)
 
     async def receive() -> Any:
         await asyncio.sleep(0.01)
@@ -212,7 +210,7 @@ def test_a_body_has_its_time_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None
 
     async def drip() -> int:
         sent = guard._Sent({"type": "http", "path": "/"}, send)
-        body, taken = guard._Body({"type": "http", "headers": []}, receive, sent), 0
+        body, taken = guard._Body({"type": "http", "headers": []}, receive, sent, 0.1), 0
         while (message := await body())["type"] == "http.request" and taken < 1_000:
             taken += len(message["body"])
         assert (message["type"], sent.status) == ("http.disconnect", 408)
@@ -309,7 +307,6 @@ def test_without_its_packages_it_says_what_to_install(served: Served, monkeypatc
 def test_an_answer_that_takes_too_long_is_given_up(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     """The thread that is at it goes on, here until the answer is there."""
     seen, messages = threading.Event(), list[Any]()
-    monkeypatch.setattr(guard, "_ANSWER_SECONDS", 0.01)
 
     def wait(_: OpenRuns) -> list[Path]:
         assert seen.wait(PATIENCE_SECONDS)
@@ -326,7 +323,7 @@ def test_an_answer_that_takes_too_long_is_given_up(served: Served, monkeypatch: 
         return {"type": "http.request", "body": b"", "more_body": False}
 
     async def answered() -> None:
-        await served.client.app(scope, receive, send)
+        await make_app(Settings(served.data, token=TOKEN, answer_seconds=0.01))(scope, receive, send)
 
     headers = [(b"host", b"127.0.0.1"), (b"authorization", f"Bearer {TOKEN}".encode())]
     path = {"path": "/api/runs", "raw_path": b"/api/runs", "query_string": b"", "root_path": ""}
