@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         MismatchError,
         OverBudgetError,
         RunError,
+        StoppedError,
         UnanswerableError,
         UnknownRunError,
         UntrustedError,
@@ -137,6 +138,7 @@ if TYPE_CHECKING:
         "SizedMember",
         "Span",
         "Statistics",
+        "StoppedError",
         "StorageError",
         "TaskError",
         "Text",
@@ -157,7 +159,8 @@ if TYPE_CHECKING:
 
 _PLACES = {
     "hakoiri.coordinator.errors": (
-        "ContradictionError", "MismatchError", "OverBudgetError", "RunError", "UnanswerableError", "UnknownRunError",
+        "ContradictionError", "MismatchError", "OverBudgetError", "RunError", "StoppedError", "UnanswerableError",
+        "UnknownRunError",
         "UntrustedError",
     ),
     "hakoiri.coordinator.session.resources": ("Resources",),

@@ -3,7 +3,9 @@
 import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
+from hakoiri.coordinator.runs.catalogue import data_directory
 from hakoiri.errors import Do, HakoiriError, Hint
 
 #: The sentence around a command or a call, the command, and the call: empty if Python has none.
@@ -57,6 +59,12 @@ def command(question: str, run: str) -> str:
     """Return the command for a question to a run, with its options after the run."""
     name, *options = _COMMANDS.get(question, question).split()
     return " ".join(["hakoiri", name, run, *options])
+
+
+def named(directory: Path, name: str = "") -> str:
+    """Return a run as an argument of commands, by `name` or its own; with --data if it is not in the default place."""
+    where = directory.parent
+    return (name or directory.name) + ("" if data_directory() == where else f" --data {shlex.quote(str(where))}")
 
 
 def in_command_line(hint: Hint) -> str:

@@ -1,33 +1,65 @@
 """Commands that ask a run: made from the questions of `hakoiri.questions`."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
-from hakoiri.cli.driving import QueryOptions
+from hakoiri.cli.driving import (
+    ChunksOfOwnRun,
+    LayersOfOwnRun,
+    QueryOptions,
+    QueryWithWorkers,
+    answering,
+    opened,
+    refuse_with_queue,
+    report_queued,
+)
 from hakoiri.cli.options import RunArgument, ungrouped
+from hakoiri.coordinator.runs.catalogue import base_of, data_directory, find_run
+from hakoiri.hints import command as command_for
+from hakoiri.hints import named
 from hakoiri.questions.question import Means, Question
 from hakoiri.questions.registry import question_class
 from hakoiri.render.tables import print_json
+from hakoiri.storage.ledger.ledger import Ledger
+
+#: The options of a command by the work that its question may need.
+_OPTIONS = {"": QueryOptions, "redis": QueryWithWorkers, "chunks": ChunksOfOwnRun, "layers": LayersOfOwnRun}
 
 
 def asking(name: str) -> tuple[str, Callable[..., None], str]:
     """Return a question's command: its name, the function for typer, and its example."""
     kind = question_class(name)
 
-    def command(run: str, question: Question, query: QueryOptions) -> None:
-        _ask(run, question.checked(), query)
+    def command(run: str, question: Question, options: Any) -> None:
+        _ask(run, question.checked(), options)
 
     command.__doc__ = kind.__doc__
-    command.__annotations__ = {"run": RunArgument, "question": kind, "query": QueryOptions}
+    command.__annotations__ = {"run": RunArgument, "question": kind, "options": _OPTIONS[kind.work]}
     return name, ungrouped(command), f"Example: hakoiri {kind.example}"
 
 
-def _ask(name: str, question: Question, query: QueryOptions) -> None:
-    """Ask a run, and print the answer."""
-    with query.open(name) as run:
-        found: Any = question.ask(run, Means())
+def _ask(name: str, question: Question, options: Any) -> None:
+    """Ask a run, and print the answer or the name of the queued run that finds it."""
+    queue, resources = getattr(options, "queue", False), getattr(options, "resources", None)
+    refuse_with_queue(queue, {f"--{name}": value for name, value in vars(question).items() if isinstance(value, Path)})
+    directory = find_run(data_directory(options.data), name)
+    if question.has_own_run and (base := base_of(directory)):
+        with Ledger(directory) as ledger:
+            question, directory = question.about_base(ledger.manifest), directory.with_name(base)
+    redis = None if resources is None else resources.redis
+    with opened(directory.name, options.data, options.memory, options.puzzle, redis) as run:
+        if resources is not None and queue:
+            own, limits = question.own_run(run)
+            report_queued(own.make(resources, True, **limits), redis, options.json)
+            return
+        again = command_for(question.again, named(run.store.directory)) if question.again else ""
+        stopping: Any = answering(question.stopped.format(again)) if question.stopped else nullcontext((None, None))
+        with stopping as (control, observer):
+            found: Any = question.ask(run, Means(control, observer, resources))
         question.write(run, found)
-        if query.json:
+        if options.json:
             print_json({"run": run.name} | question.row(run, found))
         else:
             question.view(run, found)

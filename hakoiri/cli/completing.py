@@ -6,12 +6,12 @@ the completed word: only the part after it is offered.
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import typer
 
-from hakoiri.coordinator.runs.catalogue import LAST, STATUSES, data_directory
+from hakoiri.coordinator.runs.catalogue import LAST, data_directory
 from hakoiri.puzzles.registry import PUZZLES
 from hakoiri.storage.names import by_age, run_directories
 
@@ -73,14 +73,13 @@ def runs_beginning(ctx: typer.Context, incomplete: str) -> list[str]:
     return _offered([LAST, *(run.name for run in runs)], incomplete)
 
 
-def statuses_beginning(incomplete: str) -> list[str]:
-    """Return the statuses of runs."""
-    return _offered(STATUSES, incomplete)
+def words_beginning(words: Iterable[str]) -> Callable[[str], list[str]]:
+    """Return the completion of one of some words."""
 
+    def offered(incomplete: str) -> list[str]:
+        return _offered(words, incomplete)
 
-def ends_beginning(incomplete: str) -> list[str]:
-    """Return the words for ends of a path."""
-    return _offered(["goal", "farthest"], incomplete)
+    return offered
 
 
 def name_shell() -> None:

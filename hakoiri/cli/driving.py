@@ -15,36 +15,29 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, cast
 
 import typer
 from rich.text import Text
 
 from hakoiri.cli import options as shared
 from hakoiri.cli.options import TEAM, option, redis_flag, redis_url
-from hakoiri.coordinator.errors import ContradictionError, StopRun
+from hakoiri.coordinator.errors import StoppedError, StopRun
 from hakoiri.coordinator.runs.catalogue import LAST, data_directory, find_run, last_twin, runs_like
 from hakoiri.coordinator.runs.kinds import kind_of
 from hakoiri.coordinator.runs.summary import summarise
 from hakoiri.errors import (
-    AddressSpaceError,
-    DamagedError,
-    GoneError,
-    HakoiriError,
     Hint,
     PuzzleError,
-    TakenOverError,
-    TaskError,
     WorkerError,
 )
-from hakoiri.hints import command, worded
+from hakoiri.hints import command, named, worded
 from hakoiri.render.facts import facts_of
 from hakoiri.render.progress import ProgressLine, expanded_text, progress_text, shown_progress
 from hakoiri.render.streams import unread
 from hakoiri.render.tables import facts, print_json, rows_table, stderr, stdout
 from hakoiri.rows.runs import work_log_row
 from hakoiri.storage.ledger.lock import is_served
-from hakoiri.storage.ledger.manifest import State
 from hakoiri.worker.machine import SUPERVISOR
 
 if TYPE_CHECKING:
@@ -88,10 +81,6 @@ class QueryOptions:
     data: shared.DataOption = None
     json: shared.JsonOption = False
 
-    def open(self, name: str) -> "Run":
-        """Open the run of this name, to be queried within the given memory."""
-        return opened(name, self.data, self.memory, self.puzzle)
-
 
 @dataclass(frozen=True)
 class Driving:
@@ -106,8 +95,29 @@ class Driving:
     def resources(self) -> "Resources":
         from hakoiri.coordinator.session.resources import Resources
 
-        given = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in ("data", "json")}
-        return Resources(**given | {"redis": shared.redis_url(self.redis)})
+        names = {field.name for field in fields(self)} & {field.name for field in fields(Resources)}
+        return Resources(**{name: getattr(self, name) for name in names} | {"redis": shared.redis_url(self.redis)})
+
+
+@dataclass(frozen=True)
+class QueryWithWorkers(QueryOptions):
+    """Options of commands that query a run with the help of workers."""
+
+    redis: shared.RedisOption = None
+
+    @property
+    def resources(self) -> "Resources":
+        from hakoiri.coordinator.session.resources import Resources
+
+        return Resources(shared.redis_url(self.redis), memory=self.memory)
+
+
+@dataclass(frozen=True)
+class Queued:
+    """Options of a question that a run of its own may answer."""
+
+    queue: shared.QueueOption = False
+    puzzle: shared.OwnFileOption = None
 
 
 @dataclass(frozen=True)
@@ -138,6 +148,16 @@ class QueuedLayers(Layers):
 @dataclass(frozen=True)
 class LayersHere(QueuedLayers, Work):
     """Options of a search by layers that this process drives."""
+
+
+@dataclass(frozen=True)
+class ChunksOfOwnRun(Work, Queued):
+    """Options of a question that a run of chunks may answer."""
+
+
+@dataclass(frozen=True)
+class LayersOfOwnRun(LayersHere, Queued):
+    """Options of a question that a search by layers may answer."""
 
 
 def opened(
@@ -225,6 +245,8 @@ def answering(otherwise: str) -> Iterator[tuple["Control", ProgressLine]]:
         except StopRun as stop:
             stderr().print(Text(f"{stop.reason}{otherwise}"), soft_wrap=True)
             raise typer.Exit(received.exit_code) from None
+        except StoppedError as stopped:
+            _exit_stopped(stopped, received)
 
 
 def start_run(
@@ -245,7 +267,7 @@ def start_run(
     twin = None if again else last_twin(where, manifest, "complete")
     if twin is not None:
         if reuse:
-            drive_and_report(where / twin, resources, work.json, work.data, wide=wide)
+            drive_and_report(where / twin, resources, work.json, wide=wide)
             return
         stderr().print(Text(f"run {twin} did the same and is complete; --reuse uses it instead of a new run"))
     if resources.redis is not None and not queue and not again:
@@ -258,7 +280,7 @@ def start_run(
     if queue:
         report_queued(directory, resources.redis, work.json)
     else:
-        drive_and_report(directory, resources, work.json, work.data, finish=finish, wide=wide)
+        drive_and_report(directory, resources, work.json, finish=finish, wide=wide)
 
 
 def refuse_with_queue(queue: bool, files: Mapping[str, Path | None]) -> None:
@@ -289,12 +311,6 @@ def report_queued(directory: Path, redis: str | None, json: bool) -> None:
         stderr().print(Text(no_coordinator(directory.parent, redis)))
 
 
-def named(directory: Path, name: str = "") -> str:
-    """Return a run as an argument of commands, by `name` or its own; with --data if it is not in the default place."""
-    where = directory.parent
-    return (name or directory.name) + ("" if data_directory() == where else f" --data {shlex.quote(str(where))}")
-
-
 def no_coordinator(data: Path, redis: str | None = None) -> str:
     """Return the warning that no coordinator serves a data directory, with the command to start one."""
     way = redis_flag(redis) if redis_url(redis) else " --threads"
@@ -302,70 +318,49 @@ def no_coordinator(data: Path, redis: str | None = None) -> str:
 
 
 def drive_and_report(
-    directory: Path, resources: "Resources", json: bool, data: Path | None, repair: bool = False,
-    finish: Finish | None = None, wide: bool = False,
+    directory: Path, resources: "Resources", json: bool, repair: bool = False, finish: Finish | None = None,
+    wide: bool = False,
 ) -> None:  # fmt: skip
     """Drive a run to its end and print its results; exit the command if it is not complete."""
-    with _driven(directory, resources, data, repair) as (state, control), unread(state.status != "complete"):
-        from hakoiri.coordinator.runs.create import open_job
-        from hakoiri.coordinator.runs.opening import open_store
-
-        with open_store(directory, resources.redis) as store:
-            job = open_job(store)
-            summary = summarise(job, resources.over(store.manifest.settings).budget())
-            summary["reason"] = worded(store.state.reason, store.state.hints)
-            if finish is not None and summary["status"] == "complete":
-                summary |= finish(job, control)
-            if not json:
-                _print_summary(job, summary, wide)
-            if hosts := store.keepers():
-                home = worded(f"its layers are kept by {', '.join(hosts)}", [Hint("collect", directory.name)])
-                stderr().print(Text(home), soft_wrap=True)
-        # After the run is closed, because its file is read among the others.
-        compared = job.compare(store.manifest, lambda: runs_like(directory.parent, store.manifest))
-        if json:
-            print_json(summary | ({compared.name: compared.rows} if compared else {}))
-        elif compared and len(compared.rows) > 1:
-            stdout().print()
-            stdout().print(rows_table(compared.rows))
-
-
-def drive_to_end(directory: Path, resources: "Resources", data: Path | None) -> None:
-    """Drive a run to its end and print nothing; exit the command if it is not complete."""
-    with _driven(directory, resources, data):
-        pass
-
-
-@contextmanager
-def _driven(
-    directory: Path, resources: "Resources", data: Path | None, repair: bool = False
-) -> Iterator[tuple["State", "Control"]]:
-    """Drive a run; after the block, exit the command if the run is not complete."""
+    from hakoiri.coordinator.runs.create import open_job
+    from hakoiri.coordinator.runs.drive import drive_to_end
+    from hakoiri.coordinator.runs.opening import open_store
     from hakoiri.coordinator.session.session import Control
 
-    control = Control()
-    again = Hint("resume", directory.name, str(data or ""))
+    control, stopped = Control(), None
     with stopping_with(control.interrupt) as received:
-        state = _drive(directory, resources, control, again, repair)
-        yield state, control
-    if state.status != "complete":
-        stderr().print(Text(f"{state.status}: {worded(state.reason, [*state.hints, again])}"))
-        raise typer.Exit(received.exit_code)
+        with shown_progress(stderr()) as progress:
+            try:
+                drive_to_end(directory, resources, control, progress, repair)
+            except StoppedError as error:
+                stopped = error
+        with unread(stopped is not None):
+            with open_store(directory, resources.redis) as store:
+                job = open_job(store)
+                summary = summarise(job, resources.over(store.manifest.settings).budget())
+                summary["reason"] = worded(store.state.reason, store.state.hints)
+                if finish is not None and stopped is None:
+                    summary |= finish(job, control)
+                if not json:
+                    _print_summary(job, summary, wide)
+                if hosts := store.keepers():
+                    home = worded(f"its layers are kept by {', '.join(hosts)}", [Hint("collect", directory.name)])
+                    stderr().print(Text(home), soft_wrap=True)
+            # After the run is closed, because its file is read among the others.
+            compared = job.compare(store.manifest, lambda: runs_like(directory.parent, store.manifest))
+            if json:
+                print_json(summary | ({compared.name: compared.rows} if compared else {}))
+            elif compared and len(compared.rows) > 1:
+                stdout().print()
+                stdout().print(rows_table(compared.rows))
+    if stopped is not None:
+        _exit_stopped(stopped, received)
 
 
-def _drive(directory: Path, resources: "Resources", control: Any, again: Hint, repair: bool = False) -> "State":
-    from hakoiri.coordinator.runs.drive import drive
-
-    with shown_progress(stderr()) as progress:
-        try:
-            return drive(directory, resources, control, progress, repair)
-        except HakoiriError as error:
-            # Errors of the puzzle or of this process's limits would recur, and a run that another process drives, or
-            # that is deleted, cannot be resumed.
-            final = AddressSpaceError | ContradictionError | DamagedError | PuzzleError | TaskError
-            if not isinstance(error, final | TakenOverError | GoneError):
-                error.hints = (*(hint for hint in error.hints if hint.do != again.do), again)
-            raise
+def _exit_stopped(stopped: StoppedError, received: Received) -> NoReturn:
+    """Print how a run stopped and how it is continued, and exit the command."""
+    stderr().print(Text(f"{stopped.status}: {worded(stopped.reason, stopped.hints)}"))
+    raise typer.Exit(received.exit_code)
 
 
 def _print_summary(job: "Job", summary: dict[str, Any], wide: bool) -> None:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
-from hakoiri.cli.completing import options_beginning, puzzles_beginning, runs_beginning
+from hakoiri.cli.completing import options_beginning, puzzles_beginning, runs_beginning, words_beginning
 from hakoiri.errors import Hint, PuzzleError
 from hakoiri.puzzles import classics
 from hakoiri.puzzles.options import MOST_SEED
@@ -92,7 +92,9 @@ def _options_of(group: Any) -> list[Parameter]:
     for each in fields(group):
         hint, told = hints[each.name], dict(each.metadata)
         if told:
-            names = told.pop("names")
+            names, words = told.pop("names"), told.pop("words", None)
+            if words:
+                told["autocompletion"] = words_beginning(words)
             hint = Annotated[hint, typer.Option(*names, **told) if names else typer.Argument(**told)]
         default = Parameter.empty if each.default is MISSING else each.default
         found.append(Parameter(each.name, Parameter.KEYWORD_ONLY, default=default, annotation=hint))

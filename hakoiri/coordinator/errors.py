@@ -3,7 +3,8 @@
 RunError (HakoiriError) ├── UnknownRunError (LookupError)    no run, or several, by this name ├── UnanswerableError
 (ValueError)   the run cannot answer this question, now or ever: names a run that could ├── MismatchError (ValueError)
 a resume with another puzzle, version or parameters: names the difference ├── OverBudgetError (MemoryError)    the
-layers in hand need more memory than is allowed ├── UntrustedError                   a worker gave a wrong answer, and
+layers in hand need more memory than is allowed ├── StoppedError                     a
+run stopped before its end ├── UntrustedError                   a worker gave a wrong answer, and
 earlier answers of it were used └── ContradictionError               the puzzle breaks its own promise, e.g. a move that
 cannot be taken back
 
@@ -13,7 +14,7 @@ StopRun is not an error: it ends the search on request.
 from collections.abc import Mapping
 from typing import Any
 
-from hakoiri.errors import HakoiriError, WorkStopped, counted
+from hakoiri.errors import HakoiriError, Hint, WorkStopped, counted
 from hakoiri.storage.ledger.manifest import Status
 
 #: The value of figures about goals where the puzzle has none.
@@ -51,6 +52,14 @@ class OverBudgetError(RunError, MemoryError):
 
 class ContradictionError(RunError):
     """The puzzle's moves contradict its declared properties."""
+
+
+class StoppedError(RunError):
+    """A run stopped before its end, with this `status` and `reason`; the hints say how it is continued."""
+
+    def __init__(self, run: str, status: Status, reason: str, *hints: Hint) -> None:
+        super().__init__(f"run {run} is {status}: {reason}", *hints)
+        self.status, self.reason = status, reason
 
 
 class UntrustedError(RunError):

@@ -4,7 +4,7 @@ Keys of up to 64 bits are a column of unsigned integers; wider ones are integers
 
     0   8 bytes   ``HAKOMAP1``
     8   uint32    length of the JSON, spaces at its end included
-    12  JSON      `hakoiri.rows.answers.map_row` and ``arrays``: a list of ``name``, ``type``, ``shape``, ``offset``
+    12  JSON      `map_row` and ``arrays``: a list of ``name``, ``type``, ``shape``, ``offset``
 
 ``type`` is float32, int32, uint32 or uint8; ``offset`` counts bytes from the beginning of the file, and is a multiple
 of 8. Point 0 is the origin, and the others follow by their distance from it:
@@ -31,10 +31,9 @@ import numpy as np
 from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.errors import Hint
 from hakoiri.export.tables import Rows, Stream, needing, solutions
-from hakoiri.keys.layout import ints, layout_of
+from hakoiri.keys.layout import ints, key_at, layout_of
 from hakoiri.keys.order import lower_bounds
 from hakoiri.puzzles.capabilities import Placements
-from hakoiri.rows.answers import map_row
 from hakoiri.run.opened import Map, OpenRun
 from hakoiri.storage.engine.files import replaced
 
@@ -239,6 +238,24 @@ def write_map(run: OpenRun, found: Map, target: Path) -> None:
         file.write(_header(run, found, arrays))
         for array in arrays.values():
             file.write(array.tobytes() + bytes(_padding(array)))
+
+
+def map_row(run: OpenRun, found: Map) -> dict[str, Any]:
+    """Return the description of a map: component, shown part, origin."""
+    origin = key_at(found.keys, 0)
+    return {
+        "component": found.component,
+        "size": found.size,
+        "configurations": len(found.keys),
+        "whole": found.whole,
+        "moves": len(found.moves),
+        "undirected": run.puzzle.undirected,
+        "origin": run.puzzle.render(origin),
+        "start": origin == run.puzzle.start,
+        "depth": int(found.depths.max()),
+        "axes": found.places.shape[1],
+        "stress": round(found.stress, 5),
+    }
 
 
 def _header(run: OpenRun, found: Map, arrays: dict[str, np.ndarray]) -> bytes:

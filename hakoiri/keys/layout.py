@@ -60,6 +60,10 @@ class Layout(NamedTuple):
         """The length of a key as ``0x...`` with all its zeros."""
         return 2 + 2 * self.bytes
 
+    def text(self, key: Key) -> str:
+        """Return a key as people write it."""
+        return f"{key:#0{self.digits}x}"
+
     def empty(self, count: int) -> Keys:
         """An uninitialised batch of `count` keys."""
         return np.empty(count if self.words == 1 else (count, self.words), dtype=self.dtype)

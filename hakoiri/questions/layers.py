@@ -11,7 +11,7 @@ from rich.text import Text
 from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.runs.summary import layer_row
 from hakoiri.errors import counted
-from hakoiri.questions.question import Means, Question, Route, flag, parameter, written
+from hakoiri.questions.question import Means, Question, Route, flag, parameter, show_boards, written
 from hakoiri.render.progress import expanders_text
 from hakoiri.render.tables import fitting_digest, stdout, table
 
@@ -112,25 +112,15 @@ class OneLayer(Question):
         return run.layer(self.depth)
 
     def row(self, run: "Run", found: "Keys") -> dict[str, Any]:
-        texts = _texts(run, found[: self.limit])
-        return {"depth": self.depth, "size": len(found), "configurations": texts}
+        return {"depth": self.depth, "size": len(found), "configurations": run.texts(found[: self.limit])}
 
     def view(self, run: "Run", found: "Keys") -> None:
-        from hakoiri.keys.layout import ints
-        from hakoiri.render.images import print_side_by_side
-
         shown = found[: self.limit or _BOARDS]
         goals = run.puzzle.is_goal(shown).tolist()
         titles = [f"{number}{' goal' if goal else ''}" for number, goal in enumerate(goals, 1)]
-        print_side_by_side(stdout(), _texts(run, shown), titles, [run.puzzle.picture(key) for key in ints(shown)])
+        show_boards(run, shown, titles)
         more = f", {len(found) - len(shown):,} more with --limit" if len(found) > len(shown) else ""
         stdout().print(f"layer {self.depth}: {counted(len(found), 'configurations')}{more}")
-
-
-def _texts(run: "Run", keys: "Keys") -> list[str]:
-    from hakoiri.keys.layout import ints
-
-    return [run.puzzle.render(key) for key in ints(keys)]
 
 
 @dataclass(frozen=True)
@@ -163,14 +153,12 @@ class LayerPage(Question):
         return list(islice((key for block in blocks for key in ints(block) if key >= begin), self.limit + 1))
 
     def row(self, run: "Run", found: "list[Key]") -> dict[str, Any]:
-        from hakoiri.rows.puzzles import key_text
-
         keys = found[: self.limit]
         return {
             "depth": self.depth,
             "size": run.store.layer_record(self.depth).size,
             "configurations": [run.puzzle.render(key) for key in keys],
-            "keys": [key_text(run.puzzle, key) for key in keys],
+            "keys": [run.puzzle.layout.text(key) for key in keys],
             "goals": run.puzzle.is_goal(run.puzzle.keys(keys)).tolist(),
-            "next": key_text(run.puzzle, keys[-1]) if len(found) > self.limit else None,
+            "next": run.puzzle.layout.text(keys[-1]) if len(found) > self.limit else None,
         }

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
 from rich.text import Text
 
-from hakoiri.render.tables import stderr
+from hakoiri.render.tables import stderr, stdout
 from hakoiri.run.cost import NOW, Cost
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hakoiri.coordinator.runs.create import Derived
     from hakoiri.coordinator.session.resources import Resources
     from hakoiri.coordinator.session.session import Control, Observer
+    from hakoiri.keys.layout import Keys
     from hakoiri.storage.ledger.manifest import Manifest
 
 
@@ -28,7 +29,7 @@ def parameter(
 ) -> Any:
     """Return a field of a question, an option of its command; without `names` an argument, which is required.
 
-    `usual` is what the help shows as the default.
+    `usual` is what the help shows as the default. Completion offers the `words`.
     """
     told = {"names": names.split(), "metavar": metavar, "help": text, "show_default": usual} | more
     return field(metadata=told) if not names else field(default=default, metadata=told)
@@ -37,6 +38,11 @@ def parameter(
 def flag(names: str, text: str) -> Any:
     """Return a field that is true if its option is given."""
     return parameter(names, None, text, default=False)
+
+
+#: The argument of a configuration, and the query of a component: at most as many as a graph in memory has vertices.
+CONFIGURATION = ("", "CONF", "Board rows joined by '/', a key 0x..., a text file, or - for stdin.")
+COMPONENT = {"ge": 0, "le": (1 << 31) - 1}
 
 
 class Means(NamedTuple):
@@ -70,18 +76,22 @@ class Question:
     #: The fields of its JSON, ``list:keys`` for the entries of a list.
     documented: ClassVar[str] = ""
     routes: ClassVar[tuple[Route, ...]] = ()
+    #: Whether a run of its own may find the answer; asking that one means asking its base run.
+    has_own_run: ClassVar[bool] = False
     #: The options of the command for the work: none, RQ workers, or those of a run of its own.
     work: ClassVar[Literal["", "redis", "chunks", "layers"]] = ""
-    #: What the command says if the user stops it, after the reason; empty if it cannot be stopped between two steps.
+    #: The words after the reason if the user stops the command, with the command for `again`; empty if no step
+    #: looks for that.
     stopped: ClassVar[str] = ""
+    again: ClassVar[str] = ""
 
     def checked(self) -> "Question":
         """Return the question that the options ask; raise `BadParameter` or `PuzzleError` for wrong ones."""
         return self
 
-    def about_base(self, manifest: "Manifest") -> Self | None:
-        """Return the question to the base run that is meant by asking a derived run, if it is meant."""
-        return None
+    def about_base(self, manifest: "Manifest") -> Self:
+        """Return the question to the base run of a derived run that was asked, which has this manifest."""
+        return self
 
     def cost(self, run: "Run") -> Cost:
         """Return the cost of the answer, without computing it."""
@@ -99,16 +109,22 @@ class Question:
         """Write the files that the options name."""
 
     def row(self, run: "Run", found: Any) -> dict[str, Any]:
-        """Return the answer as plain values."""
-        raise NotImplementedError
-
-    def is_settled(self, row: Mapping[str, Any]) -> bool:
-        """Return whether later requests get the same row from a complete run."""
-        return True
+        """Return the answer as plain values; by default they are the answer."""
+        row: dict[str, Any] = found
+        return row
 
     def view(self, run: "Run", found: Any) -> None:
         """Print the answer for people."""
         raise NotImplementedError
+
+
+def show_boards(run: "Run", keys: "Keys", titles: list[str]) -> None:
+    """Print configurations side by side."""
+    from hakoiri.keys.layout import ints
+    from hakoiri.render.images import print_side_by_side
+
+    pictures = [run.puzzle.picture(key) for key in ints(keys)]
+    print_side_by_side(stdout(), run.texts(keys), titles, pictures)
 
 
 def written(target: Path, what: str = "") -> None:

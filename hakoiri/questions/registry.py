@@ -8,6 +8,21 @@ from hakoiri.questions.question import Question
 QUESTIONS: dict[str, tuple[str, str]] = {
     "layers": ("layers", "LayerSizes"),
     "layer": ("layers", "LayerPage"),
+    "components": ("components", "ListComponents"),
+    "strong": ("components", "ListStrong"),
+    "component": ("components", "OneComponent"),
+    "component-of": ("components", "ComponentOf"),
+    "diameter": ("farthest", "FarthestPairs"),
+    "distance": ("paths", "Distance"),
+    "path": ("paths", "OnePath"),
+    "statistics": ("paths", "BoardStatistics"),
+    "hardest": ("farthest", "FarthestFromGoal"),
+    "summary": ("results", "Summary"),
+    "solutions": ("results", "Solutions"),
+    "solution-pictures": ("results", "SolutionPictures"),
+    "best-play": ("results", "BestPlay"),
+    "export": ("results", "Export"),
+    "map": ("components", "DrawMap"),
 }
 
 

@@ -7,11 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakoiri.errors import counted
-from hakoiri.export.graphs import ENDING, write_map
+from hakoiri.export.graphs import ENDING, map_row, write_map
 from hakoiri.render.films import check_ending, page, script
 from hakoiri.render.images import text
 from hakoiri.render.plots import PLOTS, drawn_into
-from hakoiri.rows.answers import map_row
 from hakoiri.run.opened import Map, OpenRun
 from hakoiri.storage.engine.files import write_file
 

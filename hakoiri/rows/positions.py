@@ -5,6 +5,7 @@ layer, and only the layers that a move can lead to.
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from itertools import accumulate
 from statistics import fmean
 from typing import Any, NamedTuple, cast
@@ -19,7 +20,7 @@ from hakoiri.keys.order import equal_rows, lower_bounds, order_of
 from hakoiri.puzzles.capabilities import Placements, Quotient, Scored
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.pictures import SURFACES, Part, Picture, Polygon, Rectangle
-from hakoiri.rows.puzzles import key_text
+from hakoiri.run import cost
 from hakoiri.run.opened import OpenRun
 from hakoiri.worker.graphs.searches import distances_from, transposed
 
@@ -55,7 +56,7 @@ def configuration_row(puzzle: Puzzle, key: Key) -> dict[str, Any]:
     return {
         "goal_text": puzzle.goal_text(),
         "configuration": puzzle.render(key),
-        "key": key_text(puzzle, key),
+        "key": puzzle.layout.text(key),
         "picture": picture_row(puzzle.picture(key), puzzle.alike(key)),
     }
 
@@ -68,7 +69,7 @@ def moves_row(puzzle: Puzzle, key: Key) -> dict[str, Any]:
     """
     successors = list(dict.fromkeys(puzzle.successors(key)))
     return configuration_row(puzzle, key) | {
-        "moves": [{"key": key_text(puzzle, after)} | _change(puzzle, key, after) for after in successors]
+        "moves": [{"key": puzzle.layout.text(after)} | _change(puzzle, key, after) for after in successors]
     }
 
 
@@ -101,6 +102,13 @@ def _middle(part: Part) -> tuple[float, float]:
             return part.x + shape.x, part.y + shape.y
 
 
+def statistics_row(run: OpenRun, configuration: str | None) -> dict[str, Any]:
+    """Return a board, by default the start, with the figures for its designer."""
+    found = run.statistics(configuration)
+    key = run.puzzle.start if configuration is None else run.puzzle.parse(configuration)
+    return {"configuration": run.puzzle.render(key)} | asdict(found)
+
+
 def play_row(run: OpenRun, most: int) -> dict[str, Any]:
     """Return score, moves and sequence, and the first boards, at most `most`: `filmed` of them."""
     play, puzzle = run.best_play(), cast(Scored, run.puzzle)
@@ -116,8 +124,6 @@ def play_row(run: OpenRun, most: int) -> dict[str, Any]:
     return play.row() | {"proved": play.proved, "filmed": len(boards), "boards": boards}
 
 
-#: Runs up to this size are held in memory as a whole, with goal distances computed on first request.
-SMALL = 200_000
 #: The reasons for an unknown goal distance; the first is temporary.
 UNKNOWN = "the goal distances of the run are not known; request its hardest"
 _UNFINISHED = "the run is not complete"
@@ -154,7 +160,8 @@ class PositionTable(NamedTuple):
 
 def table_of(run: OpenRun) -> PositionTable | None:
     """Return the table of a small complete run; ``None`` for others."""
-    if not (run.exhausted and run.knows_components) or run.store.state.figures.get("configurations", SMALL + 1) > SMALL:
+    size = run.store.state.figures.get("configurations", cost.SMALL + 1)
+    if not (run.exhausted and run.knows_components) or size > cost.SMALL:
         return None
     keys, labels = run.configurations()
     none, found = np.full(len(keys), -1, dtype=np.int64), labels.astype(np.int64)
@@ -187,7 +194,7 @@ def position_row(run: OpenRun, table: PositionTable | None, configuration: str) 
         reason = _NO_GOAL if known else UNKNOWN if run.exhausted else _UNFINISHED
     return {
         "configuration": run.puzzle.render(key),
-        "key": key_text(run.puzzle, key),
+        "key": run.puzzle.layout.text(key),
         "depth": here.depth,
         "goal": bool(run.puzzle.is_goal(run.puzzle.keys([key]))[0]),
         "goal_distance": here.goal_distance,
@@ -209,7 +216,7 @@ def _moves(run: OpenRun, table: PositionTable | None, key: Key, depth: int | Non
             {
                 "move": puzzle.describe_move(key, target),
                 "configuration": puzzle.render(target),
-                "key": key_text(puzzle, target),
+                "key": puzzle.layout.text(target),
                 "depth": found.depth,
                 "goal": goal,
                 "goal_distance": found.goal_distance,

@@ -49,7 +49,7 @@ def full_puzzle_row(spec: PuzzleSpec) -> dict[str, Any]:
     if kind.start_is_board:
         return row
     puzzle = spec.build()
-    start = {"start": puzzle.render(puzzle.start), "key": key_text(puzzle, puzzle.start)}
+    start = {"start": puzzle.render(puzzle.start), "key": puzzle.layout.text(puzzle.start)}
     return row | {"goal": puzzle.goal_text(), "layout": puzzle.layout.name} | start
 
 
@@ -59,18 +59,13 @@ def configuration_row(rules: Puzzle, key: int) -> dict[str, Any]:
     mirror = key_at(rules.canonical(keys), 0) if rules.has_mirrors else None
     return {
         "configuration": rules.render(key),
-        "key": key_text(rules, key),
+        "key": rules.layout.text(key),
         "puzzle": rules.name,
         "goal": bool(rules.is_goal(keys)[0]),
         "canonical": None if mirror is None else rules.render(mirror),
         "moves": [rules.describe_move(key, successor) for successor in rules.successors(key)],
         **({"faults": rules.faults(key)} if isinstance(rules, Placements) else {}),
     }
-
-
-def key_text(rules: Puzzle, key: int) -> str:
-    """Return a key as people write it."""
-    return f"{key:#0{rules.layout.digits}x}"
 
 
 def _notes(kind: type[Puzzle]) -> list[str]:

@@ -17,7 +17,7 @@ from hakoiri.coordinator.runs.opening import open_context, redis_of_hosts
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, SilentObserver
 from hakoiri.errors import ConfigurationError, Hint
-from hakoiri.keys.layout import Configuration, Key, Keys
+from hakoiri.keys.layout import Configuration, Key, Keys, ints
 from hakoiri.keys.order import order_of
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.storage.layers.store import RunStore
@@ -144,6 +144,10 @@ class Answers:
             goals = [record.goals for record in self.layer_records()]
             self._start_is_the_goal = self.puzzle.undirected and not self.is_census and goals[0] == sum(goals) == 1
         return bool(self._start_is_the_goal)
+
+    def texts(self, keys: Keys) -> list[str]:
+        """Return the texts of some configurations."""
+        return [self.puzzle.render(key) for key in ints(keys)]
 
     def _depth_of(self, key: Key) -> Depth:
         depth = self.store.find(key)

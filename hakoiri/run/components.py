@@ -15,7 +15,7 @@ from hakoiri.coordinator.runs.drive import drive_to_end
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, SilentObserver
 from hakoiri.errors import Hint
-from hakoiri.keys.layout import Configuration, Keys, ints
+from hakoiri.keys.layout import Configuration, Keys
 from hakoiri.run.paths import PathAnswers
 from hakoiri.storage.ledger.manifest import ComponentRecord
 from hakoiri.storage.results import Diameter, read_arrays, read_component, read_diameter
@@ -117,8 +117,7 @@ class ComponentAnswers(PathAnswers):
         """Return distances with the boards of some pairs."""
         if found.texts:
             return found
-        texts = ("  ".join(map(self.puzzle.render, ints(pair))) for pair in found.pairs[:_WRITTEN])
-        return replace(found, texts=tuple(texts))
+        return replace(found, texts=tuple("  ".join(self.texts(pair)) for pair in found.pairs[:_WRITTEN]))
 
     def eccentricities(
         self, component: int | None = None, control: Control | None = None, observer: Observer | None = None

@@ -1,4 +1,4 @@
-"""The cost of an answer: at once, long, or by a run of its own. Only this module decides that."""
+"""The cost of an answer: at once, long, or by a run of its own (`hakoiri.questions.question.Question.cost`)."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple

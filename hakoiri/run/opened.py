@@ -16,10 +16,11 @@ from hakoiri.coordinator.runs.create import Derived
 from hakoiri.coordinator.runs.drive import drive_to_end
 from hakoiri.coordinator.runs.summary import summarise
 from hakoiri.coordinator.session.job import Play
+from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, SilentObserver
 from hakoiri.coordinator.trees.job import found_solutions
 from hakoiri.errors import Hint, PuzzleError, counted
-from hakoiri.keys.layout import Configuration, Key, Keys, ints, key_at
+from hakoiri.keys.layout import Configuration, Key, Keys, key_at
 from hakoiri.keys.order import lower_bounds, order_of
 from hakoiri.puzzles.capabilities import Placements, Quotient
 from hakoiri.run.components import ComponentAnswers
@@ -75,18 +76,19 @@ class GoalAnswers(ComponentAnswers):
         control: Control | None = None,
         observer: Observer | None = None,
         metric: str | None = None,
+        resources: Resources | None = None,
     ) -> Hardest:
         """Return the configurations farthest from their nearest goal, the `limit` least of them.
 
         With `metric` moves are counted by another metric than the run's; the configurations are checked to be the same.
         Unknown goal distances are computed in this process and kept, as a run of its own, which is resumed if
-        interrupted. Raises `RunError` if `control` ends that run.
+        interrupted; `resources` are those of that run. Raises `RunError` if `control` ends it.
         """
         self.require_goals()
         other = self.other_metric(metric)
         if (known := self.known_distances(other)) is None:
-            directory = self.distances_run(other).make(self.resources)
-            resources = replace(self.resources, redis=self.redis)
+            resources = resources or replace(self.resources, redis=self.redis)
+            directory = self.distances_run(other).make(resources)
             drive_to_end(directory, resources, control or Control(), observer or SilentObserver())
             known = cast(GoalDistances, self.known_distances(other))
         layers = [record.size for record in known.store.layer_records()]
@@ -94,7 +96,7 @@ class GoalAnswers(ComponentAnswers):
         farthest = next(StoredLayer(known.store, last, layers[last]).chunks(0, limit))
         dead = self._reached.configurations - sum(layers)
         metric = self._metric_among(known.store.manifest.puzzle["options"])
-        texts = tuple(map(self.puzzle.render, ints(farthest[:_WRITTEN])))
+        texts = tuple(self.texts(farthest[:_WRITTEN]))
         return Hardest(last, layers[last], farthest, layers, dead, known.store.manifest.run, metric, texts)
 
     def distances_run(self, metric: str = "") -> Derived:

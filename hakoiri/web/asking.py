@@ -106,28 +106,33 @@ class Asked:
 
     def ask(self, question: Question) -> Response:
         """Return the answer to a question, or the address of what finds it."""
+        if question.has_own_run:
+            self.directory = self.runs.base(self.directory.name)
         with self.opened() as run:
             cost = question.cost(run)
             if isinstance(cost, Long):
-                return pending(self.long(cost.command, **cost.options))
+                return pending(self.long(cost))
             if cost == "own run":
                 derived, limits = question.own_run(run)
                 return self.queued(derived, **limits)
             row = question.row(run, question.ask(run, Means()))
-            return self.answer(run, row, question.is_settled(row))
+            # Later requests may find the distances of a component.
+            listed = row["components"] if isinstance(row.get("components"), list) else []
+            settled = all(one.get("radius", 0) is not None for one in (row, *listed))
+            return self.answer(run, row, settled)
 
-    def long(self, command: str, ending: str = "", /, **options: Any) -> LongQuestion:
+    def long(self, asked: Long, ending: str = "") -> LongQuestion:
         """Return a long question (`Questions.named`); POST starts it, GET raises `Unbegun` unless it was started."""
-        question = self._questions.named(self.directory.name, self._state(), command, ending, **options)
+        question = self._questions.named(self.directory.name, self._state(), asked, ending)
         if self._begins:
             self._questions.begin(question)
         elif question.has_to_begin:
             raise Unbegun(self._address)
         return question
 
-    def file(self, media_type: str, command: str, ending: str, **options: int) -> Response:
+    def file(self, media_type: str, asked: Long, ending: str) -> Response:
         """Return a file that a command writes: POST starts the command and then redirects, GET sends the file."""
-        question = self.long(command, ending, **options)
+        question = self.long(asked, ending)
         if question.status != "answered":
             return pending(question)
         if self._begins:

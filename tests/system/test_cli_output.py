@@ -11,7 +11,7 @@ from pathlib import Path
 import matplotlib.image
 import pytest
 
-from hakoiri.cli.answers import paths
+from hakoiri.questions import paths
 from hakoiri.render import films, tables
 from tests.support.commands import HAKOIRI, PATIENCE_SECONDS, ROOT, START_OF_2, FinishedRuns, Hakoiri, clean_environment
 

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hakoiri.cli import options as shared
-from hakoiri.cli.completing import puzzles_beginning, runs_beginning, statuses_beginning
+from hakoiri.cli.completing import puzzles_beginning, runs_beginning, words_beginning
 from hakoiri.cli.driving import no_coordinator
 from hakoiri.cli.options import argument, command_line, flag, option
 from hakoiri.coordinator.errors import RunError, nearest_goal
@@ -64,7 +64,7 @@ def runs(
     status: Annotated[
         str | None,
         option("--status", "STATUS", "List only runs with this status: queued, running, complete, interrupted, ...",
-               parser=parse_status, autocompletion=statuses_beginning),
+               parser=parse_status, autocompletion=words_beginning(STATUSES)),
     ] = None,
     prune: Annotated[
         bool, flag("--prune", "Delete repeated runs: same puzzle, options, start, goal and kind.")

@@ -164,7 +164,7 @@ def resume(
     require_same(manifest, parse_options(options or []), None if start is None else read_board(start))
     if was_complete:
         stderr().print(f"{directory.name} was complete already")
-    drive_and_report(directory, search.resources, search.json, search.data, repair, wide=wide)
+    drive_and_report(directory, search.resources, search.json, repair, wide=wide)
 
 
 @command_line("collect last --redis redis://127.0.0.1:6379/0")

@@ -16,13 +16,26 @@ from pathlib import Path
 from typing import Any
 
 from hakoiri.compiling import telling
-from hakoiri.coordinator.errors import ContradictionError, RunError, StopRun, UntrustedError
+from hakoiri.coordinator.errors import ContradictionError, StoppedError, StopRun, UntrustedError
+from hakoiri.coordinator.runs.catalogue import data_directory
 from hakoiri.coordinator.runs.create import open_job
 from hakoiri.coordinator.runs.opening import open_context
 from hakoiri.coordinator.session.job import Job
 from hakoiri.coordinator.session.resources import LEAST_MEMORY, Resources
 from hakoiri.coordinator.session.session import Control, Observer, Session, SilentObserver
-from hakoiri.errors import GoneError, HakoiriError, Hint, PuzzleError, RunHeldError, StorageError, TaskError, visible
+from hakoiri.errors import (
+    AddressSpaceError,
+    DamagedError,
+    GoneError,
+    HakoiriError,
+    Hint,
+    PuzzleError,
+    RunHeldError,
+    StorageError,
+    TakenOverError,
+    TaskError,
+    visible,
+)
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.user.files import FILES, configured_files, load_file, loaded_files
@@ -64,14 +77,26 @@ def drive(
         return store.state
 
 
+#: Errors that would recur, or that leave no run to resume: of the puzzle, of the limits of this process, of a run that
+#: another process drives or that is deleted.
+_FINAL = (
+    AddressSpaceError, ContradictionError, DamagedError, PuzzleError, TaskError, TakenOverError, GoneError,
+)  # fmt: skip
+
+
 def drive_to_end(
     directory: Path, resources: Resources, control: Control, observer: Observer, repair: bool = False
 ) -> None:
-    """Drive a run, as `drive` does, until it is complete; `RunError` if it stops before."""
-    state = drive(directory, resources, control, observer, repair)
+    """Drive a run, as `drive` does, until it is complete; `StoppedError` if it stops before."""
+    again = Hint("resume", directory.name, "" if data_directory() == directory.parent else str(directory.parent))
+    try:
+        state = drive(directory, resources, control, observer, repair)
+    except HakoiriError as error:
+        if not isinstance(error, _FINAL):
+            error.hints = (*(hint for hint in error.hints if hint.do != again.do), again)
+        raise
     if state.status != "complete":
-        hint = Hint("resume", directory.name, str(directory.parent))
-        raise RunError(f"run {directory.name} is {state.status}: {state.reason}", hint)
+        raise StoppedError(directory.name, state.status, state.reason, *state.hints, again)
 
 
 def _session(job: Job, resources: Resources, control: Control, observer: Observer, repair: bool) -> None:

@@ -26,6 +26,7 @@ from hakoiri.coordinator.errors import RunError, UnknownRunError
 from hakoiri.coordinator.runs.catalogue import keepers_of
 from hakoiri.coordinator.session.resources import LEAST_MEMORY
 from hakoiri.errors import DamagedError, Hint
+from hakoiri.run.cost import Long
 from hakoiri.storage.engine.environment import translated
 from hakoiri.storage.engine.files import open_inside
 from hakoiri.storage.ledger.lock import holder_of, interrupt_holder, locked
@@ -132,12 +133,12 @@ class Questions:
         self._lock = threading.Lock()
         self._answering: list[subprocess.Popen[bytes]] = []
 
-    def named(
-        self, run: str, state: State, command: str, ending: str = "", **options: str | int | None
-    ) -> LongQuestion:
+    def named(self, run: str, state: State, asked: Long, ending: str = "") -> LongQuestion:
         """Return the question for the run in this state. With an `ending` the command writes a file."""
-        given = {name.rstrip("_"): value for name, value in options.items() if value is not None and value is not False}
-        words = (command, *(f"--{name}" if value is True else f"--{name}={value}" for name, value in given.items()))
+        given = {name: value for name, value in asked.options.items() if value is not None and value is not False}
+        words = (
+            asked.command, *(f"--{name}" if value is True else f"--{name}={value}" for name, value in given.items())
+        )  # fmt: skip
         identity = json.dumps([words, ending, state.digest, state.status, state.depth, state.session])
         number = sha256(identity.encode()).hexdigest()[:16]
         return LongQuestion(questions_folder(self._data / run) / number, words, ending)

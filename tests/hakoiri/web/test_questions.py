@@ -13,14 +13,16 @@ from typing import Any
 
 import pytest
 
+from hakoiri.run import cost
 from hakoiri.storage.ledger.manifest import State
-from hakoiri.web.routes import answers
 from hakoiri.web.routes.puzzles import PROBING
 from hakoiri.web.runs.questions import BusyError, LongQuestion, Questions
 from hakoiri.web.settings import Settings
 from tests.hakoiri.web.conftest import Served
 from tests.support.commands import wait_until
 from tests.support.web import TOKEN, client_of
+
+VERIFY = cost.Long("verify", {})
 
 
 @pytest.fixture
@@ -67,7 +69,7 @@ def test_how_a_question_stands(question: LongQuestion) -> None:
 def test_some_at_a_time(tmp_path: Path) -> None:
     asked = Questions(Settings(tmp_path, questions=0))
     with pytest.raises(BusyError, match="ask again later"):
-        asked.begin(asked.named("run", State(), "verify"))
+        asked.begin(asked.named("run", State(), VERIFY))
     assert not (tmp_path / ".questions").exists()
 
 
@@ -85,8 +87,8 @@ def test_some_at_a_time_of_all_processes_which_share_the_memory(
     monkeypatch.setattr(subprocess, "Popen", partial(answer, subprocess.Popen))
     serving = [Questions(Settings(tmp_path, memory=memory, processes=3)) for _ in range(3)]
     for number in range(most):
-        serving[number].begin(serving[number].named("run", State(depth=number), "verify"))
-    another = serving[2].named("run", State(depth=9), "verify")
+        serving[number].begin(serving[number].named("run", State(depth=number), VERIFY))
+    another = serving[2].named("run", State(depth=9), VERIFY)
     for one in serving:
         with pytest.raises(BusyError):
             one.begin(another)
@@ -119,9 +121,7 @@ _LONG = [
 @pytest.mark.parametrize("path", _LONG)
 def test_get_says_where_to_post_to(served: Served, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every run is a large one here."""
-    monkeypatch.setattr(answers, "RUN_FROM", 0)
-    monkeypatch.setattr(answers.is_long, "__defaults__", (True, 0))
-    monkeypatch.setattr(answers, "SMALL", 0)
+    monkeypatch.setattr(cost, "is_long", lambda _, searches=True, *__, **___: searches)
     begun: list[LongQuestion] = []
     monkeypatch.setattr(Questions, "start", lambda _, question: begun.append(question))
     where = f"/api/runs/{path.format(small=served.small, whole=served.whole, directed=served.directed)}"

@@ -1,1 +1,0 @@
-"""Commands that query a run: layers, distances, paths, components, exports."""
