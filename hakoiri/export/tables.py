@@ -33,10 +33,6 @@ from hakoiri.storage.ledger.manifest import Progress
 from hakoiri.storage.results import Labels, read_labels
 from hakoiri.worker.layers.kernels import simple_edges, split
 
-#: Blocks of the store read at once: some 16,000 to 65,000 configurations each.
-_BLOCKS = 16
-_CONFIGURATIONS = 1 << 15
-
 
 class Rows(NamedTuple):
     """A batch of configurations with each one's depth or, in a whole space, component."""
@@ -82,11 +78,9 @@ class Stream:
 
     def rows(self, doing: str = "writing configurations") -> Iterator[Rows]:
         """Yield all configurations, strictly increasing."""
-        done, started = 0, time.monotonic()
+        done, started, size = 0, time.monotonic(), self.run.resources.tuning.written_rows
         for rows in self._ranges():
-            for keys, labels in zip(
-                split(rows.keys, _CONFIGURATIONS), split(rows.labels, _CONFIGURATIONS), strict=True
-            ):
+            for keys, labels in zip(split(rows.keys, size), split(rows.labels, size), strict=True):
                 self._control.check()
                 yield Rows(keys, labels)
                 done += len(keys)
@@ -129,7 +123,9 @@ class Stream:
             store.require_whole(depth)
         firsts = sorted(key for depth in layers for key in store.first_keys(depth))
         components, done = read_labels(store, self.count) if self.run.is_census else None, 0
-        for low, high in pairwise([*firsts[::_BLOCKS], self.puzzle.layout.greatest + 1]):
+        for low, high in pairwise(
+            [*firsts[:: self.run.resources.tuning.written_blocks], self.puzzle.layout.greatest + 1]
+        ):
             parts = [store.slice(depth, low, high) for depth in layers]
             keys = np.concatenate(parts)
             if components is None:

@@ -15,8 +15,6 @@ from hakoiri.run.opened import Map, OpenRun
 from hakoiri.storage.engine.files import write_file
 
 MAPS = (*PLOTS, ".html", f".{ENDING}")
-#: In a map of more points, lines and points are an image within an SVG or PDF: 26,000 points take 0.3 MB, not 12.
-_MOST_VECTORS = 5_000
 _RED, _PINK = "#d55e00", "#cc79a7"
 #: Dark violet to yellow: matplotlib's viridis at nine points.
 _COLOURS = "440154 472d7b 3b528b 2c728e 21918c 28ae80 5ec962 addc30 fde725"
@@ -129,15 +127,18 @@ draw(false);
 """
 
 
-def save_map(run: OpenRun, found: Map, target: Path) -> None:
-    """Write a map as .png, .svg, .pdf, .html (self-contained) or .hakomap (`hakoiri.export.graphs`)."""
+def save_map(run: OpenRun, found: Map, target: Path, vectors: int = 5_000) -> None:
+    """Write a map as .png, .svg, .pdf, .html (self-contained) or .hakomap (`hakoiri.export.graphs`).
+
+    Of more points than `vectors`, an SVG or PDF has an image: 26,000 points take 0.3 MB, not 12.
+    """
     check_ending(target, MAPS)
     if target.suffix == f".{ENDING}":
         write_map(run, found, target)
     elif target.suffix == ".html":
         write_file(target, map_page(run, found))
     else:
-        _plot(run, found, target)
+        _plot(run, found, target, vectors)
 
 
 def map_page(run: OpenRun, found: Map) -> str:
@@ -160,12 +161,12 @@ def map_page(run: OpenRun, found: Map) -> str:
     return page(_BODY, filled)
 
 
-def _plot(run: OpenRun, found: Map, target: Path) -> None:
+def _plot(run: OpenRun, found: Map, target: Path, vectors: int) -> None:
     flat = _flattened(found.places)
     with drawn_into(target, (9, 7)) as figure:
         from matplotlib.collections import LineCollection
 
-        axes, image = figure.add_subplot(), len(flat) > _MOST_VECTORS
+        axes, image = figure.add_subplot(), len(flat) > vectors
         lines = LineCollection(list(flat[found.moves]), colors="#00000040", linewidths=0.3, zorder=1, rasterized=image)
         axes.add_collection(lines)
         size = max(0.5, min(30.0, 20_000 / len(flat)))

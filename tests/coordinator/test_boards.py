@@ -91,9 +91,9 @@ def test_every_mix_is_as_plain_searches_have_it(study: Path) -> None:
         check_member(PLAN.asked(mix), found[number])
 
 
-@pytest.mark.parametrize("lanes_from", [2, 2_000])
+@pytest.mark.parametrize("alone_from", [2, 50_000])
 def test_large_components_are_tasks_of_their_own(
-    lanes_from: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    alone_from: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     usual = (
         MemberRequest("AAB/C.D/EF.", "", True),
@@ -101,13 +101,12 @@ def test_large_components_are_tasks_of_their_own(
         MemberRequest("AA/BB/..", "", True),
     )
     expected = [measure(Sliding({}, asked.start), asked) for asked in usual]
-    monkeypatch.setattr(family, "_LANES_FROM", lanes_from)
-    monkeypatch.setattr(family, "ALONE_FROM", 2)
+    monkeypatch.setattr(family, "ALONE_FROM", alone_from)
     for asked, whole in zip(usual, expected, strict=True):
         check_member(asked, whole)
         found = measure(Sliding({}, asked.start), asked)
         left = found.components.left()
-        assert (len(left) > 0) == (lanes_from == 2 and len(set(whole.components.like)) > 1)
+        assert (len(left) > 0) == (alone_from == 2 and len(set(whole.components.like)) > 1)
         for component in left:
             more = measure(Sliding({}, asked.start), replace(asked, component=component)).components
             assert component in more.number
@@ -167,7 +166,6 @@ def test_a_start_that_is_no_harder_than_said_is_found_by_verify(tmp_path: Path) 
 
 def test_a_study_is_the_same_however_it_is_cut(study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = members_of(study)
-    monkeypatch.setattr(family, "_LANES_FROM", 10)
     monkeypatch.setattr(family, "ALONE_FROM", 10)
     stopped = studied(tmp_path, control=StoppingAfter(6))
     kept = members_of(stopped)

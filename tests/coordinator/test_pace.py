@@ -6,7 +6,6 @@ import pytest
 
 from hakoiri.api import explore
 from hakoiri.coordinator.errors import UnanswerableError
-from hakoiri.coordinator.layers import job as probes
 from hakoiri.coordinator.layers.job import probe
 from hakoiri.coordinator.layers.step import Pace
 from hakoiri.coordinator.session.resources import Resources, Tuning
@@ -140,11 +139,10 @@ def test_a_large_space_ends_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> Non
     assert (unknown.expected, unknown.stored_bytes, unknown.seconds) == (None, None, None)
 
 
-def test_blocks_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_make_no_difference() -> None:
     puzzle = PuzzleSpec("pancakes", {"n": "6"}).build()
     whole = probe(puzzle)
-    monkeypatch.setattr(probes, "_BLOCK", 7)
-    assert probe(puzzle)[:4] == whole[:4] == (720, 7, 0, True)
+    assert probe(puzzle, block=7)[:4] == whole[:4] == (720, 7, 0, True)
 
 
 def test_a_tree_has_no_moves() -> None:

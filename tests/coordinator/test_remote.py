@@ -21,7 +21,7 @@ from hakoiri.coordinator.layers.step import LayerStep
 from hakoiri.coordinator.runs import opening
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.session.resources import CHUNK_SECONDS, DEFAULT, Cost, Resources
-from hakoiri.coordinator.session.session import ComputeContext, Control, SilentObserver, ThreadExecutor
+from hakoiri.coordinator.session.session import ComputeContext, Control, Session, SilentObserver, ThreadExecutor
 from hakoiri.coordinator.session.work_log import WorkLog
 from hakoiri.errors import Hint, PuzzleError, TaskError
 from hakoiri.hints import worded
@@ -29,6 +29,7 @@ from hakoiri.keys.layout import U32, Keys, ints
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
 from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import State
 from hakoiri.worker import supervisor
 from hakoiri.worker.transport import connection
 from hakoiri.worker.transport.payload import Event
@@ -305,18 +306,20 @@ def test_a_layer_begun_by_threads_is_finished_by_workers_and_the_other_way_round
     """Each session is stopped within a layer, after every checkpoint."""
     options = OPTIONS | {"size": "900"}
     directory, number = new_run(tmp_path, options), 0
-    save = LayerStep._save
+    commit = Session.commit
 
-    def stopping(step: LayerStep) -> None:
-        save(step)
-        step._session.control.interrupt("stopped by the test")
+    def stopping(session: Session, state: State) -> State:
+        state = commit(session, state)
+        if session.store.has_partial:
+            session.control.interrupt("stopped by the test")
+        return state
 
     while True:
         number += 1
         with monkeypatch.context() as patch:
             manner = MANNERS["durable" if number % 2 else "farmed"]
             resources = Manner(manner.common, 30_000, durable=True, elsewhere=manner.elsewhere).take(patch, "u32")
-            patch.setattr(LayerStep, "_save", stopping)
+            patch.setattr(Session, "commit", stopping)
             state = drive(directory, resources, Control(), SilentObserver())
         if state.status == "complete":
             break

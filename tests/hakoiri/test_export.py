@@ -14,9 +14,9 @@ from pyarrow import parquet
 
 from hakoiri.api import Run, explore
 from hakoiri.coordinator.errors import StopRun, UnanswerableError
+from hakoiri.coordinator.session.resources import Resources, Tuning
 from hakoiri.coordinator.session.session import SilentObserver
 from hakoiri.errors import Hint
-from hakoiri.export import tables
 from hakoiri.export.files import export_edges, export_run
 from hakoiri.keys.layout import LAYOUTS, ints, key_at
 from hakoiri.puzzles.registry import PUZZLES
@@ -37,10 +37,9 @@ def toy(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     layout, directed, until_goal = request.param
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(PUZZLES, "toy", ("tests.support.toy", "Toy"))
-        patch.setattr(tables, "_BLOCKS", 2)
-        patch.setattr(tables, "_CONFIGURATIONS", 30)
         options = {"layout": layout, "keys": "spread", "directed": directed}
-        with explore("toy", options, until_goal=until_goal, data=tmp_path_factory.mktemp("toy")) as run:
+        resources, data = Resources(tuning=Tuning(written_blocks=2, written_rows=30)), tmp_path_factory.mktemp("toy")
+        with explore("toy", options, until_goal=until_goal, data=data, resources=resources) as run:
             assert run.exhausted == (not until_goal)
             yield run
 

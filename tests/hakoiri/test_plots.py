@@ -13,7 +13,6 @@ from hakoiri.api import Map, Run, census, explore, open_run
 from hakoiri.coordinator.errors import StopRun, UnanswerableError
 from hakoiri.export.graphs import write_map
 from hakoiri.keys.layout import ints
-from hakoiri.render import maps as map_files
 from hakoiri.render.maps import save_map
 from hakoiri.render.plots import plot_layers
 from hakoiri.run import opened
@@ -162,13 +161,12 @@ def test_the_file_holds_all_of_it(small_run: Run, mapped: Map, tmp_path: Path) -
 
 @pytest.mark.parametrize(("ending", "begin"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
 def test_a_map_is_a_picture_by_its_ending(
-    ending: str, begin: bytes, small_run: Run, mapped: Map, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ending: str, begin: bytes, small_run: Run, mapped: Map, tmp_path: Path
 ) -> None:
     """A small one is drawn line by line; of a larger one lines and points are an image in an SVG."""
     sizes = []
     for most in (1_000, 10):
-        monkeypatch.setattr(map_files, "_MOST_VECTORS", most)
-        save_map(small_run, mapped, target := tmp_path / f"{most}.{ending}")
+        save_map(small_run, mapped, target := tmp_path / f"{most}.{ending}", most)
         assert target.read_bytes().startswith(begin)
         sizes.append(target.read_bytes().count(b"<image"))
     assert sizes == ([1, 2] if ending == "svg" else [0, 0])

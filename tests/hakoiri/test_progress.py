@@ -79,9 +79,8 @@ def test_all_of_the_live_line_is_seen() -> None:
 
 
 def test_what_is_watched_shows_the_command_that_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    found = RunStatus("3f9a2c-klotski", None, State(status="queued"), None, True, served=False)
+    found = RunStatus("3f9a2c-klotski", None, State(status="interrupted"), None, False, served=False)
     monkeypatch.setattr(listing, "results", Terminal)
-    monkeypatch.setattr(listing, "_statuses", lambda directory, now: [now])
 
     def watch(console: Console) -> None:
         monkeypatch.setattr(listing, "stderr", lambda: console)

@@ -44,7 +44,7 @@ from hakoiri.keys.layout import LAYOUTS, U32, Layout, ints
 from hakoiri.storage.engine.environment import Environment, refuse_network_file_system, translated
 from hakoiri.storage.layers.audit import check_layer, duplicate_fault
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.ledger import ledger, lock
+from hakoiri.storage.ledger import lock
 from hakoiri.storage.ledger.ledger import CommitThread, Ledger, create_run
 from hakoiri.storage.ledger.lock import RunLock, holder_of, making
 from hakoiri.storage.ledger.manifest import ComponentRecord, Progress, State, pack_record, seal
@@ -234,9 +234,8 @@ def test_a_held_run_is_refused_and_the_holder_named(directory: Path, holder: sub
 def test_a_driver_that_does_not_leave_is_named_by_cancel(
     directory: Path, holder: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(catalogue, "_CANCEL_SECONDS", 0)
     with refused(RunError, rf"process {holder.pid} on host .*, who was told to stop", Hint("status", directory.name)):
-        cancel_run(directory)
+        cancel_run(directory, patience=0.0)
     # It may leave just before it is named.
     monkeypatch.setattr(lock, "holder_of", lambda _: None)
     with pytest.raises(RunError, match="who was told to stop"):
@@ -645,13 +644,13 @@ def directory_of_commits(tmp_path: Path) -> Path:
 
 def held_up(monkeypatch: pytest.MonkeyPatch, begin: Callable[[], None]) -> None:
     """Have each write call `begin` first."""
-    write = Environment._write
+    begin_write = Environment.begin_write
 
-    def late(*arguments: Any) -> None:
-        begin()
-        write(*arguments)
+    def late(*arguments: Any) -> Callable[[], None]:
+        write = begin_write(*arguments)
+        return lambda: (begin(), write())[1]
 
-    monkeypatch.setattr(Environment, "_write", late)
+    monkeypatch.setattr(Environment, "begin_write", late)
 
 
 def test_what_is_staged_during_a_commit_is_for_the_next_one(
@@ -681,11 +680,8 @@ def test_what_is_staged_during_a_commit_is_for_the_next_one(
         assert [store.read(META, name) for name in (b"first", b"second", b"third")] == [b"1", b"2", None]
 
 
-def test_a_commit_is_worthwhile_if_enough_is_staged(
-    directory_of_commits: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ledger, "_LEAST_BYTES", 10)
-    with RunStore(directory_of_commits, writable=True) as store, CommitThread(store) as thread:
+def test_a_commit_is_worthwhile_if_enough_is_staged(directory_of_commits: Path) -> None:
+    with RunStore(directory_of_commits, writable=True) as store, CommitThread(store, 10) as thread:
         assert not thread.is_worthwhile
         store.stage(META, b"some", b"0123456789")
         assert thread.is_worthwhile

@@ -13,8 +13,7 @@ from unittest.mock import patch
 
 import redis
 
-from hakoiri.coordinator.executors.in_flight import Chunk
-from hakoiri.coordinator.executors.remote import RemoteExecutor
+from hakoiri.coordinator.executors.in_flight import Chunk, InFlight
 from hakoiri.worker.hosts.host import STORE, THREADS
 from hakoiri.worker.machine import end_with
 from hakoiri.worker.rq_worker import TaskQueue
@@ -211,13 +210,13 @@ def started_workers(
 @contextmanager
 def by_workers() -> Iterator[None]:
     """Require that workers have done some of what is asked in this process during the block."""
-    answered, take = list[str](), RemoteExecutor._counted
+    answered, fetch = list[str | None](), InFlight.fetch
 
-    def counted(executor: RemoteExecutor, chunk: Chunk, worker: str, result: list[Array]) -> list[Array]:
-        answered.append(worker)
-        return take(executor, chunk, worker, result)
+    def counted(flight: InFlight, chunk: Chunk, attempt: int) -> list[Array] | None:
+        answered.append(chunk.worker)
+        return fetch(flight, chunk, attempt)
 
-    with patch.object(RemoteExecutor, "_counted", counted):
+    with patch.object(InFlight, "fetch", counted):
         yield
     assert answered, "no worker did anything"
 

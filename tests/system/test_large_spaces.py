@@ -195,8 +195,7 @@ def test_more_ends_than_there_are(hakoiri: Hakoiri) -> None:
 
 def test_a_signal_ends_it_with_one_line(hakoiri: Hakoiri, roads: str, monkeypatch: pytest.MonkeyPatch) -> None:
     hakoiri.ask("run", roads)
-    parts = strong._parts
-    monkeypatch.setattr(strong, "_parts", lambda *given: (signal.raise_signal(signal.SIGINT), parts(*given))[1])
+    before_call(monkeypatch, strong, "strong_labels", lambda *_: signal.raise_signal(signal.SIGINT))
     stopped = hakoiri.here("components", "last", "--strong", check=False)
     assert (stopped.code, stopped.stdout) == (130, "")
     assert stopped.stderr.count("\n") == 1

@@ -309,7 +309,7 @@ def test_inputs_in_flight_take_a_quarter_of_the_memory(redis_server: RedisServer
             control.interrupt("enough")
             while drawn < 60:
                 drawn += 1
-                yield [Klotski().keys([0]), np.zeros(size, dtype=np.uint8)]
+                yield [np.zeros(size, dtype=np.uint8)]
 
         assert context.executor.workers == 20
         with pytest.raises(StopRun):

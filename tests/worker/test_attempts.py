@@ -129,9 +129,7 @@ def test_what_others_keep_under_our_names_is_told_as_such() -> None:
         raise redis.ResponseError("WRONGTYPE Operation against a key holding the wrong kind of value")
 
 
-def test_a_puzzle_is_built_once_for_all_requests_that_name_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rq_worker, "_puzzles", {})
-
+def test_a_puzzle_is_built_once_for_all_requests_that_name_it() -> None:
     def built(spec: PuzzleSpec) -> Puzzle:
         program = {**program_of(spec.build())}
         return _build_puzzle(TaskRequest("here", "1.0", 1, -1, 9, spec.as_dict(), program))

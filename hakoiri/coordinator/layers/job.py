@@ -149,7 +149,7 @@ class Probe(NamedTuple):
         return None if self.expected is None else math.ceil(self.expected * self.share)
 
 
-def probe(puzzle: Puzzle, most: int = MOST_CONFIGURATIONS, seconds: float = MOST_SECONDS) -> Probe:
+def probe(puzzle: Puzzle, most: int = MOST_CONFIGURATIONS, seconds: float = MOST_SECONDS, block: int = 0) -> Probe:
     """Search from the start until no layer is left, or until `most` configurations or `seconds` are exceeded.
 
     Raises `UnanswerableError` for a tree, which has no moves.
@@ -157,7 +157,7 @@ def probe(puzzle: Puzzle, most: int = MOST_CONFIGURATIONS, seconds: float = MOST
     if isinstance(puzzle, Placements):
         text = f"{puzzle.name} is a tree, so it has no moves to search by; a run counts its solutions"
         raise UnanswerableError(text, Hint("run", puzzle.name))
-    layers, block = [puzzle.keys([puzzle.start])], _BLOCK if puzzle.has_kernel else _PLAIN_BLOCK
+    layers, block = [puzzle.keys([puzzle.start])], block or (_BLOCK if puzzle.has_kernel else _PLAIN_BLOCK)
     began, configurations, goal_depth = clock(), 0, None
     following: Keys | None = layers[0]
     while following is not None and len(following):

@@ -46,8 +46,6 @@ from hakoiri.storage.names import (
 
 LAST = "last"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-#: How long `cancel` waits for a driver to leave.
-_CANCEL_SECONDS = 10.0
 _LOOK_SECONDS = 0.05
 
 
@@ -222,13 +220,13 @@ def _look_at(directory: Path, served: Callable[[Path], bool], opening: Opening) 
         return RunStatus(directory.name, *found, made_as=other, keepers=store.keepers())
 
 
-def cancel_run(directory: Path, opening: Opening = Ledger) -> Status:
+def cancel_run(directory: Path, opening: Opening = Ledger, patience: float = 10.0) -> Status:
     """Cancel a run, keeping its layers; wait for its driver to leave. Return the status that it then has."""
     with opening(directory, writable=True) as store:
         if store.state.status == "complete":
             raise RunError(f"run {directory.name} is complete already", Hint("delete", directory.name))
         store.request_cancel()
-    with _lock_after_its_driver(directory), opening(directory, writable=True) as store:
+    with _lock_after_its_driver(directory, patience), opening(directory, writable=True) as store:
         # The driver's last commit clears the request. Somebody may have queued the run again since.
         if store.cancel_requested():
             ended = store.state.status in ENDED
@@ -246,8 +244,8 @@ def queue_again(directory: Path, opening: Opening = Ledger) -> None:
         open_inside(directory, QUEUED_FILE, "a").close()
 
 
-def _lock_after_its_driver(directory: Path) -> lock.RunLock:
-    until = time.monotonic() + _CANCEL_SECONDS
+def _lock_after_its_driver(directory: Path, patience: float) -> lock.RunLock:
+    until = time.monotonic() + patience
     while True:
         try:
             return lock.RunLock(directory)

@@ -67,6 +67,9 @@ class Tuning:
     plain_nodes: int = 10_000
     #: Configurations of a level of paths expanded at a time.
     paths_at_once: int = 1 << 16
+    #: Blocks of some 16,000 to 65,000 configurations that an export reads at once, and configurations that it writes.
+    written_blocks: int = 16
+    written_rows: int = 1 << 15
     #: Most configurations of a whole space that a thread looks at before it takes others.
     most_range: int = 1 << 24
     #: A chunk whose worker has not answered for this long goes to another worker as well, then after twice as long.

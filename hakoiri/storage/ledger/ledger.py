@@ -300,25 +300,22 @@ class Ledger:
         return DamagedError(f"run {run}: {what}", Hint("verify", run), Hint("repair", run))
 
 
-#: The least bytes to begin a commit for: a commit takes half a millisecond beside what it writes.
-_LEAST_BYTES = 4_000_000
-
-
 class CommitThread:
     """Commits what `store` has staged, one commit at a time, while more is staged. Leaving waits for the last one.
 
+    A commit of `least` bytes is worthwhile: it takes half a millisecond beside what it writes.
     Raises as `Ledger.commit` does: when the next commit begins, or on leaving.
     """
 
-    def __init__(self, store: Ledger) -> None:
-        self._store, self._pool = store, ThreadPoolExecutor(1, thread_name_prefix="commit")
+    def __init__(self, store: Ledger, least: int = 4_000_000) -> None:
+        self._store, self._least, self._pool = store, least, ThreadPoolExecutor(1, thread_name_prefix="commit")
         self._running: Future[None] | None = None
         self._then: Callable[[], None] = lambda: None
 
     @property
     def is_worthwhile(self) -> bool:
         """Return whether enough is staged for a commit, and none is running."""
-        return self._store.staged_bytes > _LEAST_BYTES and (self._running is None or self._running.done())
+        return self._store.staged_bytes > self._least and (self._running is None or self._running.done())
 
     def begin(self, then: Callable[[], None]) -> None:
         """Begin to commit all that is staged, after the last commit. Once it is durable, call `then` in this thread."""

@@ -49,10 +49,10 @@ def round_count(vertices: int) -> int:
     return max(_LEAST_ROUNDS, min(_MOST_ROUNDS, _MOVED // max(1, vertices)))
 
 
-def choose_pivots(graph: Graph, random: np.random.Generator) -> Pivots:
-    """Choose pivots: the first at random, each other one the farthest from those before it."""
+def choose_pivots(graph: Graph, random: np.random.Generator, count: int = 0) -> Pivots:
+    """Choose `count` or `pivot_count` pivots: the first at random, each other one the farthest from those before it."""
     vertices = len(graph.offsets) - 1
-    chosen = np.empty(pivot_count(vertices), dtype=np.int32)
+    chosen = np.empty(count or pivot_count(vertices), dtype=np.int32)
     rows = np.empty((len(chosen), vertices), dtype=np.int32)
     nearest = np.full(vertices, np.iinfo(np.int32).max, dtype=np.int32)
     pivot = int(random.integers(vertices))

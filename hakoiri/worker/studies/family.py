@@ -125,9 +125,9 @@ def measure(family: Family, asked: MemberRequest) -> Member:
     sizes, graph = np.diff(space.firsts), space.graph
     # A row for each component: its diameter, a pair of vertices, the number of pairs.
     figures = np.tile(np.array([OPEN, 0, 0, OPEN]), (count, 1))
-    own = like == np.arange(count)
+    own, lanes_from = like == np.arange(count), min(_LANES_FROM, ALONE_FROM)
     if asked.component is None:
-        small = np.flatnonzero(own & (sizes < _LANES_FROM)).astype(np.int32)
+        small = np.flatnonzero(own & (sizes < lanes_from)).astype(np.int32)
         lower = np.full(len(space.keys), OPEN, dtype=np.int32)
         bound_each(graph, space.firsts, small, asked.pairs, figures, lower)
         if asked.pairs:
@@ -135,8 +135,8 @@ def measure(family: Family, asked: MemberRequest) -> Member:
             outermost = np.flatnonzero((lower == figures[component_of, 0]) & (lower > 0)).astype(np.int32)
             ends = component_of[farthest_pairs(graph, outermost)[:, 0]]
             figures[small, 3] = np.bincount(ends, minlength=count)[small]
-        large = np.flatnonzero(own & (sizes >= _LANES_FROM) & (sizes < ALONE_FROM)).tolist()
-        large = sorted({0, *large}) if count and sizes[0] >= _LANES_FROM else large
+        large = np.flatnonzero(own & (sizes >= lanes_from) & (sizes < ALONE_FROM)).tolist()
+        large = sorted({0, *large}) if count and sizes[0] >= lanes_from else large
     else:
         large = [asked.component]
     for component in large:
