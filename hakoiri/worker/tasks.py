@@ -12,7 +12,7 @@ numpy's, or one of these:
     any        checked by the task itself
 
     <N    from 0 to N - 1; ``!N``, also distinct, and at most `LANES` of them; ``~N``, or -1; ``@N``, or N
-    =N    lengths of parts whose sum is N; ``^N``, where these parts end
+    =N    lengths of parts whose sum is N
 
 A task is a pure function of the puzzle, the arrays of one chunk, and arrays shared by all chunks of a stage. So it may
 be repeated, late, or done by any worker, with the same result.
@@ -27,8 +27,8 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from hakoiri.errors import TaskError
-from hakoiri.keys.order import is_increasing, members, sort_keys
-from hakoiri.puzzles.capabilities import Dealt, Family, Placements, Reversible, Scored
+from hakoiri.keys.order import is_increasing, sort_keys
+from hakoiri.puzzles.capabilities import Dealt, Family, Placements, Scored
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.nakuron.board import MOST_SIZE
 from hakoiri.storage.layers.blocks import lanes_of
@@ -36,10 +36,9 @@ from hakoiri.worker.census.forests import PAIR_LAYOUTS, balance, fold
 from hakoiri.worker.graphs.lanes import LANES, look_from, narrowed, pairs_at
 from hakoiri.worker.graphs.searches import Graph, component_distances, eccentricities_of
 from hakoiri.worker.graphs.strong import all_diameters, bounded_diameter
-from hakoiri.worker.layers.closed_set import may_hold
 from hakoiri.worker.layers.kernels import derive, simple_edges
-from hakoiri.worker.layers.partition import scatter, table_of
 from hakoiri.worker.layers.ranges import expand_chunk
+from hakoiri.worker.layers.rules import goals_only, leading, predecessors
 from hakoiri.worker.plays import moving, tilting
 from hakoiri.worker.pool import guarded
 from hakoiri.worker.solitaires import hunting as hunting_cards
@@ -53,21 +52,22 @@ Sizes = dict[str, int]
 Part = Literal["shared", "chunk", "result"]
 
 _PARTS: tuple[Part, ...] = ("shared", "chunk", "result")
-_FORM = re.compile(r"(\w+)(?:\[([\w,]+)\])?(?:([<!~@=^])(\w+))?")
+_FORM = re.compile(r"(\w+)(?:\[([\w,]+)\])?(?:([<!~@=])(\w+))?")
 _BATCHES = ("keys", "batch", "sorted", "layer", "cuts", "pairs")
+_FOUND = "u8[3] i8[R]=B batch[B] i8[B]=A i8[B]=L u1[L]"
 _GRAPH, _GROUND = "offsets i4[E]<V", "u8[4,256,4] u8[4,256,4] u8[4,3,D,4] u8[1]<9"
 #: Task, and mover of a scored puzzle (`puzzles.capabilities.Scored`) -> what chunks share; each has; each gives.
 FORMS: Mapping[str, str] = {
-    "before": "cuts[R] u8[W]; keys[K]; keys[F] i8[R]^F",
+    "before": f"cuts[R] u8[3] u8[W]; keys[K]; {_FOUND}",
     "derive": "; keys[K]; batch[F] i8[K]=F i8[U]<K",
     "design": "; u1[B]; u1[A]",
     "diameters": f"; {_GRAPH} i8[C]@V; i4[G,3]",
     "eccentricities": "; keys[K] i8[C]<K; i4[C,4] i4[P,2]<K",
-    "expand": "cuts[R] u8[3]; keys[K]; u8[3] i8[R]=B batch[B] i8[B]=A i8[B]=L u1[L]",
+    "expand": f"cuts[R] u8[3]; keys[K]; {_FOUND}",
     "forest": "; keys[K]; pairs[P] u8[2]",
-    "goals": "cuts[R]; keys[K]; keys[F] i8[R]^F",
+    "goals": f"cuts[R] u8[3]; keys[K]; {_FOUND}",
     "hunt": "; u1[B]; u1[A]",
-    "leading": "cuts[R] sorted[T]; keys[K]; keys[F] i8[R]^F",
+    "leading": f"cuts[R] u8[3] sorted[T]; keys[K]; {_FOUND}",
     "look": f"{_GRAPH}; i4[S]!V u1[B] int[1]@V; i4[S] i4[S] i4[S]~V int[V]",
     "member": "; u1[B]; u1[A]",
     "move keys": "; any[M,W] int[P]<M int[P]; u8[N,W] u8[N,2] i4[N,O] i4[N,O]",
@@ -132,11 +132,9 @@ def _agrees(sizes: Sizes, name: str, size: int) -> bool:
 
 def _holds(array: Array, sign: str, bound: str, sizes: Sizes) -> bool:
     least, most = (int(array.min()), int(array.max())) if array.size else (0, 0)
-    if sign in "=^":
-        lengths = np.diff(array, prepend=0) if sign == "^" else array
+    if sign == "=":
         # Each is too small for their sum to overflow.
-        small = least >= 0 and most < 1 << 40 and (not lengths.size or int(lengths.min()) >= 0)
-        return small and _agrees(sizes, bound, int(lengths.sum(dtype=np.int64)))
+        return least >= 0 and most < 1 << 40 and _agrees(sizes, bound, int(array.sum(dtype=np.int64)))
     if sign == "!" and not len(np.unique(array)) == len(array) <= LANES:
         return False
     end = int(bound) if bound.isdigit() else sizes[bound]
@@ -153,34 +151,21 @@ def expand(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
     return expand_chunk(puzzle, keys, cuts, plan)
 
 
-def filter_goals(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[keys], shared [the cuts of a partition] -> [the goals among them by key range, the end of each range]."""
-    (keys,) = chunk
-    (cuts,) = shared
-    return scatter(keys[puzzle.is_goal(keys)] if len(keys) else keys, table_of(cuts))
+def goals(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
+    """As `expand`: the goals among the keys."""
+    return expand(goals_only(puzzle), chunk, shared)
 
 
-def filter_leading(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[keys], shared [the cuts, increasing targets] -> those with a successor in the targets, as in `filter_goals`."""
-    (keys,) = chunk
-    cuts, targets = shared
-    table = table_of(cuts)
-    if not len(keys):
-        return scatter(keys, table)
-    successors, counts = puzzle.expand(keys)
-    owners = np.repeat(np.arange(len(keys)), counts)
-    leading = np.bincount(owners[members(targets, successors)], minlength=len(keys)) > 0
-    return scatter(keys[leading], table)
+def lead(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
+    """As `expand`, which also shares increasing targets: the keys with a successor among the targets."""
+    *shared, targets = shared
+    return expand(leading(puzzle, lambda: [targets]), chunk, shared)
 
 
-def filter_before(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[keys], shared [the cuts, a filter] -> their predecessors that pass it, as in `filter_goals`."""
-    if not isinstance(puzzle, Reversible):
-        raise TaskError(f"{puzzle.name} has no backward moves")
-    (keys,) = chunk
-    cuts, words = shared
-    before = puzzle.unmove(keys).successors
-    return scatter(before[may_hold(words, before)], table_of(cuts))
+def before(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
+    """As `expand`, which also shares a Bloom filter: the predecessors that pass it."""
+    *shared, words = shared
+    return expand(predecessors(puzzle, words), chunk, shared)
 
 
 def neighbours(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
@@ -282,7 +267,7 @@ _WALKERS = {"deals": deals, "cards": hunting_cards}
 
 TASKS: dict[str, Task] = {
     # Searches by layers, and filters of them.
-    "expand": expand, "derive": derive, "goals": filter_goals, "leading": filter_leading, "before": filter_before,
+    "expand": expand, "derive": derive, "goals": goals, "leading": lead, "before": before,
     # Graphs.
     "neighbours": neighbours, "forest": forest, "eccentricities": eccentricities, "diameters": diameters,
     "searches": searches, "look": look, "pairs": pairs,

@@ -143,8 +143,8 @@ def test_what_is_waited_for_is_renewed(kind: str, redis_server: RedisServer, key
         assert lives[-1] > 0, "gone"
         return len(lives) > 1 and lives[-1] > lives[-2]
 
-    with working(redis_server, [[keys[:1]]], "goals", [keys[:3]], Tuning(keep=5)):
-        (key,) = redis_server.client.scan_iter(kind)
+    with working(redis_server, [[keys[:1]]], "goals", [keys[:3], np.zeros(3, dtype=np.uint64)], Tuning(keep=5)):
+        key, *_ = redis_server.client.scan_iter(kind)
         wait_until(renewed)
 
 

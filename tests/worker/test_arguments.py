@@ -31,18 +31,19 @@ def of(*numbers: int, kind: str = "i4") -> np.ndarray:
     return np.array(numbers, dtype=kind)
 
 
+PLAN = of(3, 0, 0, kind="u8")
 #: Arrays of a task that are right: the puzzle, what is shared, a chunk.
 RIGHT: dict[str, tuple[Puzzle, Arrays, Arrays]] = {
     "before": (
-        SUPERPUZZ, [SUPERPUZZ.keys([]), empty_filter(9, 80)], [SUPERPUZZ.keys([SUPERPUZZ.start])]
+        SUPERPUZZ, [SUPERPUZZ.keys([]), PLAN, empty_filter(9, 80)], [SUPERPUZZ.keys([SUPERPUZZ.start])]
     ),
     "derive": (KLOTSKI, [], [LAYER]),
     "diameters": (KLOTSKI, [], [*PATH, of(0, kind="i8")]),
     "eccentricities": (KLOTSKI, [], [next(KLOTSKI.configurations())[:0], NOTHING]),
-    "expand": (KLOTSKI, [LAYER[1:3], of(3, 0, 0, kind="u8")], [LAYER]),
+    "expand": (KLOTSKI, [LAYER[1:3], PLAN], [LAYER]),
     "forest": (KLOTSKI, [], [LAYER]),
-    "goals": (KLOTSKI, [LAYER[1:3]], [LAYER]),
-    "leading": (KLOTSKI, [LAYER[1:3], START], [LAYER]),
+    "goals": (KLOTSKI, [LAYER[1:3], PLAN], [LAYER]),
+    "leading": (KLOTSKI, [LAYER[1:3], PLAN, START], [LAYER]),
     "look": (KLOTSKI, PATH, [of(0, 2), of(0, kind="u1"), of(3, kind="i8")]),
     "move planes": (NAKURON, ARENA.shared, [ARENA.first, ONE, of(1, kind="u2")]),
     "neighbours": (KLOTSKI, [], [LAYER]),
@@ -89,8 +90,8 @@ FORGED: list[tuple[str, Sequence[Any], Sequence[Any]]] = [
     *((row, RIGHT[row][1], [WRONG]) for row in ("derive", "expand", "forest", "goals", "leading", "neighbours")),
     ("eccentricities", [], [LAYER, of(0, len(LAYER), kind="i8")]),
     ("eccentricities", [], [LAYER, of(-1, kind="i8")]),
-    ("leading", [LAYER[1:3], LAYER[::-1]], [LAYER]),
-    ("goals", [LAYER[[2, 1]]], [LAYER]),
+    ("leading", [LAYER[1:3], PLAN, LAYER[::-1]], [LAYER]),
+    ("goals", [LAYER[[2, 1]], PLAN], [LAYER]),
     ("diameters", [], [*PATH, of(0, 4, kind="i8")]),
     ("diameters", [], [*PATH, of(-1, kind="i8")]),
     *((row, graph, RIGHT[row][2]) for row in ("look", "pairs", "searches") for graph in (
@@ -123,10 +124,15 @@ def test_indices_and_keys_that_point_elsewhere_are_refused(
 
 SIZES = {"K": 2, "R": 2, "V": 3, "S": 1}
 RESULTS: list[tuple[str, Sequence[Any]]] = [
-    ("goals", [LAYER[:2], of(1, 3, kind="i8")]),
-    ("goals", [LAYER[:2], of(3, 2, kind="i8")]),
-    ("goals", [LAYER[:2], of(2, kind="i8")]),
-    ("goals", [WRONG, of(0, 1, kind="i8")]),
+    (
+        "goals",
+        [PLAN, of(1, 2, kind="i8"), LAYER[:2], of(1, 1, kind="i8"), of(9, 9, kind="i8"), of(*[0] * 18, kind="u1")],
+    ),
+    ("goals", [PLAN, of(2, kind="i8"), LAYER[:2], of(1, 1, kind="i8"), of(9, 9, kind="i8"), of(*[0] * 18, kind="u1")]),
+    (
+        "goals",
+        [PLAN, of(1, 1, kind="i8"), LAYER[:2], of(1, 1, kind="i8"), of(9, 8, kind="i8"), of(*[0] * 18, kind="u1")],
+    ),
     ("neighbours", [LAYER[:2], of(1, 2, kind="u2")]),
     ("neighbours", [LAYER[:2], of(2, kind="u2")]),
     ("derive", [LAYER[:2], of(3, -1, kind="i8"), NOTHING]),

@@ -102,7 +102,7 @@ def test_a_broken_piece_of_what_chunks_share_is_removed_and_sent_again(harm: str
     spec, plain = PuzzleSpec("klotski"), PlainRedis()
     connection = cast(redis.Redis, plain)
     puzzle, shared = spec.build(), Shared(connection, harm, Tuning(keep=9))
-    shared.become([puzzle.keys([]), puzzle.keys([puzzle.start])])
+    shared.become([puzzle.keys([]), np.zeros(3, dtype=np.uint64), puzzle.keys([puzzle.start])])
     shared.send()
     broken = [*plain.held][-1]
     value = plain.held[broken]

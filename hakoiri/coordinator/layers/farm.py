@@ -20,6 +20,7 @@ from hakoiri.worker.layers.partition import Partition
 from hakoiri.worker.layers.ranges import ExpandedChunk, ExpandedRange, RangeSource, chunk_plan
 from hakoiri.worker.layers.step import RangeStep, SourceSample
 from hakoiri.worker.pool import CallingThread
+from hakoiri.worker.transport.payload import Arrays
 
 #: The seconds between two looks at whether the run is to stop, while threads finish their pieces.
 _LOOK_SECONDS = 0.2
@@ -51,15 +52,17 @@ class SharedPieces:
 class Farm:
     """Expands keys for layer `depth`, which `partition` cuts into ranges, `size` keys at a time; `sample` has some.
 
-    Threads of this process take part, too, unless everything is to be sent.
+    Workers do `task`, whose chunks share `more` arrays. Threads of this process take part, too, unless everything is
+    to be sent.
     """
 
     def __init__(
-        self, context: ComputeContext, depth: Depth, partition: Partition, sample: SourceSample, size: int
-    ) -> None:
-        self._context, self._size, self._nothing = context, size, partition.layout.empty(0)
+        self, context: ComputeContext, depth: Depth, partition: Partition, sample: SourceSample, size: int, task: str,
+        more: Arrays,
+    ) -> None:  # fmt: skip
+        self._context, self._size, self._task, self._nothing = context, size, task, partition.layout.empty(0)
         plan = chunk_plan(depth, sample.successors, int(size * sample.branching))
-        self._shared = [partition.cut_keys, plan]
+        self._shared = [partition.cut_keys, plan, *more]
         self._threads = 0 if context.budget.farm_from is not None else context.threads
 
     def expand(
@@ -117,7 +120,7 @@ class Farm:
                     meanwhile()
 
         executor = self._context.executor
-        for place, result in executor.map("expand", chunks(), self._shared, scarce=self._threads > 0):
+        for place, result in executor.map(self._task, chunks(), self._shared, scarce=self._threads > 0):
             chunk = ExpandedChunk(*result)
             size, flow, _ = map(int, chunk.figures)
             if size != sizes[place]:

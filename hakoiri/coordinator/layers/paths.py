@@ -32,6 +32,7 @@ from hakoiri.storage.layers.store import Layer, RunStore, StoredLayer
 from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.worker.graphs.searches import Costs, Graph, cheapest_paths
 from hakoiri.worker.layers.kernels import merge, split
+from hakoiri.worker.layers.ranges import ExpandedChunk
 from hakoiri.worker.transport.payload import Array
 
 
@@ -58,14 +59,15 @@ def _levels(
 ) -> list[Keys]:  # fmt: skip
     """Return the levels from layer `depth` down to 0, within the memory; ``way=None`` searches for predecessors."""
     levels, held, at_once = [begin], begin.nbytes, context.tuning.paths_at_once
+    plan = np.zeros(3, dtype=np.uint64)
     for nearer in range(depth - 1, -1, -1):
         if way is None:
             layer = StoredLayer(store, nearer, store.layer_record(nearer).size)
             chunks = layer.chunks(0, context.shares.chunk_size(layer.size, context.puzzle.most_successors))
             found = context.map_chunks(
-                "leading", ([keys] for keys in chunks), layer.size, [context.puzzle.keys([]), levels[-1]]
+                "leading", ([keys] for keys in chunks), layer.size, [context.puzzle.keys([]), plan, levels[-1]]
             )
-            parts = [keys for _, (keys, _) in found]
+            parts = [ExpandedChunk(*arrays).keys(store.layout) for _, arrays in found]
         else:
             moves = (merge([way(keys).successors], []) for keys in split(levels[-1], at_once))
             parts = [keys[store.contains(nearer, keys)] for keys in moves]

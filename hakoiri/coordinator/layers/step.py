@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from functools import partial
-from typing import cast
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from hakoiri.coordinator.session.resources import Cost
 from hakoiri.coordinator.session.session import Session
 from hakoiri.keys.layout import Keys, key_at
 from hakoiri.keys.order import sort_keys
+from hakoiri.puzzles.contract import Puzzle
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import Layer, Source
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord, Progress
@@ -38,6 +39,7 @@ from hakoiri.worker.layers.part import PartStep
 from hakoiri.worker.layers.partition import Partition, partition_by
 from hakoiri.worker.layers.step import KNOWN_WEIGHT, Partial, RangeStep, SourceSample
 from hakoiri.worker.pool import guarded
+from hakoiri.worker.transport.payload import Arrays
 
 #: The number of last layers; the slowest of them gives the pace.
 _LAYERS = 3
@@ -99,23 +101,34 @@ class Pace:
 _SAMPLE_SECONDS, _LEAST_SAMPLED = 0.005, 256
 
 
-class LayerStep:
-    """The step that makes layer `depth`: the successors of `source`, less `known`, which includes `source`.
+class Rules(NamedTuple):
+    """Rules other than those of a session's puzzle, for goal distances (`worker.layers.rules`).
 
-    When it begins, the store may have staged only entries that `commit_before` commits. That is called once, before
-    anything of this layer is staged, and if possible while threads are busy.
+    `task` is that of workers for them, empty without one, whose chunks share the arrays `shared`. If `within` is given,
+    the layer has only keys of this source.
     """
 
-    #: If given, the layer has only keys of this source.
-    _within: Source | None = None
-    _uses_bitmaps = True
+    puzzle: Puzzle
+    task: str
+    shared: Arrays = ()
+    within: Source | None = None
+
+
+class LayerStep:
+    """The step that makes layer `depth`: the successors of `source` by `rules`, less `known`.
+
+    Without `rules` they are those of the session's puzzle. When it begins, the store may have staged only entries
+    that `commit_before` commits. That is called once, before anything of this layer is staged, and if possible
+    while threads are busy.
+    """
 
     def __init__(
         self, session: Session, depth: Depth, source: Source, known: list[Layer], pace: Pace,
-        commit_before: Callable[[], None] | None = None,
+        commit_before: Callable[[], None] | None = None, rules: Rules | None = None,
     ) -> None:  # fmt: skip
         self._session, self._store, self._context = session, session.store, session.context
-        self._puzzle, self._layout = session.puzzle, session.puzzle.layout
+        self._inspects, self._rules = rules is None, rules or Rules(session.puzzle, "expand")
+        self._puzzle, self._layout = self._rules.puzzle, session.puzzle.layout
         self._depth, self._source, self._known, self._pace = depth, source, known, pace
         self._commit_later = commit_before
         self._shares = self._context.shares
@@ -177,7 +190,8 @@ class LayerStep:
         """Return the progress of the layer by an earlier session, or that of a layer that is only planned."""
         found = self._store.read_partial(Partial)
         self._look()
-        if found is not None and found.depth == self._depth:
+        # Earlier versions compared keys with one part of the others at a time.
+        if found is not None and found.depth == self._depth and not found.part:
             self._partition = Partition.unpack(found.partition, self._layout)
             self._spill.restore(found.spilled)
             return found
@@ -191,7 +205,7 @@ class LayerStep:
     @property
     def _sums(self) -> bool:
         """Return whether to sum the flow of all moves, which shows if workers or hosts leave something out."""
-        return self._context.sums_flow(self._source.size, self.cost)
+        return self._inspects and self._context.sums_flow(self._source.size, self.cost)
 
     def _look(self) -> None:
         """Time and inspect a sample, and sort its successors. The sample of slow rules is smaller."""
@@ -210,7 +224,9 @@ class LayerStep:
         return guarded("expand", lambda: self._puzzle.expand(keys).successors)
 
     def _inspected(self, keys: Keys) -> Keys:
-        """Return the successors of some keys of the source, after an inspection of the rules."""
+        """Return the successors of some keys of the source, after an inspection of the puzzle's own rules."""
+        if not self._inspects:
+            return self._successors(keys)
         return inspected_expansion(self._puzzle, keys, self._depth)[0].successors
 
     @property
@@ -255,8 +271,7 @@ class LayerStep:
             self._puzzle, exchange, self._source, self._known, self._sampled, self._range_size, self._shares,
             self._context.local,
         )  # fmt: skip
-        if self._uses_bitmaps:
-            self._ranges.plan_bitmaps()
+        self._ranges.plan_bitmaps()
         self._step = PartStep(self._store, mark, self._ranges, self._spill, self._shares.layer_bytes)
         if mark.at:
             self._ranges.begin_at(int(mark.at, 16))
@@ -270,18 +285,15 @@ class LayerStep:
         def is_due() -> bool:
             return self._checkpoint_is_due
 
-        if chunk := self._context.farmed_chunk(self._source.size, self.cost):
-            farm = Farm(self._context, self._depth, self._partition, self._sampled, chunk)
+        task, shared = self._rules.task, self._rules.shared
+        if chunk := self._context.farmed_chunk(self._source.size, self.cost) if task else 0:
+            farm = Farm(self._context, self._depth, self._partition, self._sampled, chunk, task, shared)
             yield from farm.expand(self._ranges, is_due, self._commit_before)
             return
         yield from self._ranges.expand(is_due, self._mark.flow is not None, self._commit_before)
 
-    @property
-    def _work_size(self) -> int:
-        return self._source.size
-
     def _expand_all(self) -> None:
-        size = self._work_size
+        size = self._source.size
         while self._mark.expanded < size:
             for _ in self._step.expand(self._expansion()):
                 done = self._mark.expanded
@@ -303,7 +315,7 @@ class LayerStep:
         return time.monotonic() - self._durable_at > self._context.tuning.checkpoint
 
     def _merge_all(self) -> None:
-        for _ in self._step.merge(self._within):
+        for _ in self._step.merge(self._rules.within):
             late = time.monotonic() - self._durable_at > self._context.tuning.range_commit
             if late or self._store.staged_bytes > self._shares.staged_bytes:
                 self._save()

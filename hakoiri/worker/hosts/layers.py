@@ -14,12 +14,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from hakoiri.errors import DamagedError, TaskError
-from hakoiri.keys.layout import Key, Keys, Mask, ints
+from hakoiri.errors import DamagedError
+from hakoiri.keys.layout import Key, Keys, ints
 from hakoiri.keys.order import sort_keys
-from hakoiri.puzzles.capabilities import Reversible
-from hakoiri.puzzles.contract import Expansion, Puzzle
-from hakoiri.puzzles.goals import Backwards
+from hakoiri.puzzles.contract import Puzzle
 from hakoiri.storage.layers.audit import LayersAudit, LayerSums, Sample, described
 from hakoiri.storage.layers.blocks import NOTHING, add_lanes, digest_text, lanes_of
 from hakoiri.storage.layers.store import HeldLayer, LayerUnion, RunStore, Source, StoredLayer
@@ -33,6 +31,7 @@ from hakoiri.worker.layers.exchange import Exchange
 from hakoiri.worker.layers.kernels import merge
 from hakoiri.worker.layers.part import PartLayers
 from hakoiri.worker.layers.partition import MERGED_AT_ONCE, Shares
+from hakoiri.worker.layers.rules import goals_only, predecessors
 from hakoiri.worker.layers.step import PARTS, RangeStep, RoundMark, SourceSample
 from hakoiri.worker.pool import CallingThread, ThreadPool
 from hakoiri.worker.transport.payload import Array, packed
@@ -82,24 +81,6 @@ class BaseConfigurations:
                     yield merge(parts, [])
 
 
-class _Goals(Backwards):
-    """Moves from each goal to itself, and no others."""
-
-    def expand(self, keys: Keys) -> Expansion:
-        goals = self.is_goal(keys)
-        return Expansion(keys[goals], goals.astype(np.uint16))
-
-    def is_goal(self, keys: Keys) -> Mask:
-        return self._base.is_goal(keys)
-
-
-def moves_within(puzzle: Puzzle, depth: Depth) -> Puzzle:
-    """Return the moves that make layer `depth` of goal distances; `TaskError` for a puzzle without moves backwards."""
-    if not isinstance(puzzle, Reversible):
-        raise TaskError(f"{puzzle.name} has no backward moves")
-    return Backwards(puzzle) if depth else _Goals(puzzle)
-
-
 #: Keys of a layer expanded to plan the step, and keys sampled from a range for each piece into which it is cut.
 SAMPLED = 2_048
 
@@ -126,7 +107,9 @@ class HostLayers(PartLayers):
 
     def step_of(self, exchange: Exchange, depth: Depth) -> RangeStep:
         """Return the step that makes layer `depth` in the ranges of `exchange`; it expands a sample to plan."""
-        puzzle, known = self._puzzle if self.within is None else moves_within(self._puzzle, depth), self.known(depth)
+        puzzle, known = self._puzzle, self.known(depth)
+        if self.within is not None:
+            puzzle = predecessors(puzzle) if depth else goals_only(puzzle)
         source = self.source(depth)
         keys = source.sample() if source.size else self.store.layout.empty(0)
         wanted = min(SAMPLED, max(self.tuning.least_sampled, source.size // 64))

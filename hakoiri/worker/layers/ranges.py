@@ -259,6 +259,11 @@ class ExpandedChunk(NamedTuple):
         for number in np.flatnonzero(self.blocks).tolist():
             yield number, coded.between(int(ends[number] - self.blocks[number]), int(ends[number]))
 
+    def keys(self, layout: Layout) -> Keys:
+        """Return all of them, for a plan of layer 0."""
+        blocks = Coded(*self[2:5], self.data.data).blocks(0)
+        return np.concatenate([layout.empty(0), *(decode(block, layout) for block in blocks)])
+
 
 def chunk_plan(depth: Depth, sample: Keys, found: int) -> NDArray[np.uint64]:
     """Return [depth, base, words]: the bitmap in which a worker collects about `found` keys; no words if it sorts them.
