@@ -4,7 +4,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -29,13 +29,12 @@ from hakoiri.render.facts import facts_of
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import State
 from hakoiri.storage.names import BEAM as BEAM_DATABASE
-from hakoiri.storage.names import ROWS
-from hakoiri.storage.results import ResultRows, read_arrays
+from hakoiri.storage.results import read_arrays
 from hakoiri.worker.plays.moving import SeenBoards
 from tests.coordinator.test_best_play import STONES, by_brute_force
 from tests.support.published import KNOWN, Known
 from tests.support.refusals import refused
-from tests.support.runs import SILENT, StoppingAfter, driven, opened, repaired, verified
+from tests.support.runs import SILENT, StoppingAfter, driven, opened, verified
 from tests.support.toy_runs import before_call, spied
 from tests.support.user_puzzles import written
 
@@ -125,18 +124,6 @@ def test_a_damaged_beam_is_said_and_begins_anew(tmp_path: Path, whole: Found) ->
     assert verified(resumed.directory).ok
 
 
-@pytest.mark.parametrize("number", [0, 1])
-def test_a_damaged_row_is_found_and_repaired(number: int, tmp_path: Path) -> None:
-    found = optimise(tmp_path, width=10, rounds=2)
-    with RunStore(found.directory, writable=True) as store:
-        store.stage(ROWS, b"round/" + number.to_bytes(4, "big"), b"nothing of the kind")
-        store.commit(store.state)
-    assert f"row {number} of round is damaged" in verified(found.directory).faults[0]
-    repaired(found.directory)
-    assert verified(found.directory).ok
-    assert look(found.directory).figures == found.figures
-
-
 @pytest.fixture(scope="module")
 def ended(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory of an optimisation that came to its end."""
@@ -166,22 +153,6 @@ def test_the_bound_and_the_gap_are_told_and_a_bound_that_lies_is_found_out(found
         found_out = verified(found.directory).faults
         assert len(found_out) == len(faults)
         assert all(fault in each for fault, each in zip(faults, found_out, strict=True))
-
-
-@pytest.mark.parametrize("change", [{"score": 1}, {"sequence": "0123"}])
-def test_a_best_play_that_lies_is_found_out(change: dict[str, Any], found: Found) -> None:
-    with RunStore(found.directory, writable=True) as store:
-        ResultRows(store, "best").stage(found.best.round, asdict(found.best) | change)
-        store.commit(store.state)
-    assert "by the reference rules" in verified(found.directory, full=False).faults[0]
-
-
-@pytest.mark.parametrize("table", ["best", "round"])
-def test_a_row_that_is_none_is_damage(table: str, found: Found) -> None:
-    with RunStore(found.directory, writable=True) as store:
-        ResultRows(store, table).stage(7, {"odd": 1})
-        store.commit(store.state)
-    assert f"row 7 of {table} is malformed" in verified(found.directory).faults[0]
 
 
 def test_the_time_is_kept_and_a_play_found_whatever_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

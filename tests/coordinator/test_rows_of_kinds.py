@@ -1,34 +1,33 @@
 """The kinds of run that keep rows: the same on any threads and after a stop; damage and lies are found."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
+from hakoiri.coordinator.plays.optimise import Optimise
+from hakoiri.puzzles.nakuron.board import random_board
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.names import ROWS
 from hakoiri.storage.results import ResultRows
 from tests.coordinator import test_boards, test_hunt, test_starts, test_study
-from tests.support.runs import StoppingAfter, repaired, verified
+from tests.support.runs import StoppingAfter, driven, repaired, verified
 
 #: What the clock says.
 TIMES = {"seconds", "when"}
 Row = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Kind:
-    """The making of a run, stopped after `stop` checks; a row of a table; a lie in it, and what is said then."""
+class Kind(NamedTuple):
+    """The making of a run, stopped after `stop` checks; its table of rows; lies in rows, and what is said then."""
 
     make: Callable[..., Path]
     stop: int
     table: str
-    place: int
-    lie: Callable[[Row], Row] | None = None
-    said: str = ""
+    lies: tuple[tuple[int, Callable[[Row], object], str], ...] = ()
 
 
 def deals(data: Path, control: Any = None, workers: int = 1) -> Path:
@@ -56,26 +55,54 @@ def hunted(data: Path, control: Any = None, workers: int = 1) -> Path:
     return test_hunt.chased(test_hunt.small_hunt(), data, control, workers=workers, legs=24).directory
 
 
-def farther(row: Row) -> Row:
-    row["components"]["diameter"][0] += 1
-    return row
+def optimised(data: Path, control: Any = None, workers: int = 1) -> Path:
+    asked = Optimise.parse_request(PuzzleSpec("nakuron", {}, random_board(8, 1, 1).text()), rounds=3)
+    return driven(data, asked.spec, "optimise", asked.plan, asked.limits, control, workers=workers)
 
 
-def more_solutions(row: Row) -> Row:
-    row["boards"][0]["solutions"] += 1
-    return row
+def first(name: str, value: Callable[[Any], Any]) -> Callable[[Row], object]:
+    """A change of the first of a list of components."""
+    return lambda row: row["components"][name].__setitem__(0, value(row["components"][name]))
 
 
 KINDS = {
-    "deals": Kind(deals, 12, "columns=3", 7, lambda row: row | {"positions": 1}, "deal 7 of columns=3 is Deal("),
-    "sizes": Kind(sizes, 3, "size", 1, lambda row: row | {"diameter": 5}, "in the run"),
-    "boards": Kind(boards, 6, "mix", 3, farther, "in the run"),
-    "starts": Kind(starts, 5, "start", 0, lambda row: row | {"moves": 2}, "but StartFigures"),
-    "generate": Kind(generated, 1, "batch", 0, more_solutions, "solutions of"),
-    "hunt": Kind(hunted, 9, "leg", 7),
-}
+    "deals": Kind(deals, 12, "columns=3", ((7, lambda row: row.update(positions=1), "deal 7 of columns=3 is Deal("),)),
+    "sizes": Kind(sizes, 3, "size", ((1, lambda row: row.update(diameter=5), "in the run"),)),
+    "boards": Kind(
+        boards, 6, "mix",
+        (
+            (3, first("diameter", lambda known: known[0] + 1), "in the run"),
+            (3, first("pair", lambda known: [known[0][1], known[0][1]]), "component 0 are not its diameter apart"),
+            (0, lambda row: row["starts"][0].__setitem__(0, row["starts"][0][0] + 1), "moves from the goal, but"),
+        ),
+    ),
+    "starts": Kind(
+        starts, 5, "start",
+        (
+            (0, lambda row: row.update(moves=2), "but StartFigures"),
+            (0, lambda row: row.update(hardest="A"), "but StartFigures"),
+            (0, lambda row: row.update(layers=[1, 1]), "the sums of its rows"),
+        ),
+    ),
+    "generate": Kind(
+        generated, 1, "batch", ((0, lambda row: row["boards"][0].update(solutions=9_999), "solutions of"),)
+    ),
+    "hunt": Kind(hunted, 9, "leg"),
+    "optimise": Kind(optimised, 9, "round"),
+}  # fmt: skip
+#: A play that is lost is forgotten.
+WITH_PLAYS = KINDS | {
+    "best": Kind(
+        optimised, 30, "best",
+        (
+            (-1, lambda row: row.update(score=1), "by the reference rules"),
+            (-1, lambda row: row.update(sequence="0123"), "by the reference rules"),
+        ),
+    ),
+}  # fmt: skip
 #: Rows are counted.
-GONE = [(name, None) for name in ("deals", "starts")]
+GONE = [(name, None) for name in ("deals", "sizes", "boards", "starts")]
+LIES = [(name, number) for name, kind in WITH_PLAYS.items() for number in range(len(kind.lies))]
 every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 
 
@@ -88,18 +115,20 @@ def found_by(kind: Kind, directory: Path) -> Any:
         return {n: {name: value for name, value in rows.read(n).items() if name not in TIMES} for n in rows.numbers()}
 
 
-def change(kind: Kind, directory: Path, changed: Callable[[Row], Row] | bytes | None) -> str:
+def change(kind: Kind, directory: Path, changed: Callable[[Row], object] | bytes | None, place: int = 0) -> str:
     """Change a row, put bytes in its place, or take it away; return its name."""
     with RunStore(directory, writable=True) as store:
         rows = ResultRows(store, kind.table)
-        number = rows.numbers()[kind.place]
+        number = rows.numbers()[place]
         name = f"{kind.table}/".encode() + number.to_bytes(4, "big")
         if changed is None:
             store.erase(ROWS, name)
         elif isinstance(changed, bytes):
             store.stage(ROWS, name, changed)
         else:
-            rows.stage(number, changed(rows.read(number)))
+            row = rows.read(number)
+            changed(row)
+            rows.stage(number, row)
         store.commit(store.state)
     return f"row {number} of {kind.table}"
 
@@ -128,17 +157,18 @@ def test_a_row_that_is_lost_is_said_and_made_again(name: str, harm: bytes | None
     assert verified(directory).ok
 
 
-@every_kind
+@pytest.mark.parametrize("kind", WITH_PLAYS.values(), ids=WITH_PLAYS)
 def test_a_row_of_another_form_is_damage(kind: Kind, tmp_path: Path) -> None:
     directory = kind.make(tmp_path)
-    lost = change(kind, directory, lambda _: {"odd": 1})
+    lost = change(kind, directory, Row.clear)
     assert f"{lost} is malformed" in verified(directory).faults[0]
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS.values() if kind.lie], ids=[n for n in KINDS if KINDS[n].lie])
-def test_a_row_that_lies_is_found(kind: Kind, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "number"), LIES)
+def test_a_row_that_lies_is_found(name: str, number: int, tmp_path: Path) -> None:
+    kind = WITH_PLAYS[name]
+    place, lie, said = kind.lies[number]
     directory = kind.make(tmp_path)
     assert verified(directory).ok
-    assert kind.lie
-    change(kind, directory, kind.lie)
-    assert any(kind.said in fault for fault in verified(directory).faults)
+    change(kind, directory, lie, place)
+    assert any(said in fault for fault in verified(directory).faults)

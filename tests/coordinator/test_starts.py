@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.session.session import Control
 from hakoiri.coordinator.studies.generate import (
-    BATCH,
     GenerateBoards,
     GenerateFigures,
     GeneratePlan,
     reference_solutions,
 )
-from hakoiri.coordinator.studies.starts import START, StudyStarts, read_starts
+from hakoiri.coordinator.studies.starts import StudyStarts, read_starts
 from hakoiri.errors import ConfigurationError, PuzzleError
 from hakoiri.keys.splitmix import random_words
 from hakoiri.puzzles.contract import Puzzle
@@ -27,8 +26,6 @@ from hakoiri.puzzles.permutation.tiles import Tiles
 from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
 from hakoiri.puzzles.sliding_blocks.boards import images_of, least_image, parse_board
 from hakoiri.puzzles.sliding_blocks.sliding import Sliding
-from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.results import ResultRows
 from hakoiri.worker.studies.designing import SolvedSpace, statistics
 from tests.support.commands import ROOT
 from tests.support.runs import StoppingAfter, driven, opened, verified
@@ -124,24 +121,6 @@ def test_a_cap_ends_a_search_and_a_goal_before_it_counts(tmp_path: Path) -> None
     assert (all_of_it["exhausted"], all_of_it["moves"], all_of_it["configurations"]) == (True, 60, 2_332)
     (near,) = rows_of(study(tmp_path, PuzzleSpec("tiles"), "1.2/345/678", cap=10))
     assert (near["exhausted"], near["moves"]) == (False, 1)
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"moves": 2}, "but StartFigures"),
-        ({"hardest": "A"}, "but StartFigures"),
-        ({"layers": [1, 1]}, "the sums of its rows"),
-    ],
-)
-def test_a_changed_row_is_found(change: dict[str, Any], said: str, tmp_path: Path) -> None:
-    directory = study(tmp_path, PuzzleSpec("sliding", {"goal": "A@1,2"}), "AA./B.C")
-    assert verified(directory, full=False).ok
-    with RunStore(directory, writable=True) as store:
-        rows = ResultRows(store, START)
-        rows.stage(0, rows.read(0) | change)
-        store.commit(store.state)
-    assert any(said in fault for fault in verified(directory).faults)
 
 
 def test_the_kernels_are_compared_with_the_plain_rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -386,15 +365,3 @@ def test_a_run_that_was_made_before_hunts_is_the_same_run() -> None:
     asked = GenerateBoards.parse_request(PuzzleSpec("sliding"), **WANTED)
     assert "hunt" not in asked.plan and GeneratePlan(**asked.plan).hunt == 0
     assert GenerateBoards.parse_request(PuzzleSpec("sliding"), **WANTED, hunt=1).plan == {**asked.plan, "hunt": 1}
-
-
-def test_a_changed_board_is_found(tmp_path: Path) -> None:
-    directory = generated(tmp_path)
-    assert verified(directory, full=True).ok
-    with RunStore(directory, writable=True) as store:
-        rows = ResultRows(store, BATCH)
-        batch = rows.read(0)
-        batch["boards"][0]["solutions"] += 1
-        rows.stage(0, batch)
-        store.commit(store.state)
-    assert "solutions of" in verified(directory, full=True).faults[0]

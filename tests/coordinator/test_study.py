@@ -31,7 +31,6 @@ from hakoiri.render.facts import facts_of
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Progress, State, typed
 from hakoiri.storage.names import DATA_FILE
-from hakoiri.storage.results import ResultRows
 from hakoiri.worker.tasks import SOLVERS
 from tests.support import card_rules as rules
 from tests.support.refusals import refused
@@ -480,8 +479,3 @@ def test_verification_searches_the_deals_again(tmp_path: Path) -> None:
     directory = begun(replace(SMALL, sizes=(3, 4)), tmp_path)
     assert verified(directory).checked["deals"] == 40
     assert verified(directory, full=False).checked["deals"] == 32
-    with RunStore(directory, writable=True) as store:
-        rows = ResultRows(store, "columns=3")
-        rows.stage(7, rows.read(7) | {"positions": 1})
-        store.commit(store.state)
-    assert "deal 7 of columns=3 is Deal(" in verified(directory).faults[0]
