@@ -8,6 +8,7 @@ from hakoiri.coordinator.runs.certificate import SUFFIX, certificate_of, write_c
 from hakoiri.coordinator.session.session import Control, Observer
 from hakoiri.errors import Hint
 from hakoiri.export import tables
+from hakoiri.export.distances import to_pdb
 from hakoiri.export.graphs import to_dot, to_graphml, to_npz
 from hakoiri.puzzles.capabilities import Placements
 from hakoiri.run.opened import OpenRun
@@ -17,6 +18,7 @@ from hakoiri.storage.engine.files import replaced
 _TABLES: dict[str, Callable[[tables.Stream, Path], int]] = {
     ".csv": tables.rows_to_csv,
     ".parquet": tables.rows_to_parquet,
+    ".pdb": to_pdb,
 }
 _GRAPHS = {".npz": to_npz, ".graphml": to_graphml, ".dot": to_dot}
 _EDGES = {".csv": tables.edges_to_csv, ".parquet": tables.edges_to_parquet}
@@ -34,7 +36,8 @@ def export_run(
     ``.csv`` and ``.parquet`` are tables of configurations (`hakoiri.export.tables`); ``.npz``, ``.graphml`` and
     ``.dot`` contain the moves too (`hakoiri.export.graphs`), with their descriptions if `moves`. All are in the order
     of keys. With `layers` they contain only layers 0 to `layers`. For a study, ``.csv`` and ``.parquet`` have a row for
-    each result (`hakoiri.export.tables`). For a run by layers, ``.json`` is its certificate
+    each result (`hakoiri.export.tables`). For a run by layers, ``.pdb`` is a table of distances by key
+    (`hakoiri.export.distances`), and ``.json`` is its certificate
     (`coordinator.runs.certificate`), which can be verified without it. For a tree, ``.csv`` and ``.npz`` contain its
     stored solutions (`hakoiri.export.tables`), the least one of each orbit, or with `images` all of them. Raises
     `StopRun` by `control`; `target` is then unchanged.

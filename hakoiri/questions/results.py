@@ -128,8 +128,8 @@ class Export(Question):
 
     target: Path | None = parameter(
         "--to", "FILE",
-        "Configurations: .csv, .parquet. With moves: .npz, .graphml, .dot. Certificate: .json. To play: .html. "
-        "To print: .pdf.",
+        "Configurations: .csv, .parquet. With moves: .npz, .graphml, .dot. Distances by key: .pdb. Certificate: .json. "
+        "To play: .html. To print: .pdf.",
     )  # fmt: skip
     edges: Path | None = parameter("--edges", "FILE", "Write only the moves: .csv or .parquet.")
     play: Path | None = parameter("--play", "FILE", "Write the distance to the goal and a best move of each: .csv.")

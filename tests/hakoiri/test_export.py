@@ -1,6 +1,7 @@
 """Exports of keys of every width, directed and not, finished and not, against the reference rules."""
 
 import csv
+import json
 import re
 import sys
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 from pyarrow import parquet
 
-from hakoiri.api import Run, explore
+from hakoiri.api import Run, census, explore
 from hakoiri.coordinator.errors import StopRun, UnanswerableError
 from hakoiri.coordinator.session.resources import Resources, Tuning
 from hakoiri.coordinator.session.session import SilentObserver
@@ -186,3 +187,22 @@ def test_without_pyarrow_the_message_says_how_to_get_it(
         with pytest.raises(UnanswerableError, match=r"needs pyarrow: pip install 'hakoiri\[parquet\]'"):
             write(small_run, tmp_path / "run.parquet")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("puzzle", "options", "bits"), [("tiles", {"rows": "2"}, 8), ("pancakes", {"n": "5"}, 4)])
+def test_a_pattern_database_has_the_distance_of_each_key(
+    puzzle: str, options: dict[str, str], bits: int, tmp_path: Path
+) -> None:
+    with explore(puzzle, options, data=tmp_path) as run:
+        assert export_run(run, tmp_path / "run.pdb") == sum(run.layer_sizes)
+        head, _, raw = (tmp_path / "run.pdb").read_bytes().partition(b"\n")
+        halves = [half for byte in raw for half in (byte & 15, byte >> 4)] if bits == 4 else [*raw]
+        assert {key: entry - 1 for key, entry in enumerate(halves) if entry} == run_keys(run)
+        assert json.loads(head)["bits"] == bits and len(raw) == -(-(1 + max(run_keys(run))) * bits // 8)
+
+
+def test_sparse_keys_and_a_whole_space_make_no_pattern_database(toy: Run, tmp_path: Path) -> None:
+    with pytest.raises(UnanswerableError, match="too sparse"):
+        export_run(toy, tmp_path / "toy.pdb")
+    with census("tiles", {"rows": "2"}, data=tmp_path) as run, pytest.raises(UnanswerableError, match="up to 254"):
+        export_run(run, tmp_path / "whole.pdb")

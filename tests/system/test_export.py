@@ -119,7 +119,7 @@ def test_an_unfinished_run(kind: str, ending: str, hakoiri: Hakoiri, tmp_path: P
 def test_a_bad_ending_is_refused(name: str, finished: FinishedRuns, tmp_path: Path) -> None:
     refused = finished.hakoiri.here("export", "last", "--to", str(tmp_path / name), check=False)
     assert (refused.code, refused.stdout) == (1, "")
-    assert "must end in .csv, .parquet, .npz, .graphml, .dot" in refused.error
+    assert "must end in .csv, .parquet, .pdb, .npz, .graphml, .dot" in refused.error
     assert not list(tmp_path.iterdir())
 
 

@@ -60,6 +60,18 @@ def test_examples_with_published_lengths(name: str, moves: int, configurations: 
     assert configurations in (None, found["configurations"])
 
 
+def test_a_solver_adds_the_distances_of_two_pattern_databases(hakoiri: Hakoiri, tmp_path: Path) -> None:
+    """The board was made by 12 moves."""
+    solver, files = f"{ROOT}/examples/fifteen.py", [str(tmp_path / f"{first}.pdb") for first in (1, 5)]
+    for first, file in zip((1, 5), files, strict=True):
+        hakoiri.here("run", f"{solver}:FourTiles", "-o", f"first={first}")
+        assert "58,608 configurations written" in hakoiri.here("export", "last", "--to", file).stdout
+    found = subprocess.run(
+        [sys.executable, solver, *files, "4,1,2,3,8,5,7,11,9,14,0,6,12,10,13,15"], capture_output=True, check=True
+    )
+    assert found.stdout == b"12 moves\n"
+
+
 def test_a_text_that_is_drawn_but_not_read(tmp_path: Path, hakoiri: Hakoiri) -> None:
     """Whoever only draws names configurations by their keys."""
     word = written(tmp_path, JUGS.partition("    def parse_text")[0])
