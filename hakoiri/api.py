@@ -36,7 +36,11 @@ from hakoiri.puzzles.user.sources import file_of
 from hakoiri.reading import admit, read_board
 from hakoiri.render.player import write_run
 from hakoiri.render.plots import plot_layers
-from hakoiri.run.opened import Hardest, Map, OpenRun
+from hakoiri.run import components as parts
+from hakoiri.run import goals, maps, paths
+from hakoiri.run.goals import Hardest
+from hakoiri.run.maps import Map
+from hakoiri.run.opened import OpenRun
 from hakoiri.run.paths import GOAL, ShortestPath, ShortestPaths
 from hakoiri.storage.results import Diameter
 from hakoiri.worker.studies.designing import Statistics
@@ -82,7 +86,29 @@ class Run(OpenRun):
     (`UnanswerableError`); its paths and boards stay usable.
     """
 
-    _path = DrawnPath
+    component_asked = parts.component_asked
+    component_of = parts.component_of
+    components = parts.components
+    diameter = parts.diameter
+    eccentricities = parts.eccentricities
+    eccentricity_run = parts.eccentricity_run
+    known_diameter = parts.known_diameter
+    may_be_symmetry = parts.may_be_symmetry
+    needs_run = parts.needs_run
+    number_of = parts.number_of
+    start_component = property(parts.start_component)
+    strong_components = parts.strong
+    weak_components = parts.weak_components
+    at_goal_distance = goals.at_goal_distance
+    distances_run = goals.own_run
+    goal_distances = goals.goal_distances
+    hardest = goals.hardest
+    other_metric = goals.other_metric
+    require_goals = goals.require_goals
+    statistics = goals.statistics_of
+    map = maps.map_of
+    mapped_component = maps.mapped_component
+    distance = paths.distance
 
     def __repr__(self) -> str:
         return f"<{self._described()}>"
@@ -106,7 +132,16 @@ class Run(OpenRun):
         self, target: Configuration = GOAL, source: Configuration | None = None, avoid: Sequence[str] = ()
     ) -> DrawnPath:
         """Return a shortest path, always the same of several; its boards can be drawn."""
-        return cast(DrawnPath, super().path(target, source, avoid))
+        return cast(DrawnPath, paths.path(self, target, source, avoid, DrawnPath))
+
+    def shortest_paths(
+        self, target: Configuration = GOAL, source: Configuration | None = None, avoid: Sequence[str] = ()
+    ) -> ShortestPaths:
+        """Return all shortest paths and their number; if there are several nearest goals, to any of them.
+
+        Raises `OverBudgetError` if the configurations on them do not fit the memory.
+        """
+        return paths.shortest_paths(self, target, source, avoid, DrawnPath)
 
     def film(
         self, file: str | os.PathLike[str], target: Configuration = GOAL, source: Configuration | None = None

@@ -128,7 +128,8 @@ def _signature(it: Any) -> str:
         text = str(inspect.signature(it))
     except (TypeError, ValueError):
         return ""
-    text = re.sub(r"\b(?:[a-z_]+\.)+(?=[A-Z])|~", "", text).replace("(self, ", "(").replace("(self)", "()")
+    text = re.sub(r"\b(?:[a-z_]+\.)+(?=[A-Z])|~", "", text)
+    text = re.sub(r"\((?:self|run: OpenRun)(?:, |(?=\)))", "(", text)
     return _ARRAY.sub(lambda found: "Keys" if found[1] == "unsignedinteger" else "ndarray", text)
 
 

@@ -34,7 +34,8 @@ from hakoiri.export.tables import Rows, Stream, needing, solutions
 from hakoiri.keys.layout import ints, key_at, layout_of
 from hakoiri.keys.order import lower_bounds
 from hakoiri.puzzles.capabilities import Placements
-from hakoiri.run.opened import Map, OpenRun
+from hakoiri.run.maps import Map
+from hakoiri.run.opened import OpenRun
 from hakoiri.storage.engine.files import replaced
 
 #: Characters that XML forbids, escaped or not.

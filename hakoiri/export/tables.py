@@ -27,6 +27,7 @@ from hakoiri.coordinator.session.session import Control, Observer, SilentObserve
 from hakoiri.keys.layout import Key, Keys, Layout, ints
 from hakoiri.keys.order import less_than, members, order_of, sort_keys
 from hakoiri.puzzles.contract import Puzzle
+from hakoiri.run.goals import goal_distances, hardest
 from hakoiri.run.opened import OpenRun
 from hakoiri.storage.engine.files import replaced, require_place
 from hakoiri.storage.ledger.manifest import Progress
@@ -263,7 +264,7 @@ def export_play(run: OpenRun, target: Path, control: Control | None = None, obse
     """
     if target.suffix != ENDING:
         raise UnanswerableError(f"cannot write perfect play to {target.name!r}: the name must end in {ENDING}")
-    run.hardest(1, control, observer)
+    hardest(run, 1, control, observer)
     stream = Stream(run, control, observer)
     with replaced(target) as part, part.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
@@ -271,9 +272,9 @@ def export_play(run: OpenRun, target: Path, control: Control | None = None, obse
         for keys, _ in stream.rows():
             targets, counts = simple_edges(keys, *run.puzzle.expand(keys))
             places: NDArray[np.intp] = np.repeat(np.arange(len(keys)), counts)
-            distances = run.goal_distances(keys)
+            distances = goal_distances(run, keys)
             before = distances[places]
-            nearer = np.flatnonzero((before > 0) & (run.goal_distances(targets) == before - 1))
+            nearer = np.flatnonzero((before > 0) & (goal_distances(run, targets) == before - 1))
             # Targets of a source increase, and of equal places the first is taken: the least that is a move nearer.
             found, first = np.unique(places[nearer], return_index=True)
             nexts = dict(zip(found.tolist(), ints(targets[nearer[first]]), strict=True))

@@ -11,7 +11,8 @@ from hakoiri.export.graphs import ENDING, map_row, write_map
 from hakoiri.render.films import check_ending, page, script
 from hakoiri.render.images import text
 from hakoiri.render.plots import PLOTS, drawn_into
-from hakoiri.run.opened import Map, OpenRun
+from hakoiri.run.maps import Map
+from hakoiri.run.opened import OpenRun
 from hakoiri.storage.engine.files import write_file
 
 MAPS = (*PLOTS, ".html", f".{ENDING}")
@@ -130,7 +131,7 @@ draw(false);
 def save_map(run: OpenRun, found: Map, target: Path, vectors: int = 5_000) -> None:
     """Write a map as .png, .svg, .pdf, .html (self-contained) or .hakomap (`hakoiri.export.graphs`).
 
-    Of more points than `vectors`, an SVG or PDF has an image: 26,000 points take 0.3 MB, not 12.
+    An SVG or PDF has more points than `vectors` as an image: 26,000 points take 0.3 MB, not 12.
     """
     check_ending(target, MAPS)
     if target.suffix == f".{ENDING}":

@@ -22,7 +22,9 @@ from hakoiri.render import print_sheet
 from hakoiri.render.films import page, script
 from hakoiri.render.images import text, titled
 from hakoiri.rows.positions import PositionTable, moves_row, statistics_row, table_of
+from hakoiri.run.components import start_component
 from hakoiri.run.cost import SMALL
+from hakoiri.run.goals import require_goals
 from hakoiri.run.opened import OpenRun
 from hakoiri.storage.engine.files import replaced
 from hakoiri.storage.ledger.manifest import Progress
@@ -95,14 +97,14 @@ def save_player(run: OpenRun, target: Path, control: Control | None = None, obse
 
 def _known(run: OpenRun) -> PositionTable:
     """Return depths and goal distances of the configurations to be played."""
-    run.require_goals()
+    require_goals(run)
     run.require_components()
     if (table := table_of(run)) is None:
         size = sum(run.layer_sizes)
         raise UnanswerableError(f"run {run.name} has {size:,} configurations; a page to play holds at most {SMALL:,}")
     if not run.is_census:
         return table
-    mine = table.components == run.start_component
+    mine = table.components == start_component(run)
     return PositionTable(*(column[mine] for column in table))
 
 

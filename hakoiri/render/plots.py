@@ -14,6 +14,7 @@ from hakoiri.puzzles.capabilities import Convention, Placements
 from hakoiri.render.facts import ORDERS
 from hakoiri.render.films import check_ending
 from hakoiri.render.images import titled
+from hakoiri.run.components import weak_components
 from hakoiri.run.opened import OpenRun
 from hakoiri.storage.engine.files import replaced
 
@@ -108,7 +109,7 @@ def _draw_layers(axes: "Axes", run: OpenRun) -> None:
 
 
 def _draw_components(axes: "Axes", run: OpenRun) -> None:
-    sizes = [record.size for record in run.weak_components()]
+    sizes = [record.size for record in weak_components(run)]
     if len(sizes) <= _FEW:
         _draw_bars(axes, sizes)
     else:

@@ -20,8 +20,9 @@ from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.pictures import EDGE, Circle, Label, Line, Part, Picture, Polygon, Rectangle, Shape
 from hakoiri.puzzles.pictures import GOAL as GOAL_COLOUR
 from hakoiri.render.images import titled
+from hakoiri.run.goals import hardest
 from hakoiri.run.opened import OpenRun
-from hakoiri.run.paths import GOAL
+from hakoiri.run.paths import GOAL, path
 from hakoiri.storage.engine.files import replaced, require_place
 from hakoiri.storage.ledger.manifest import Progress
 from hakoiri.worker.studies.deals import MOST_POSITIONS, solve
@@ -194,9 +195,9 @@ def problems_of(run: OpenRun) -> Iterator[Problem]:
             problem = _solved(cast(Family, run.puzzle).member(row["board"], row["goal"]))
             yield problem._replace(name=row.get("name", ""))
     elif run.kind.has_graph:
-        for key in ints(run.hardest(_MOST).configurations):
-            path = run.path(GOAL, key)
-            yield Problem.of(path.puzzle, path.keys)
+        for key in ints(hardest(run, _MOST).configurations):
+            found = path(run, GOAL, key)
+            yield Problem.of(found.puzzle, found.keys)
     else:
         hint = (Hint("give", "hardest", "K"),) if issubclass(run.kind, StudyBoards) else ()
         raise UnanswerableError(f"run {run.name} has no boards to print", *hint)

@@ -21,6 +21,7 @@ from hakoiri.puzzles.capabilities import Placements, Quotient, Scored
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.pictures import SURFACES, Part, Picture, Polygon, Rectangle
 from hakoiri.run import cost
+from hakoiri.run.goals import statistics_of
 from hakoiri.run.opened import OpenRun
 from hakoiri.worker.graphs.searches import distances_from, transposed
 
@@ -104,7 +105,7 @@ def _middle(part: Part) -> tuple[float, float]:
 
 def statistics_row(run: OpenRun, configuration: str | None) -> dict[str, Any]:
     """Return a board, by default the start, with the figures for its designer."""
-    found = run.statistics(configuration)
+    found = statistics_of(run, configuration)
     key = run.puzzle.start if configuration is None else run.puzzle.parse(configuration)
     return {"configuration": run.puzzle.render(key)} | asdict(found)
 

@@ -1,308 +1,253 @@
-"""An open run of any kind with all its answers; here those about goals, and maps of its components."""
+"""An open run of any kind: its configurations, by layers or all, and the graph of their moves.
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+Every answer comes from the run's store alone: no Redis, no worker, no other process is needed.
+"""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hakoiri.coordinator.errors import UnanswerableError
-from hakoiri.coordinator.goals.job import METRIC, GoalDistances, distances_run
-from hakoiri.coordinator.graphs.building import build_graph, lay_out
-from hakoiri.coordinator.graphs.distances import component_keys
-from hakoiri.coordinator.runs.create import Derived
-from hakoiri.coordinator.runs.drive import drive_to_end
+from hakoiri.coordinator.census.census import CensusFigures
+from hakoiri.coordinator.errors import NO_GOAL, UnanswerableError
+from hakoiri.coordinator.goals.job import GoalDistances
+from hakoiri.coordinator.graphs.building import build_graph
+from hakoiri.coordinator.graphs.distances import DistancePolicy
+from hakoiri.coordinator.layers.search import StoredFigures
+from hakoiri.coordinator.runs.create import pinned_puzzle
+from hakoiri.coordinator.runs.kinds import kind_of
+from hakoiri.coordinator.runs.opening import open_context, redis_of_hosts
 from hakoiri.coordinator.runs.summary import summarise
 from hakoiri.coordinator.session.job import Play
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, SilentObserver
 from hakoiri.coordinator.trees.job import found_solutions
-from hakoiri.errors import Hint, PuzzleError, counted
-from hakoiri.keys.layout import Configuration, Key, Keys, key_at
-from hakoiri.keys.order import lower_bounds, order_of
-from hakoiri.puzzles.capabilities import Placements, Quotient
-from hakoiri.run.components import ComponentAnswers
-from hakoiri.storage.layers.store import StoredLayer
-from hakoiri.storage.results import read_component
-from hakoiri.worker.graphs.searches import (
-    Distances,
-    Graph,
-    both_ways,
-    distances_from,
-    inner_graph,
-    search_order,
-    transposed,
-)
-from hakoiri.worker.layers.kernels import layers_within
-from hakoiri.worker.studies.designing import SolvedSpace, Statistics, statistics
+from hakoiri.errors import ConfigurationError, Hint
+from hakoiri.keys.layout import Configuration, Key, Keys, ints
+from hakoiri.keys.order import order_of
+from hakoiri.puzzles.capabilities import Placements
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import Depth, LayerRecord
+from hakoiri.storage.results import Diameter, read_labels
+from hakoiri.worker.graphs.searches import Graph
+from hakoiri.worker.studies.designing import SolvedSpace
 
-#: The default number of farthest configurations returned.
-_USUALLY_GIVEN = 1_000
-#: The most configurations of an answer that are written as texts.
-_WRITTEN = 12
+#: Bytes to sort a configuration, besides two copies of its key: its place in the order, and two copies of its depth.
+_BYTES_BESIDE_KEY = 16
 
 
-@dataclass(frozen=True)
-class Hardest:
-    """The greatest `distance` to the nearest goal, and the number of configurations (`count`) at that distance.
+class OpenRun:
+    """An open run of any kind. `name` is its name, `puzzle` its puzzle, `kind` its class.
 
-    `configurations` are the least of them, and `texts` the boards of the first. `layers` are the numbers at each
-    distance from 0 on, and `dead` is the number that lead to no goal. `distances` is the run that contains all
-    distances; `metric` is the definition of one move, if the puzzle has a choice.
+    `resources` are the threads and memory of this process for questions; `redis` is the URL of the Redis of the hosts
+    that keep the run, ``None`` if no hosts keep it.
     """
 
-    distance: int
-    count: int
-    configurations: Keys
-    layers: list[int]
-    dead: int
-    distances: str
-    metric: str | None
-    texts: tuple[str, ...] = ()
+    def __init__(self, store: RunStore, resources: Resources | None = None) -> None:
+        """Take ownership of `store`; close it and raise if the run's puzzle differs from this program's.
 
-    def __str__(self) -> str:
-        head = f"{counted(self.distance, 'moves')} from the nearest goal: {counted(self.count, 'configurations')}"
-        return "\n".join([head, *self.texts])
-
-
-class GoalAnswers(ComponentAnswers):
-    """An open run that answers questions about its goals."""
-
-    def hardest(
-        self,
-        limit: int = _USUALLY_GIVEN,
-        control: Control | None = None,
-        observer: Observer | None = None,
-        metric: str | None = None,
-        resources: Resources | None = None,
-    ) -> Hardest:
-        """Return the configurations farthest from their nearest goal, the `limit` least of them.
-
-        With `metric` moves are counted by another metric than the run's; the configurations are checked to be the same.
-        Unknown goal distances are computed in this process and kept, as a run of its own, which is resumed if
-        interrupted; `resources` are those of that run. Raises `RunError` if `control` ends it.
+        Resources not given default to those of the run's creation.
         """
-        self.require_goals()
-        other = self.other_metric(metric)
-        if (known := self.known_distances(other)) is None:
-            resources = resources or replace(self.resources, redis=self.redis)
-            directory = self.distances_run(other).make(resources)
-            drive_to_end(directory, resources, control or Control(), observer or SilentObserver())
-            known = cast(GoalDistances, self.known_distances(other))
-        layers = [record.size for record in known.store.layer_records()]
-        last = len(layers) - 1
-        farthest = next(StoredLayer(known.store, last, layers[last]).chunks(0, limit))
-        dead = self._reached.configurations - sum(layers)
-        metric = self._metric_among(known.store.manifest.puzzle["options"])
-        texts = tuple(self.texts(farthest[:_WRITTEN]))
-        return Hardest(last, layers[last], farthest, layers, dead, known.store.manifest.run, metric, texts)
+        self.name, self._store, self._closed = store.manifest.run, store, False
+        self._distances: dict[str, GoalDistances] = {}
+        self._start_is_the_goal: bool | None = None
+        #: Distances that this process measured: by component, and whether each eccentricity was requested.
+        self.measured: dict[tuple[int, bool], Diameter] = {}
+        #: The component whose statistics were requested last, by its number.
+        self.solved: dict[int, SolvedSpace] = {}
+        resources = resources or Resources()
+        self.resources = resources.over(store.manifest.settings).here()
+        self.redis = redis_of_hosts(store, resources.redis)
+        try:
+            self.puzzle, self.spec = pinned_puzzle(store)
+            self.kind = kind_of(store.manifest.kind)
+        except BaseException:
+            store.close()
+            raise
 
-    def distances_run(self, metric: str = "") -> Derived:
-        """Return the run with the goal distances, by `metric` if it is given."""
-        return distances_run(self.store, self.puzzle, metric)
+    @property
+    def store(self) -> RunStore:
+        """The data of the run; `UnanswerableError` if it is closed."""
+        if self._closed:
+            raise UnanswerableError(f"run {self.name} is closed; open_run({self.name!r}) opens it again")
+        return self._store
 
-    def other_metric(self, metric: str | None) -> str:
-        """Return `metric` if it is not the run's own, else ``""``; `PuzzleError` if there is no choice."""
-        if metric is not None and METRIC not in self.puzzle.options:
-            raise PuzzleError(f"{self.puzzle.name} has no option {METRIC}")
-        return "" if metric is None or metric == self._metric_among(self.puzzle.parameters) else metric
+    def close(self) -> None:
+        """Close the run; it answers no more questions. A second call does nothing."""
+        self._closed = True
+        self._store.close()
+        for known in self._distances.values():
+            known.store.close()
 
-    def _metric_among(self, options: Mapping[str, str]) -> str | None:
-        """Return the metric by these options of the puzzle; ``None`` if it has no choice."""
-        option = self.puzzle.options.get(METRIC)
-        return None if option is None else options.get(METRIC, option.default)
+    @property
+    def is_census(self) -> bool:
+        """Return whether this is a census of the whole space, not a search from a start."""
+        return not self.kind.from_start
 
-    def goal_distances(self, keys: Keys) -> NDArray[np.int64]:
-        """Return the moves from each key to its nearest goal; -1 if it reaches none or is not in the run.
+    @property
+    def exhausted(self) -> bool:
+        """Return whether the run has its complete graph of moves: every move leads to a configuration of the run."""
+        return self.kind.has_graph and self.reached.exhausted
 
-        Costs little for a few keys, such as the successors of one. `UnanswerableError` unless `hardest` was called
-        before.
+    def __contains__(self, configuration: Configuration) -> bool:
+        """Return whether the run has found a configuration."""
+        try:
+            return self.store.find(self.puzzle.parse(configuration)) is not None
+        except ConfigurationError:
+            return False
+
+    @property
+    def layer_sizes(self) -> list[int]:
+        """The number of configurations in each layer; for a whole space, which has no distances, one number."""
+        return [record.size for record in self.layer_records()]
+
+    def layer_records(self) -> list[LayerRecord]:
+        """Return size, digest and goals of each layer."""
+        return self.store.layer_records()
+
+    def layer(self, depth: Depth) -> Keys:
+        """Return the keys of layer `depth`, strictly increasing, in the puzzle's layout."""
+        self.require_layer(depth)
+        return self.store.layer(depth)
+
+    def require_layer(self, depth: Depth) -> None:
+        """Raise `UnanswerableError` unless there is a layer `depth`."""
+        if not 0 <= depth <= self.store.state.depth:
+            hints = () if self.exhausted else (self._further(),)
+            raise UnanswerableError(f"run {self.name} has layers 0 to {self.store.state.depth}, not {depth}", *hints)
+
+    def configurations(self) -> tuple[Keys, np.ndarray]:
+        """Return all keys of the run in increasing order, and each one's depth or, in a census, component."""
+        self.require_graph()
+        if self.store.state.depth < 0:
+            return self.puzzle.keys([]), np.empty(0, dtype=np.uint32)
+        self._require_memory_for_all()
+        if self.is_census:
+            self.require_components()
+            keys = self.store.layer(0)
+            return keys, read_labels(self.store, len(keys))
+        layers = [self.store.layer(depth) for depth in range(self.store.state.depth + 1)]
+        depths = np.repeat(np.arange(len(layers), dtype=np.uint32), [len(layer) for layer in layers])
+        keys = np.concatenate(layers)
+        order = order_of(keys)
+        return keys[order], depths[order]
+
+    def graph(self) -> tuple[Keys, Graph]:
+        """Return all keys in increasing order and the graph of their moves (`worker.graphs.searches.Graph`)."""
+        keys, _ = self.configurations()
+        with self.context() as context:
+            return keys, build_graph(context, keys, closed=self.exhausted)
+
+    def known_distances(self, metric: str = "") -> GoalDistances | None:
+        """Return the distances of the run's configurations to the nearest goal, if computed (`hardest`).
+
+        If `metric` is given, the moves are counted by this one.
         """
-        return self._known().of(keys)
+        if metric not in self._distances and self.exhausted:
+            found = GoalDistances.open(self.store, self.puzzle, metric, self.redis)
+            if found is not None:
+                self._distances[metric] = found
+        return self._distances.get(metric)
 
-    def at_goal_distance(self, distance: int, number: int) -> Key:
-        """Return the configuration with this number, modulo their count, of those `distance` moves from a goal.
-
-        `UnanswerableError` unless `hardest` was called before.
-        """
-        known = self._known()
-        size = next(record.size for depth, record in enumerate(known.store.layer_records()) if depth == distance)
-        return key_at(next(StoredLayer(known.store, distance, size).chunks(number % size, 1)), 0)
-
-    def statistics(self, configuration: Configuration | None = None) -> Statistics:
-        """Return the figures of a board for its designer, by default of the start: see `Statistics`.
-
-        `positions` and `dead_ends` are those of its component, whose moves are held in memory until the run is closed:
-        raises `OverBudgetError` if that is too small. `UnanswerableError` if moves cannot be taken back, if mirror
-        images are merged, or without a way to a goal.
-        """
-        key = self.puzzle.start if configuration is None else self.puzzle.parse(configuration)
-        space = self._solved_space(self._component_with_goals(key))
-        return statistics(space, space.place(key), self.puzzle.render(key))
-
-    def _component_with_goals(self, key: Key) -> int:
-        """Return the component of a configuration; `UnanswerableError` if its boards have no statistics."""
-        if not self.puzzle.undirected:
-            text = f"the moves of {self.puzzle.name} cannot be taken back, so boards have no statistics"
-            raise UnanswerableError(text)
-        self.require_goals()
-        if isinstance(self.puzzle, Quotient):
-            hint = Hint("run without", "merge_mirrors")
-            raise UnanswerableError(f"run {self.name} has mirror images merged, so boards have no statistics", hint)
-        return self.component_of(key)
-
-    def _solved_space(self, component: int) -> SolvedSpace:
-        """Return a component with its moves and goal distances; the last one is kept."""
-        if component not in self._solved:
-            self._solved.clear()
-            with self._context() as context:
-                keys = component_keys(context, self.store, component)
-                if not self.puzzle.is_goal(keys).any():
-                    raise UnanswerableError(f"component {component} of run {self.name} has no goal")
-                self._solved[component] = SolvedSpace.over(self.puzzle, keys, build_graph(context, keys))
-        return self._solved[component]
+    def start_is_the_goal(self) -> bool:
+        """Return whether the start is the only goal of an exhausted run: then depths are goal distances."""
+        if self._start_is_the_goal is None and self.exhausted:
+            goals = [record.goals for record in self.layer_records()]
+            self._start_is_the_goal = self.puzzle.undirected and not self.is_census and goals[0] == sum(goals) == 1
+        return bool(self._start_is_the_goal)
 
     @cached_property
-    def _solved(self) -> dict[int, SolvedSpace]:
-        """The component whose statistics were last asked for, by its number."""
-        return {}
+    def policy(self) -> DistancePolicy:
+        """The ways to measure a component of a finished run."""
+        moves = CensusFigures.of(self.store.state).moves if self.is_census else None
+        return DistancePolicy(self.store, self.puzzle, self.resources.budget(), moves)
 
-    def _known(self) -> GoalDistances:
-        if (known := self.known_distances()) is None:
-            raise UnanswerableError(
-                f"the goal distances of run {self.name} are not computed yet", Hint("ask", self.name, "hardest")
+    def texts(self, keys: Keys) -> list[str]:
+        """Return the texts of some configurations."""
+        return [self.puzzle.render(key) for key in ints(keys)]
+
+    def depth_of(self, key: Key) -> Depth:
+        depth = self.store.find(key)
+        if depth is None:
+            raise self.not_found(f"did not find {self.puzzle.render(key)}")
+        return depth
+
+    def not_found(self, what: str) -> UnanswerableError:
+        """Return the error for something that the run has not found, with a hint how to find more."""
+        if self.exhausted:
+            return UnanswerableError(f"run {self.name} {what} among all that its start can reach")
+        depth, where = self.store.state.depth, "yet"
+        if depth >= 0:
+            where = f"up to layer {depth}, as far as it went"
+            where += (
+                "" if self.is_census else f": it is {depth + 1:,} or more moves from the start, or not to be reached"
             )
-        return known
+        return UnanswerableError(f"run {self.name} {what} {where}", self._further())
 
-    def require_goals(self) -> None:
-        """Raise `UnanswerableError` if the run is not finished, or has no goal."""
-        self.require_goal()
-        self._require_complete("the distances to its goals are")
-        if not any(record.goals for record in self.layer_records()):
+    def _further(self) -> Hint:
+        """Return the hint how to find more than this run has."""
+        complete = self.store.state.status == "complete"
+        limit = next(iter(self.store.manifest.plan), "until_goal")
+        return Hint("run without", limit) if complete else Hint("resume", self.name)
+
+    def context(
+        self, control: Control | None = None, observer: Observer | None = None, puzzle: Puzzle | None = None,
+        workers: Resources | None = None,
+    ) -> AbstractContextManager[ComputeContext]:  # fmt: skip
+        """Return threads of this process, or `workers`, for questions; by default with the run's puzzle."""
+        resources = self.resources if workers is None else workers.over(self.store.manifest.settings)
+        puzzle = puzzle or self.puzzle
+        return open_context(puzzle, self.spec, resources, control or Control(), observer or SilentObserver())
+
+    def require_goal(self) -> None:
+        """Raise `UnanswerableError` if the puzzle has no goal."""
+        if not self.puzzle.has_goal:
             hint = Hint("give", "goal", "CONF")
-            raise UnanswerableError(f"run {self.name} has no goal among its configurations; run the puzzle again", hint)
+            raise UnanswerableError(f"{NO_GOAL} for run {self.name}; run the puzzle again", hint)
 
+    def _require_memory_for_all(self) -> None:
+        """Raise `OverBudgetError` if all configurations do not fit the memory: twice, with depths and order."""
+        count = self.reached.configurations
+        needed = count * (2 * self.store.layout.bytes + _BYTES_BESIDE_KEY)
+        self.resources.budget().require(f"a list of all {count:,} configurations of run {self.name}", needed)
 
-#: Components of up to this many configurations are shown completely; larger ones only by the layers nearest to the
-#: origin with up to this many together.
-MOST_SHOWN, MOST_OF_LARGER = 100_000, 20_000
+    @property
+    def reached(self) -> StoredFigures:
+        return StoredFigures.of(self.store.state)
 
+    def require_complete(self, unknown: str = "its components are") -> None:
+        self.require_graph()
+        if not self.exhausted:
+            limited = f"stopped at layer {self.store.state.depth}"
+            limited = "stopped at its first goal" if self.store.manifest.plan.get("until_goal") else limited
+            why = limited if self.store.state.status == "complete" else "is not complete"
+            raise UnanswerableError(f"run {self.name} {why}, so {unknown} not known", self._further())
 
-@dataclass(frozen=True)
-class Map:
-    """The layout of a component, or of its layers nearest to the origin; `keys` are ordered by distance from `keys[0]`.
+    @property
+    def knows_components(self) -> bool:
+        """Return whether the components are known: a census may have been created without them."""
+        return not self.is_census or self.store.state.figures.get("components") is not None
 
-    `size` is that of the component, ``None`` if the run does not know; `whole` is whether the map contains all of it.
-    `places` are (configurations, axes) in units of a move; `moves` are pairs of indices into `keys`, each once if the
-    puzzle is undirected. `depths` are distances from the origin, `goals` those to the nearest goal, -1 if none is
-    reached, ``None`` if unknown. `eccentricities` are those of a whole component of an undirected puzzle. `stress` is
-    the mean square of the relative error of the distances in space.
-    """
+    def require_components(self) -> None:
+        """Raise `UnanswerableError` if the configurations were listed without their components."""
+        if self.exhausted and not self.knows_components:
+            raise UnanswerableError(
+                f"run {self.name} listed its configurations without components; run it again with other "
+                "diameters than none",
+                Hint("ask", self.name, self.kind(self.store, self.puzzle).questions()[0]),
+            )
 
-    component: int
-    size: int | None
-    whole: bool
-    keys: Keys
-    places: NDArray[np.float32]
-    moves: NDArray[np.uint32]
-    depths: Distances
-    goals: Distances | None
-    eccentricities: Distances | None
-    stress: float
-
-
-class MapAnswers(GoalAnswers):
-    """An open run that answers with maps of its components."""
-
-    def map(
-        self,
-        component: int | None = None,
-        axes: int = 3,
-        control: Control | None = None,
-        observer: Observer | None = None,
-    ) -> Map:
-        """Return the layout of a component in space (or in a plane: `axes` 2), by default that of the puzzle's start.
-
-        The same run gives the same map. Raises `OverBudgetError` if the memory is too small, `StopRun` by `control`.
-        """
-        number = self.mapped_component(component)
-        with self._context(control, observer) as context:
-            size, origin, keys = self._shown(number, context)
-            whole = len(keys) == size
-            graph = build_graph(context, keys, whole)
-            eccentricities = None
-            if whole and self.puzzle.undirected:
-                eccentricities = self._eccentricities(context, number, keys, graph)
-            order = search_order(self._both_ways(graph), int(lower_bounds(keys, self.puzzle.keys([origin]))[0]))
-            graph = inner_graph(graph, np.zeros(len(order), dtype=np.int32), order)
-            seed = int(self.store.state.digest[:16] or "0", 16)
-            both = self._both_ways(graph)
-            layout = lay_out(context, both, axes, seed)
-        keys, depths = keys[order], distances_from(graph, 0)
-        return Map(
-            number, size, whole, keys, layout.places, _moves(graph, self.puzzle.undirected), depths,
-            self._goals(keys, graph, depths, whole), None if eccentricities is None else eccentricities[order],
-            layout.stress,
-        )  # fmt: skip
-
-    def mapped_component(self, component: int | None = None) -> int:
-        """Return the component that `map` shows; `UnanswerableError` without one."""
-        self._require_graph()
-        if self.is_census:
-            self._require_complete()
-            self.require_components()
-        self.require_layer(0)
-        return self.number_of(component)
-
-    def _shown(self, number: int, context: ComputeContext) -> tuple[int | None, Key, Keys]:
-        """Return the size of a component, the origin, and the configurations to show in increasing order."""
-        size, origin, layers = self._explored() if not self.is_census else self._counted(number, context)
-        keys = np.concatenate(layers)
-        return size, origin, keys[order_of(keys)]
-
-    def _explored(self) -> tuple[int | None, Key, list[Keys]]:
-        """Return the same for a search from a start: whole layers, all of them if they are not too many."""
-        sizes = self.layer_sizes
-        most = MOST_SHOWN if sum(sizes) <= MOST_SHOWN else MOST_OF_LARGER
-        shown = max(1, int(np.searchsorted(np.cumsum(sizes), most, "right")))
-        layers = [self.layer(depth) for depth in range(shown)]
-        return sum(sizes) if self.exhausted else None, key_at(layers[0], 0), layers
-
-    def _counted(self, number: int, context: ComputeContext) -> tuple[int, Key, list[Keys]]:
-        """Return the same for a census: the component, or if large, layers around its start or least configuration."""
-        record = read_component(self.store, number)
-        origin = self.puzzle.start if number == self.start_component else record.representative
-        if record.size > MOST_SHOWN:
-            layers, whole = layers_within(self.puzzle, self.puzzle.keys([origin]), MOST_OF_LARGER + 1)
-            return record.size, origin, layers if whole else layers[:-1]
-        return record.size, origin, [component_keys(context, self.store, number)]
-
-    def _both_ways(self, graph: Graph) -> Graph:
-        return graph if self.puzzle.undirected else both_ways(graph)
-
-    def _goals(self, keys: Keys, graph: Graph, depths: Distances, whole: bool) -> Distances | None:
-        """Return the distance of each configuration to its nearest goal, as far as known."""
-        if not whole:
-            known = self.known_distances()
-            return depths if self.start_is_the_goal() else None if known is None else known.of(keys).astype(np.int32)
-        goals = np.flatnonzero(self.puzzle.is_goal(keys)).astype(np.int32)
-        return distances_from(graph if self.puzzle.undirected else transposed(graph), goals) if len(goals) else None
-
-
-def _moves(graph: Graph, undirected: bool) -> NDArray[np.uint32]:
-    """Return the moves as pairs of vertices, each once in an undirected graph."""
-    sources = np.repeat(np.arange(len(graph.offsets) - 1, dtype=np.uint32), np.diff(graph.offsets))
-    moves = np.stack([sources, graph.targets.astype(np.uint32)], axis=1)
-    return moves[moves[:, 0] < moves[:, 1]] if undirected else moves
-
-
-class OpenRun(MapAnswers):
-    """An open run of any kind. `puzzle` is the run's, `store` its data.
-
-    `resources` are the threads and memory of this process for questions.
-    """
+    def require_graph(self) -> None:
+        if not self.kind.has_graph:
+            asks = [*self.kind(self.store, self.puzzle).questions(), "status"]
+            raise UnanswerableError(
+                f"run {self.name} is of the kind {self.store.manifest.kind}, which has no graph of moves: no paths, "
+                "distances or components",
+                Hint("ask", self.name, asks[0]),
+            )
 
     @property
     def tree(self) -> Placements:

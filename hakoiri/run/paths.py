@@ -1,9 +1,14 @@
-"""Answers from an open run about shortest paths: one, their number, and each of them."""
+"""Answers from an open run about shortest paths: one, their number, and each of them.
+
+They lead from the start, or from `source`, to `target`: a configuration (text, key, row of a layer), ``"goal"`` for the
+nearest one, or ``"farthest"`` for the least one of the farthest. They avoid the configurations that match a text in
+`avoid`, which is a configuration or a pattern as for a goal (``"**/.*"``). Raises `UnanswerableError` without a path,
+`ConfigurationError` for an invalid configuration.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar
 
 from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.layers.paths import (
@@ -22,7 +27,7 @@ from hakoiri.keys.layout import Configuration, Key, Keys, as_text, key_at
 from hakoiri.puzzles.capabilities import Quotient
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.goals import any_of, avoiding
-from hakoiri.run.answers import Answers
+from hakoiri.run.opened import OpenRun
 from hakoiri.storage.ledger.manifest import Depth
 
 #: Words for the target of a path.
@@ -80,130 +85,130 @@ class ShortestPaths:
         return (self._path(self._paths.puzzle, keys) for keys in self._paths)
 
 
-class PathAnswers(Answers):
-    """An open run that answers questions about shortest paths.
+def distance(
+    run: OpenRun, target: Configuration, source: Configuration | None = None, avoid: Sequence[str] = ()
+) -> int:
+    """Return the exact distance in moves."""
+    return len(path(run, target, source, avoid))
 
-    They lead from the start, or from `source`, to `target`: a configuration (text, key, row of a layer), ``"goal"`` for
-    the nearest one, or ``"farthest"`` for the least one of the farthest. They avoid the configurations that match a
-    text in `avoid`, which is a configuration or a pattern as for a goal (``"**/.*"``). Raises `UnanswerableError`
-    without a path, `ConfigurationError` for an invalid configuration.
+
+def path(
+    run: OpenRun, target: Configuration = GOAL, source: Configuration | None = None, avoid: Sequence[str] = (),
+    kind: type[ShortestPath] = ShortestPath,
+) -> ShortestPath:  # fmt: skip
+    """Return a shortest path, always the same of several."""
+    levels, _ = _levels(run, target, source, avoid, one=True)
+    path = [key_at(level, 0) for level in levels]
+    if isinstance(run.puzzle, Quotient):
+        # The images that follow from each other, beginning with the user's start.
+        path = run.puzzle.lift(path, _real_start(run, source))
+    return kind(run.puzzle, path)
+
+
+def shortest_paths(
+    run: OpenRun, target: Configuration = GOAL, source: Configuration | None = None, avoid: Sequence[str] = (),
+    kind: type[ShortestPath] = ShortestPath,
+) -> ShortestPaths:  # fmt: skip
+    """Return all shortest paths and their number; if there are several nearest goals, to any of them.
+
+    Raises `OverBudgetError` if the configurations on them do not fit the memory.
     """
+    if _is_word(target, FARTHEST):
+        target = path(run, FARTHEST, source, avoid).keys[-1]
+    levels, puzzle = _levels(run, target, source, avoid)
+    at_once = run.resources.tuning.paths_at_once
+    return ShortestPaths(len(levels) - 1, AllPaths(puzzle, levels, _real_start(run, source), at_once), kind)
 
-    #: The class of the paths that are returned.
-    _path: ClassVar[type[ShortestPath]] = ShortestPath
 
-    def distance(self, target: Configuration, source: Configuration | None = None, avoid: Sequence[str] = ()) -> int:
-        """Return the exact distance in moves."""
-        return len(self.path(target, source, avoid))
+def _levels(
+    run: OpenRun, target: Configuration, source: Configuration | None, avoid: Sequence[str], one: bool = False
+) -> tuple[list[Keys], Puzzle]:
+    """Return the levels of all shortest paths, or of `one`, and the puzzle without the avoided configurations."""
+    run.require_graph()
+    avoid = [avoid] if isinstance(avoid, str) else avoid
+    if _is_word(target, GOAL):
+        run.require_goal()
+    origin = run.puzzle.start if source is None else run.puzzle.parse(source)
+    key = None if _is_word(target, GOAL, FARTHEST) else run.puzzle.parse(target)
+    for text in (source, target):
+        # Boards of a path are known by their keys.
+        if type(text) is str and text not in (GOAL, FARTHEST):
+            run.puzzle.remark_on(text)
+    with run.context(puzzle=_without(run, avoid, origin, key)) as context:
+        levels = None if avoid else _known_levels(run, context, origin, target, key, one)
+        if levels is None and _is_word(target, FARTHEST):
+            run.require_complete("the farthest are")
+            levels = search_farthest(context, run.store, origin)
+        elif levels is None:
+            levels = search_levels(context, run.store, origin, key, one)
+    if levels is None:
+        end = "a goal" if _is_word(target, GOAL) else as_text(target, [run.puzzle.layout])
+        origin_text = run.puzzle.render(origin)
+        raise UnanswerableError(f"no path leads from {origin_text} to {end}; the search is exhaustive")
+    return levels, context.puzzle
 
-    def path(
-        self, target: Configuration = GOAL, source: Configuration | None = None, avoid: Sequence[str] = ()
-    ) -> ShortestPath:
-        """Return a shortest path, always the same of several."""
-        levels, _ = self._levels(target, source, avoid, one=True)
-        path = [key_at(level, 0) for level in levels]
-        if isinstance(self.puzzle, Quotient):
-            # The images that follow from each other, beginning with the user's start.
-            path = self.puzzle.lift(path, self._real_start(source))
-        return self._path(self.puzzle, path)
 
-    def shortest_paths(
-        self, target: Configuration = GOAL, source: Configuration | None = None, avoid: Sequence[str] = ()
-    ) -> ShortestPaths:
-        """Return all shortest paths and their number; if there are several nearest goals, to any of them.
+# Known levels
 
-        Raises `OverBudgetError` if the configurations on them do not fit the memory.
-        """
-        if _is_word(target, FARTHEST):
-            target = self.path(FARTHEST, source, avoid).keys[-1]
-        levels, puzzle = self._levels(target, source, avoid)
-        at_once = self.resources.tuning.paths_at_once
-        return ShortestPaths(len(levels) - 1, AllPaths(puzzle, levels, self._real_start(source), at_once), self._path)
 
-    def _levels(
-        self, target: Configuration, source: Configuration | None, avoid: Sequence[str], one: bool = False
-    ) -> tuple[list[Keys], Puzzle]:
-        """Return the levels of all shortest paths, or of `one`, and the puzzle without the avoided configurations."""
-        self._require_graph()
-        avoid = [avoid] if isinstance(avoid, str) else avoid
-        if _is_word(target, GOAL):
-            self.require_goal()
-        origin = self.puzzle.start if source is None else self.puzzle.parse(source)
-        key = None if _is_word(target, GOAL, FARTHEST) else self.puzzle.parse(target)
-        for text in (source, target):
-            # Boards of a path are known by their keys.
-            if type(text) is str and text not in (GOAL, FARTHEST):
-                self.puzzle.remark_on(text)
-        with self._context(puzzle=self._without(avoid, origin, key)) as context:
-            levels = None if avoid else self._known_levels(context, origin, target, key, one)
-            if levels is None and _is_word(target, FARTHEST):
-                self._require_complete("the farthest are")
-                levels = search_farthest(context, self.store, origin)
-            elif levels is None:
-                levels = search_levels(context, self.store, origin, key, one)
-        if levels is None:
-            end = "a goal" if _is_word(target, GOAL) else as_text(target, [self.puzzle.layout])
-            origin_text = self.puzzle.render(origin)
-            raise UnanswerableError(f"no path leads from {origin_text} to {end}; the search is exhaustive")
-        return levels, context.puzzle
+def _known_levels(
+    run: OpenRun, context: ComputeContext, origin: Key, target: Configuration, key: Key | None, one: bool
+) -> list[Keys] | None:
+    """Return the levels if they need no search, else ``None``."""
+    if not run.is_census and origin == run.puzzle.start:
+        depth, ends = _ends_from_start(run, target, key)
+        return levels_back(context, run.store, first_or_all(ends, one), depth, one)
+    known = run.known_distances() if _is_word(target, GOAL) else None
+    begin = run.puzzle.keys([origin])
+    if known is None or (distance := int(known.of(begin)[0])) < 0:
+        _require_way_to_goal(run, origin, known is not None)
+        return None
+    return levels_on(context, known.store, begin, distance, one)
 
-    # Known levels
 
-    def _known_levels(
-        self, context: ComputeContext, origin: Key, target: Configuration, key: Key | None, one: bool
-    ) -> list[Keys] | None:
-        """Return the levels if they need no search, else ``None``."""
-        if not self.is_census and origin == self.puzzle.start:
-            depth, ends = self._ends_from_start(target, key)
-            return levels_back(context, self.store, first_or_all(ends, one), depth, one)
-        known = self.known_distances() if _is_word(target, GOAL) else None
-        begin = self.puzzle.keys([origin])
-        if known is None or (distance := int(known.of(begin)[0])) < 0:
-            self._require_way_to_goal(origin, known is not None)
-            return None
-        return levels_on(context, known.store, begin, distance, one)
+def _require_way_to_goal(run: OpenRun, origin: Key, known: bool) -> None:
+    """Raise `UnanswerableError` if the goal distances are known and `origin` leads to no goal."""
+    if known and run.store.find(origin) is not None:
+        raise UnanswerableError(
+            f"no path leads from {run.puzzle.render(origin)} to a goal; run {run.name} has every "
+            "configuration that leads to one"
+        )
 
-    def _require_way_to_goal(self, origin: Key, known: bool) -> None:
-        """Raise `UnanswerableError` if the goal distances are known and `origin` leads to no goal."""
-        if known and self.store.find(origin) is not None:
-            raise UnanswerableError(
-                f"no path leads from {self.puzzle.render(origin)} to a goal; run {self.name} has every "
-                "configuration that leads to one"
-            )
 
-    def _ends_from_start(self, target: Configuration, key: Key | None) -> tuple[Depth, Iterator[Keys]]:
-        """Return the layer in which paths from the start end, and their ends, in increasing batches."""
-        if key is not None:
-            return self._depth_of(key), iter([self.puzzle.keys([key])])
-        if _is_word(target, FARTHEST):
-            self._require_complete("the farthest are")
-            return self.store.state.depth, self.store.blocks(self.store.state.depth)
-        depth = SearchFigures.of(self.store.state).goal_depth
-        if depth is None:
-            raise self.not_found("found no goal")
-        return depth, goals_among(self.puzzle, self.store.blocks(depth))
+def _ends_from_start(run: OpenRun, target: Configuration, key: Key | None) -> tuple[Depth, Iterator[Keys]]:
+    """Return the layer in which paths from the start end, and their ends, in increasing batches."""
+    if key is not None:
+        return run.depth_of(key), iter([run.puzzle.keys([key])])
+    if _is_word(target, FARTHEST):
+        run.require_complete("the farthest are")
+        return run.store.state.depth, run.store.blocks(run.store.state.depth)
+    depth = SearchFigures.of(run.store.state).goal_depth
+    if depth is None:
+        raise run.not_found("found no goal")
+    return depth, goals_among(run.puzzle, run.store.blocks(depth))
 
-    def _without(self, avoid: Sequence[str], origin: Key, key: Key | None) -> Puzzle:
-        """Return the puzzle without the configurations to avoid; neither end of the path may be one."""
-        if not avoid:
-            return self.puzzle
-        if isinstance(self.puzzle, Quotient):
-            hint = Hint("run without", "merge_mirrors")
-            raise UnanswerableError(
-                f"run {self.name} has mirror images merged, so a path cannot avoid one of them", hint
-            )
-        avoided = any_of(self.puzzle, avoid)
-        for end in [origin] if key is None else [origin, key]:
-            if avoided(self.puzzle.keys([end]))[0]:
-                raise UnanswerableError(f"{self.puzzle.render(end)} is an end of the path, so it cannot be avoided")
-        return avoiding(self.puzzle, avoided)
 
-    # Ends
+def _without(run: OpenRun, avoid: Sequence[str], origin: Key, key: Key | None) -> Puzzle:
+    """Return the puzzle without the configurations to avoid; neither end of the path may be one."""
+    if not avoid:
+        return run.puzzle
+    if isinstance(run.puzzle, Quotient):
+        hint = Hint("run without", "merge_mirrors")
+        raise UnanswerableError(f"run {run.name} has mirror images merged, so a path cannot avoid one of them", hint)
+    avoided = any_of(run.puzzle, avoid)
+    for end in [origin] if key is None else [origin, key]:
+        if avoided(run.puzzle.keys([end]))[0]:
+            raise UnanswerableError(f"{run.puzzle.render(end)} is an end of the path, so it cannot be avoided")
+    return avoiding(run.puzzle, avoided)
 
-    def _real_start(self, source: Configuration | None) -> Key:
-        """Return the configuration given by the user, not the least of its mirror class."""
-        base = self.puzzle.base if isinstance(self.puzzle, Quotient) else self.puzzle
-        return base.start if source is None else base.parse(source)
+
+# Ends
+
+
+def _real_start(run: OpenRun, source: Configuration | None) -> Key:
+    """Return the configuration given by the user, not the least of its mirror class."""
+    base = run.puzzle.base if isinstance(run.puzzle, Quotient) else run.puzzle
+    return base.start if source is None else base.parse(source)
 
 
 def _is_word(target: Configuration, *words: str) -> bool:

@@ -177,7 +177,7 @@ class Diameter:
     pairs: Keys
     central: Keys | None = None
     eccentricities: dict[int, int] | None = None
-    #: Set by an open run, as are those of `hakoiri.run.opened.Hardest`.
+    #: Set by an open run, as are those of `hakoiri.run.goals.Hardest`.
     texts: tuple[str, ...] = ()
 
     def __str__(self) -> str:

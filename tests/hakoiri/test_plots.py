@@ -15,7 +15,7 @@ from hakoiri.export.graphs import write_map
 from hakoiri.keys.layout import ints
 from hakoiri.render.maps import save_map
 from hakoiri.render.plots import plot_layers
-from hakoiri.run import opened
+from hakoiri.run import maps
 from hakoiri.worker.graphs.searches import eccentricities_of
 from tests.support.plain_search import reference_distances
 from tests.support.runs import StoppingAfter
@@ -181,8 +181,8 @@ def test_of_a_large_component_the_layers_around_its_start(
     small_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Maps of a search and of a census, and of an unfinished one."""
-    monkeypatch.setattr(opened, "MOST_SHOWN", 100)
-    monkeypatch.setattr(opened, "MOST_OF_LARGER", 60)
+    monkeypatch.setattr(maps, "MOST_SHOWN", 100)
+    monkeypatch.setattr(maps, "MOST_OF_LARGER", 60)
     found = small_run.map()
     shown = len(small_run.layer_sizes[: int(found.depths.max()) + 1])
     assert (found.size, found.whole, len(found.keys)) == (248, False, sum(small_run.layer_sizes[:shown]))
@@ -193,8 +193,8 @@ def test_of_a_large_component_the_layers_around_its_start(
         census("sliding", start=BOARD, data=tmp_path) as counted,
         explore("sliding", start=BOARD, data=tmp_path) as run,
     ):
-        monkeypatch.setattr(opened, "MOST_SHOWN", 5)
-        monkeypatch.setattr(opened, "MOST_OF_LARGER", 9)
+        monkeypatch.setattr(maps, "MOST_SHOWN", 5)
+        monkeypatch.setattr(maps, "MOST_OF_LARGER", 9)
         of_census, of_search = counted.map(), run.map()
         assert sorted(ints(of_census.keys)) == sorted(ints(of_search.keys))
         assert not of_census.whole

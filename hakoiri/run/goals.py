@@ -1,0 +1,172 @@
+"""Answers from an open run about its goals: the farthest from them, distances, statistics of boards."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hakoiri.coordinator.errors import UnanswerableError
+from hakoiri.coordinator.goals.job import METRIC, GoalDistances, distances_run
+from hakoiri.coordinator.graphs.building import build_graph
+from hakoiri.coordinator.graphs.distances import component_keys
+from hakoiri.coordinator.runs.create import Derived
+from hakoiri.coordinator.runs.drive import drive_to_end
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control, Observer, SilentObserver
+from hakoiri.errors import Hint, PuzzleError, counted
+from hakoiri.keys.layout import Configuration, Key, Keys, key_at
+from hakoiri.puzzles.capabilities import Quotient
+from hakoiri.run import components
+from hakoiri.run.opened import OpenRun
+from hakoiri.storage.layers.store import StoredLayer
+from hakoiri.worker.studies.designing import SolvedSpace, Statistics, statistics
+
+#: The default number of farthest configurations returned.
+_USUALLY_GIVEN = 1_000
+#: The most configurations of an answer that are written as texts.
+_WRITTEN = 12
+
+
+@dataclass(frozen=True)
+class Hardest:
+    """The greatest `distance` to the nearest goal, and the number of configurations (`count`) at that distance.
+
+    `configurations` are the least of them, and `texts` the boards of the first. `layers` are the numbers at each
+    distance from 0 on, and `dead` is the number that lead to no goal. `distances` is the run that contains all
+    distances; `metric` is the definition of one move, if the puzzle has a choice.
+    """
+
+    distance: int
+    count: int
+    configurations: Keys
+    layers: list[int]
+    dead: int
+    distances: str
+    metric: str | None
+    texts: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        head = f"{counted(self.distance, 'moves')} from the nearest goal: {counted(self.count, 'configurations')}"
+        return "\n".join([head, *self.texts])
+
+
+def hardest(
+    run: OpenRun,
+    limit: int = _USUALLY_GIVEN,
+    control: Control | None = None,
+    observer: Observer | None = None,
+    metric: str | None = None,
+    resources: Resources | None = None,
+) -> Hardest:
+    """Return the configurations farthest from their nearest goal, the `limit` least of them.
+
+    With `metric` moves are counted by another metric than the run's; the configurations are checked to be the same.
+    Unknown goal distances are computed in this process and kept, as a run of its own, which is resumed if
+    interrupted; `resources` are those of that run. Raises `RunError` if `control` ends it.
+    """
+    require_goals(run)
+    other = other_metric(run, metric)
+    if (known := run.known_distances(other)) is None:
+        resources = resources or replace(run.resources, redis=run.redis)
+        directory = own_run(run, other).make(resources)
+        drive_to_end(directory, resources, control or Control(), observer or SilentObserver())
+        known = cast(GoalDistances, run.known_distances(other))
+    layers = [record.size for record in known.store.layer_records()]
+    last = len(layers) - 1
+    farthest = next(StoredLayer(known.store, last, layers[last]).chunks(0, limit))
+    dead = run.reached.configurations - sum(layers)
+    metric = _metric_among(run, known.store.manifest.puzzle["options"])
+    texts = tuple(run.texts(farthest[:_WRITTEN]))
+    return Hardest(last, layers[last], farthest, layers, dead, known.store.manifest.run, metric, texts)
+
+
+def own_run(run: OpenRun, metric: str = "") -> Derived:
+    """Return the run with the goal distances, by `metric` if it is given."""
+    return distances_run(run.store, run.puzzle, metric)
+
+
+def other_metric(run: OpenRun, metric: str | None) -> str:
+    """Return `metric` if it is not the run's own, else ``""``; `PuzzleError` if there is no choice."""
+    if metric is not None and METRIC not in run.puzzle.options:
+        raise PuzzleError(f"{run.puzzle.name} has no option {METRIC}")
+    return "" if metric is None or metric == _metric_among(run, run.puzzle.parameters) else metric
+
+
+def _metric_among(run: OpenRun, options: Mapping[str, str]) -> str | None:
+    """Return the metric by these options of the puzzle; ``None`` if it has no choice."""
+    option = run.puzzle.options.get(METRIC)
+    return None if option is None else options.get(METRIC, option.default)
+
+
+def goal_distances(run: OpenRun, keys: Keys) -> NDArray[np.int64]:
+    """Return the moves from each key to its nearest goal; -1 if it reaches none or is not in the run.
+
+    Costs little for a few keys, such as the successors of one. `UnanswerableError` unless `hardest` was called
+    before.
+    """
+    return _known(run).of(keys)
+
+
+def at_goal_distance(run: OpenRun, distance: int, number: int) -> Key:
+    """Return the configuration with this number, modulo their count, of those `distance` moves from a goal.
+
+    `UnanswerableError` unless `hardest` was called before.
+    """
+    known = _known(run)
+    size = next(record.size for depth, record in enumerate(known.store.layer_records()) if depth == distance)
+    return key_at(next(StoredLayer(known.store, distance, size).chunks(number % size, 1)), 0)
+
+
+def statistics_of(run: OpenRun, configuration: Configuration | None = None) -> Statistics:
+    """Return the figures of a board for its designer, by default of the start: see `Statistics`.
+
+    `positions` and `dead_ends` are those of its component, whose moves are held in memory until the run is closed:
+    raises `OverBudgetError` if that is too small. `UnanswerableError` if moves cannot be taken back, if mirror
+    images are merged, or without a way to a goal.
+    """
+    key = run.puzzle.start if configuration is None else run.puzzle.parse(configuration)
+    space = _solved_space(run, _component_with_goals(run, key))
+    return statistics(space, space.place(key), run.puzzle.render(key))
+
+
+def _component_with_goals(run: OpenRun, key: Key) -> int:
+    """Return the component of a configuration; `UnanswerableError` if its boards have no statistics."""
+    if not run.puzzle.undirected:
+        text = f"the moves of {run.puzzle.name} cannot be taken back, so boards have no statistics"
+        raise UnanswerableError(text)
+    require_goals(run)
+    if isinstance(run.puzzle, Quotient):
+        hint = Hint("run without", "merge_mirrors")
+        raise UnanswerableError(f"run {run.name} has mirror images merged, so boards have no statistics", hint)
+    return components.component_of(run, key)
+
+
+def _solved_space(run: OpenRun, component: int) -> SolvedSpace:
+    """Return a component with its moves and goal distances; the last one is kept."""
+    if component not in run.solved:
+        run.solved.clear()
+        with run.context() as context:
+            keys = component_keys(context, run.store, component)
+            if not run.puzzle.is_goal(keys).any():
+                raise UnanswerableError(f"component {component} of run {run.name} has no goal")
+            run.solved[component] = SolvedSpace.over(run.puzzle, keys, build_graph(context, keys))
+    return run.solved[component]
+
+
+def _known(run: OpenRun) -> GoalDistances:
+    if (known := run.known_distances()) is None:
+        raise UnanswerableError(
+            f"the goal distances of run {run.name} are not computed yet", Hint("ask", run.name, "hardest")
+        )
+    return known
+
+
+def require_goals(run: OpenRun) -> None:
+    """Raise `UnanswerableError` if the run is not finished, or has no goal."""
+    run.require_goal()
+    run.require_complete("the distances to its goals are")
+    if not any(record.goals for record in run.layer_records()):
+        hint = Hint("give", "goal", "CONF")
+        raise UnanswerableError(f"run {run.name} has no goal among its configurations; run the puzzle again", hint)
