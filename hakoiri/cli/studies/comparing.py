@@ -16,7 +16,7 @@ from hakoiri.coordinator.errors import StopRun
 from hakoiri.coordinator.runs.catalogue import data_directory
 from hakoiri.errors import PuzzleError
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.render.tables import print_json, stderr, stdout, table
+from hakoiri.render.tables import print_json, rows_table, stderr, stdout
 
 if TYPE_CHECKING:
     from hakoiri.coordinator.plays.plan import Entered
@@ -155,14 +155,7 @@ def _show(puzzle: str, rows: list[dict[str, Any]], json: bool) -> None:
     if json:
         print_json({"puzzle": puzzle, "rows": rows})
     else:
-        _print_rows(rows)
-
-
-def _print_rows(rows: list[dict[str, Any]]) -> None:
-    listed = table(*rows[0], numbers=tuple(rows[0]))
-    for row in rows:
-        listed.add_row(*(f"{value:,}" if isinstance(value, int) else str(value) for value in row.values()))
-    stdout().print(listed)
+        stdout().print(rows_table(rows))
 
 
 _TEAMS = "cycle,random,greedy,sample,two-step,beam"
@@ -216,8 +209,8 @@ def contest(
     if json:
         print_json({"puzzle": puzzle, "size": size, "plays": rows, "teams": [asdict(t) for t in ranking(contests)]})
         return
-    _print_rows(rows)
-    _print_rows([asdict(team) for team in ranking(contests)])
+    stdout().print(rows_table(rows))
+    stdout().print(rows_table([asdict(team) for team in ranking(contests)]))
 
 
 def _asked(puzzle: str, board: tuple[int, int, int], team: str, seconds: float) -> "Request":

@@ -15,7 +15,7 @@ from hakoiri.puzzles.options import MOST_SEED
 from hakoiri.puzzles.registry import puzzle_class
 from hakoiri.reading import read_board, read_text
 from hakoiri.render.streams import print_line
-from hakoiri.render.tables import facts, print_json, stderr, stdout, table
+from hakoiri.render.tables import facts, print_json, rows_table, stderr, stdout, table
 from hakoiri.worker.machine import available_memory
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hakoiri.puzzles.capabilities import Dealt, Move
     from hakoiri.puzzles.pictures import Picture
     from hakoiri.puzzles.solitaires.solitaire import Solitaire
-    from hakoiri.worker.studies.deals import Goal, SolveResult
+    from hakoiri.worker.studies.deals import SolveResult
 
 _BYTES = 250
 #: The field with the estimated number of positions that a search without memory generates.
@@ -132,12 +132,8 @@ def deal(
         print_line("\n" + (text.replace("/", "\n") if game.rows_of_deal > 1 else text))
 
 
-def _wanted(game: "Dealt", found: "SolveResult") -> "Goal | None":
-    return found.fixed if game.convention == "fixed" else found.goal
-
-
 def _row(game: "Dealt", text: str, found: "SolveResult") -> dict[str, Any]:
-    goal = _wanted(game, found)
+    goal = found.reached(game.convention)
     settled = found.exhausted or goal is not None
     return {
         "deal": text,
@@ -156,7 +152,7 @@ def _solution_row(
     game: "Dealt", text: str, start: "Key", found: "SolveResult", shorten: bool, reach: int
 ) -> dict[str, Any]:  # fmt: skip
     """Return the moves of a solution, and with `shorten` those of the shortened one."""
-    goal = _wanted(game, found)
+    goal = found.reached(game.convention)
     row: dict[str, Any] = {"solution": None if goal is None else _words(game, text, start, goal.moves)}
     return row | (shortened_row(game, text, start, goal.moves if goal else None, reach) if shorten else {})
 
@@ -334,11 +330,7 @@ def _replay_play(start: str, sequence: str, steps: bool, film: Path | None, json
         print_json(result | ({"steps": rows} if steps else {}))
         return
     if steps:
-        columns = ("move", "side", "dropped", "scored", "score", "left")
-        listed = table(*columns, numbers=columns)
-        for row in rows:
-            listed.add_row(*(value if isinstance(value, str) else f"{value:,}" for value in row.values()))
-        stdout().print(listed)
+        stdout().print(rows_table(rows))
     stdout().print(facts(result))
 
 

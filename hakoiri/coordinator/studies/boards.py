@@ -108,67 +108,31 @@ def filled(known: Components, more: Components) -> Components:
     return replace(known, diameter=diameter, pair=pair, pairs=pairs)
 
 
-def mix_row(mix: Mix, member: Member, family: Family) -> dict[str, Any]:
-    """Return the row of a mix: the totals over its components, and the component with the greatest diameter."""
-    known, puzzle = member.components, family.member(mix.board)
-    widest = max(range(len(known.number)), key=lambda place: (known.diameter[place], -place))
-    far = max(range(len(known.number)), key=lambda place: (known.moves[place], -place))
-    goal = known.moves[far] != OPEN
-    return {
-        "mix": str(mix),
-        "empty": mix.empty,
-        "configurations": member.configurations,
-        "edges": member.edges,
-        "components": len(known.number),
-        "isolated": known.size.count(1),
-        "largest": known.size[0],
-        "diameter": known.diameter[widest],
-        "pair": [_board(puzzle, key) for key in known.pair[widest]],
-        "pairs": None if known.pairs[widest] == OPEN else known.pairs[widest],
-        "moves": known.moves[far] if goal else None,
-        "hardest": _board(puzzle, known.hardest[far]) if goal else None,
-    }
-
-
 def _board(puzzle: Family, key: Hex) -> str:
     """Return a board in letters by reading order, so that they do not depend on the mix."""
     return in_reading_order(puzzle.render(int(key, 16)))
 
 
-def start_rows(
-    plan: BoardsPlan, mixes: Sequence[Mix], members: Mapping[int, Member], family: Family
-) -> list[dict[str, Any]]:
-    """Return the hardest starts of all mixes, one of each symmetry class; ties go to the first mix and least key."""
-    puzzle_of = cache(lambda number: family.member(mixes[number].board))
-    starts = [(-moves, number, key, image) for number, member in members.items() for moves, key, image in member.starts]
-    first: dict[str, tuple[int, int, Hex]] = {}
-    for less, number, key, image in sorted(starts, key=lambda start: (*start[:2], int(start[2], 16))):
-        first.setdefault(image, (-less, number, key))
-    return [
-        {"moves": moves, "mix": str(mixes[number]), "empty": mixes[number].empty,
-         "board": _board(puzzle_of(number), key), "goal": plan.goal_in(mixes[number])}
-        for moves, number, key in islice(first.values(), plan.hardest)
-    ]  # fmt: skip
+def component_row(known: Components, place: int, puzzle: Family) -> dict[str, Any]:
+    """Return the figures of a component; ``None`` for unknown and unrequested ones."""
+    columns = ("size", "diameter", "pairs", "moves")
+    size, diameter, pairs, moves = (getattr(known, name)[place] for name in columns)
+    one, other = (None,) * 2 if diameter == OPEN else (_board(puzzle, key) for key in known.pair[place])
+    row = {"size": size, "diameter": diameter, "one": one, "other": other, "pairs": pairs, "moves": moves}
+    hardest = None if moves == OPEN else _board(puzzle, known.hardest[place])
+    return {name: None if value == OPEN else value for name, value in row.items()} | {"hardest": hardest}
 
 
-def component_rows(mix: Mix, member: Member, puzzle: Family) -> Iterator[dict[str, Any]]:
-    """Yield a row for each component of a mix."""
-    known = member.components
-    for place, component in enumerate(known.number):
-        one, other = (_board(puzzle, key) for key in known.pair[place])
-        open_one, far = known.diameter[place] == OPEN, known.moves[place] != OPEN
-        yield {
-            "mix": str(mix),
-            "empty": mix.empty,
-            "component": component,
-            "size": known.size[place],
-            "diameter": None if open_one else known.diameter[place],
-            "one": None if open_one else one,
-            "other": None if open_one else other,
-            "pairs": None if known.pairs[place] == OPEN else known.pairs[place],
-            "moves": known.moves[place] if far else None,
-            "hardest": _board(puzzle, known.hardest[place]) if far else None,
-        }
+def mix_row(mix: Mix, member: Member, puzzle: Family) -> dict[str, Any]:
+    """Return the row of a mix: the totals over its components, and the component with the greatest diameter."""
+    known, places = member.components, range(len(member.components.number))
+    wide, far = (
+        component_row(known, max(places, key=values.__getitem__), puzzle) for values in (known.diameter, known.moves)
+    )
+    own: dict[str, Any] = {"configurations": member.configurations, "edges": member.edges, "components": len(places)}
+    own |= {"isolated": known.size.count(1), "largest": known.size[0], "diameter": wide["diameter"]}
+    own |= {"pair": [wide["one"], wide["other"]], "pairs": wide["pairs"]}
+    return {"mix": str(mix), "empty": mix.empty} | own | {name: far[name] for name in ("moves", "hardest")}
 
 
 #: Bytes per configuration while a mix is measured: moves, their copy by components, 64 distances.
@@ -307,11 +271,24 @@ class StudyBoards(Study[BoardsPlan, Member]):
         if moves != row["moves"]:
             check.report.fault(f"{row['board']} is {moves} moves from the goal, but {row['moves']} in the run")
 
+    def _puzzle(self, mix: int) -> Family:
+        return self.puzzle.member(self._mixes[mix].board)
+
     def boards(self) -> list[dict[str, Any]]:
-        return start_rows(self.plan, self._mixes, self.stored() if self.plan.hardest else {}, self.puzzle)
+        """Return the hardest starts of all mixes, one of each symmetry class; ties go to the first mix, least key."""
+        members, plan, puzzle_of = self.stored() if self.plan.hardest else {}, self.plan, cache(self._puzzle)
+        starts = [(-far, mix, key, image) for mix, member in members.items() for far, key, image in member.starts]
+        first: dict[str, tuple[int, int, Hex]] = {}
+        for less, mix, key, image in sorted(starts, key=lambda start: (*start[:2], int(start[2], 16))):
+            first.setdefault(image, (-less, mix, key))
+        return [
+            {"moves": moves, "mix": str(self._mixes[mix]), "empty": self._mixes[mix].empty,
+             "board": _board(puzzle_of(mix), key), "goal": plan.goal_in(self._mixes[mix])}
+            for moves, mix, key in islice(first.values(), plan.hardest)
+        ]  # fmt: skip
 
     def _mix_rows(self) -> list[dict[str, Any]]:
-        return [mix_row(self._mixes[number], member, self.puzzle) for number, member in sorted(self.stored().items())]
+        return [mix_row(self._mixes[mix], member, self._puzzle(mix)) for mix, member in sorted(self.stored().items())]
 
     def summary(self, budget: Budget) -> dict[str, Any]:
         tally = Counter(diameter for member in self.stored().values() for diameter in member.components.diameter)
@@ -336,5 +313,7 @@ class StudyBoards(Study[BoardsPlan, Member]):
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield a row for each component of each mix, in order; ``None`` for unknown and unrequested values."""
         for number, member in sorted(self.stored().items()):
-            mix = self._mixes[number]
-            yield from component_rows(mix, member, self.puzzle.member(mix.board))
+            mix, puzzle, known = self._mixes[number], self._puzzle(number), member.components
+            for place, component in enumerate(known.number):
+                row = {"mix": str(mix), "empty": mix.empty, "component": component}
+                yield row | component_row(known, place, puzzle)

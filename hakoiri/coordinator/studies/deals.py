@@ -28,7 +28,7 @@ from hakoiri.puzzles.options import MOST_SEED
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.ledger.manifest import Figures, Progress
 from hakoiri.storage.results import ResultRows
-from hakoiri.worker.studies.deals import MOST_POSITIONS, Goal, SolveRequest, SolveResult
+from hakoiri.worker.studies.deals import MOST_POSITIONS, SolveRequest, SolveResult
 from hakoiri.worker.tasks import solved
 from hakoiri.worker.transport.payload import packed, unpacked
 
@@ -78,12 +78,6 @@ class StudyFigures(Figures):
 
     deals_done: int = 0
     positions: int = field(default=0, metadata={"formerly": "configurations"})
-
-
-def _goal(solved: SolveResult | None, which: Convention) -> Goal | None:
-    if solved is None:
-        return None
-    return solved.goal if which == "first" else solved.fixed
 
 
 def _shortened(puzzle: Dealt, start: Key, moves: list[Move]) -> dict[str, int]:
@@ -209,7 +203,7 @@ class StudyDeals(Study[StudyPlan, Deal]):
         start = puzzle.start_of_deal(plan.seed, number)
         found: dict[Convention, Solution | None] = dict.fromkeys(CONVENTIONS)
         for which in puzzle.goal_names:
-            goal, nearest = _goal(solved, which), _goal(shortest, which)
+            goal, nearest = solved.reached(which), shortest.reached(which) if shortest else None
             # In a depth-first search the fewest moves are known only after an exhaustive search, if one is wanted.
             if goal is not None and (solved.exhausted or plan.strategy == "bfs" or puzzle.until != "exhausted"):
                 found[which] = Solution(
@@ -236,9 +230,8 @@ class StudyDeals(Study[StudyPlan, Deal]):
 
     def _derive(self, deal: Deal, check: Check) -> None:
         size, number = deal.size, deal.number
-        asked = enumerate(self._requests(size, number))
-        answers = {place: solved(self.puzzles[size], each) for place, each in asked}
-        derived = self._deal(size, number, answers)
+        answers = [solved(self.puzzles[size], each) for each in self._requests(size, number)]
+        derived = self._deal(size, number, dict(enumerate(answers)))
         check.report.count("deals")
         if replace(derived, seconds=deal.seconds) != deal:
             check.report.fault(f"deal {number} of {self.named(size)} is {derived}, but {deal} in the run")
@@ -259,8 +252,8 @@ class StudyDeals(Study[StudyPlan, Deal]):
 
     def rows(self) -> Iterator[dict[str, Any]]:
         for deal in self.stored().values():
-            row: dict[str, Any] = {"size": deal.size, "number": deal.number}
-            row["deal"] = self.puzzles[deal.size].random_deal(self.plan.seed, deal.number)
+            text = self.puzzles[deal.size].random_deal(self.plan.seed, deal.number)
+            row: dict[str, Any] = {"size": deal.size, "number": deal.number, "deal": text}
             for which in self.puzzle.goal_names:
                 found = deal.found(which)
                 row[f"outcome_{which}"] = deal.outcome(which)

@@ -20,7 +20,7 @@ from hakoiri.errors import TaskError
 from hakoiri.keys.layout import Key, Keys, key_at
 from hakoiri.keys.order import equal_rows, members, sort_keys
 from hakoiri.keys.splitmix import random_words
-from hakoiri.puzzles.capabilities import Dealt, Family, Move, SearchOrder, Until
+from hakoiri.puzzles.capabilities import Convention, Dealt, Family, Move, SearchOrder, Until
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.storage.ledger.manifest import Count
 from hakoiri.timing import compiling_seconds
@@ -61,6 +61,10 @@ class SolveResult:
     seconds: float = 0.0
     tree: float | None = None
     tree_error: float | None = None
+
+    def reached(self, which: Convention) -> Goal | None:
+        """Return the first goal by a convention."""
+        return self.goal if which == "first" else self.fixed
 
 
 @dataclass(frozen=True)
