@@ -35,7 +35,7 @@ from hakoiri.coordinator.studies.hunt import (
     stages_of,
     temperature,
 )
-from hakoiri.errors import Hint, PuzzleError, TaskError
+from hakoiri.errors import Hint, TaskError
 from hakoiri.keys.splitmix import random_words
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.solitaires.cards import random_deal
@@ -61,7 +61,7 @@ from hakoiri.worker.studies.deals import OBJECTIVES, DealFigures, Leg, Objective
 from hakoiri.worker.transport.payload import packed, unpacked
 from tests.support import card_rules as rules
 from tests.support.refusals import refused
-from tests.support.runs import StoppingAfter, driven, opened, verified
+from tests.support.runs import driven, opened, verified
 
 PLENTY = 1_000_000
 CLIMBED = "23 36 42 12 15 26 31/44 41 22 35 25 21 17/34 45 32 13 27 16 47/43 24 33 14 11 46 37"
@@ -368,24 +368,6 @@ def test_a_record_that_lies_is_found_out(full: bool, tmp_path: Path) -> None:
     assert f"{lying.deal}: the search in memory found" in verified(found.directory, full).faults[0]
 
 
-@pytest.mark.parametrize(
-    ("spec", "words"),
-    [
-        (PuzzleSpec("superpuzz"), "superpuzz does not support hunts; puzzles that do: gap and sliding"),
-        (PuzzleSpec("gap", {"ranks": "14"}), "ranks=14"),
-    ],
-)
-def test_what_cannot_be_hunted_is_refused(spec: PuzzleSpec, words: str) -> None:
-    with pytest.raises(PuzzleError) as refused:
-        hunted(spec)
-    assert words in str(refused.value)
-
-
-def test_an_objective_that_there_is_not_is_refused() -> None:
-    with refused(PuzzleError, "unknown objective 'beauty'", Hint("give", "maximise", "positions|moves|depth")):
-        HuntPlan.made(gap(4), "beauty", 1)  # type: ignore[arg-type]
-
-
 # Certificates
 
 
@@ -530,10 +512,3 @@ def test_a_leg_is_the_same_each_time_and_tells_the_truth(objective: Objective) -
     assert score_of(stands, objective) == found.score
     assert walk(puzzle, replace(leg, seed=6)) != found
     assert walk(puzzle, replace(leg, above=found.best_score)).figures is None
-
-
-def test_legs_cut_off_in_the_midst_of_a_generation_come_out_the_same(tmp_path: Path) -> None:
-    whole = chased(small_hunt(), tmp_path / "whole", legs=24)
-    for checks in (9, 12, 16):
-        chased(small_hunt(), tmp_path / "cut", StoppingAfter(checks), legs=24)
-    assert chased(small_hunt(), tmp_path / "cut", legs=24).rows == whole.rows

@@ -263,25 +263,6 @@ def test_too_little_memory_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 # Refusals
 
 
-@pytest.mark.parametrize(
-    ("change", "said", "hints"),
-    [
-        ({"puzzle": "klotski"}, "'klotski' cannot be studied; puzzles that can: gap and superpuzz", []),
-        ({"sizes": (2,)}, r"3\.\.13", []),
-        ({"sizes": (14,)}, r"3\.\.13", []),
-        ({"cap": 0}, "cap 0 is not in", [Hint("give", "cap", "1..2147483646")]),
-        ({"cap": 1 << 31}, "cap 2147483648 is not in", [Hint("give", "cap", "1..2147483646")]),
-        ({"shorten": True}, "depth-first solutions", [Hint("give", "strategy", "dfs")]),
-        ({"strategy": "luck"}, "unknown strategy 'luck'", [Hint("give", "strategy", "bfs|dfs")]),
-    ],
-)
-def test_a_plan_that_makes_no_sense_is_refused(
-    change: dict[str, Any], said: str, hints: list[Hint], tmp_path: Path
-) -> None:
-    with refused(PuzzleError, said, *hints):
-        begun(replace(SMALL, **change), tmp_path)
-
-
 # The figures of a study of many deals: shares, spreads and their intervals, and the rows of its CSV
 
 
@@ -439,17 +420,6 @@ def test_damage_to_what_is_measured_is_told_of_the_study(tmp_path: Path) -> None
         studied(tmp_path, "pancakes", [4, 6])
     repaired(stopped)
     assert [row.depth for row in rows_of(stopped)] == [4, 7]
-
-
-def test_what_has_no_sizes_is_refused() -> None:
-    with pytest.raises(
-        PuzzleError, match="the sizes of klotski cannot be studied; puzzles that can: burnt-pancakes and"
-    ):
-        StudySizes.parse_request(PuzzleSpec("klotski"), sizes=[3])
-    with pytest.raises(PuzzleError, match="tiles has none of the given sizes"):
-        StudySizes.parse_request(PuzzleSpec("tiles"), sizes=[5, 7])
-    with refused(PuzzleError, "already set n", Hint("leave out", "option")):
-        StudySizes.parse_request(PuzzleSpec("pancakes", {"n": "5"}), sizes=[3])
 
 
 def test_the_diameter_stays_open_where_the_memory_is_too_little_for_the_graph(tmp_path: Path) -> None:
