@@ -10,7 +10,7 @@ Each request continues a pass for some seconds. Its progress is durable, so a re
 Only moves handed over are lost with any of the hosts; another attempt hands them over again.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from time import monotonic
@@ -61,16 +61,11 @@ class HostCensus:
 
     def list_own(self, request: HostRequest) -> list[Array]:
         """List own configurations for some seconds."""
-        return self._go_on("list", self._list, request) if self._store.state.depth < 0 else self._answer(True)
+        return self._go_on("list", self._list(), request) if self._store.state.depth < 0 else self._answer(True)
 
     def join_own(self, request: HostRequest) -> list[Array]:
         """Join own configurations for some seconds."""
-        if self._joining.done.roots:
-            return self._answer(True)
-        try:
-            return self._go_on("join", self._join, request)
-        except StrayMoveError:
-            return self._answer(True, stray=True)
+        return self._answer(True) if self._joining.done.roots else self._go_on("join", self._join(), request)
 
     def hand_over(self, request: HostRequest) -> list[Array]:
         """Send moves that lead to ranges of other hosts; accept their moves from now on."""
@@ -121,7 +116,7 @@ class HostCensus:
         done = self._joining.done
         if len(components) != done.roots or not done.roots:
             raise PayloadError("a request is not readable: its components do not match the roots of this host")
-        return self._go_on("number", partial(self._number, components), request)
+        return self._go_on("number", self._number(components), request)
 
     # Passes, which yield the number of configurations done
 
@@ -147,15 +142,18 @@ class HostCensus:
         # The record of the passes stays: the answer may be lost.
         self._joining.forget()
 
-    def _go_on(self, name: str, begin: Callable[[], Iterator[int]], request: HostRequest) -> list[Array]:
-        """Continue a pass, or begin it, for some seconds."""
-        began = monotonic()
-        for done in self._passes.setdefault(name, begin()):
-            self._done = done
-            if monotonic() > began + request.round_seconds:
-                return self._answer(False, seconds=monotonic() - began)
+    def _go_on(self, name: str, work: Iterator[int], request: HostRequest) -> list[Array]:
+        """Continue a pass for some seconds, or begin it, which is to do `work`."""
+        began, stray = monotonic(), False
+        try:
+            for done in self._passes.setdefault(name, work):
+                self._done = done
+                if monotonic() > began + request.round_seconds:
+                    return self._answer(False, seconds=monotonic() - began)
+        except StrayMoveError:
+            stray = True
         del self._passes[name]
-        return self._answer(True, seconds=monotonic() - began)
+        return self._answer(True, seconds=monotonic() - began, stray=stray)
 
     def _answer(self, finished: bool, **figures: Any) -> list[Array]:
         store, passed = self._store, HostPassed(finished, self._done, self._threads.workers)
