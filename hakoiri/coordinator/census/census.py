@@ -114,7 +114,14 @@ class Census:
     def _find_components(self, hosted: "HostedSpace | None") -> None:
         if self._found.components is None:
             label = label_by_layers if self._by_layers else label_by_joins
-            self._join(*(label(self._session, self._slabs) if hosted is None else hosted.label()))
+            moves, components = label(self._session, self._slabs) if hosted is None else hosted.label()
+            puzzle = self._session.puzzle
+            place = self._slabs.places_of(puzzle.keys([puzzle.start]))
+            start = None if place[0] == NOWHERE else int(self._slabs.labels_at(place)[0])
+            self._state = self._store.state
+            # Each move of an undirected puzzle is seen twice.
+            self._commit(edges=moves // (1 + puzzle.undirected), components=components, start_component=start)
+            Spill(self._store.directory, self._store.layout, 0).clear()
         try:
             for found in self._measured():
                 self._add(found)
@@ -138,15 +145,6 @@ class Census:
         self._state = replace(self._state, depth=0, stored_bytes=record.stored_bytes)
         self._commit(configurations=record.size)
 
-    def _join(self, moves: int, components: int) -> None:
-        puzzle = self._session.puzzle
-        place = self._slabs.places_of(puzzle.keys([puzzle.start]))
-        start = None if place[0] == NOWHERE else int(self._slabs.labels_at(place)[0])
-        self._state = self._store.state
-        # Each move of an undirected puzzle is seen twice.
-        self._commit(edges=moves // (1 + puzzle.undirected), components=components, start_component=start)
-        Spill(self._store.directory, self._store.layout, 0).clear()
-
     def _measured(self) -> Iterator[Diameter]:
         """Yield the records of all components without one, with diametral pairs of the wanted ones."""
         slabs, sizes = self._slabs, component_sizes(self._slabs)
@@ -155,8 +153,12 @@ class Census:
             # In a weak component not all configurations reach each other, so there are no distances.
             wanted = range(0)
         missing = set(range(len(sizes))) - set(recorded_components(self._store))
-        if not missing.issubset(wanted):
-            yield from self._unmeasured(slabs, sizes, missing - set(wanted))
+        if others := sorted(missing - set(wanted)):
+            least = slabs.keys_at(first_places(slabs)[others])
+            no_pairs = np.stack([least[:0], least[:0]], axis=1)
+            for place, number in enumerate(others):
+                size, key = int(sizes[number]), key_at(least, place)
+                yield Diameter(ComponentRecord(number, size, None, None, None, None, None, key), no_pairs)
         yield from self._in_groups(slabs, sizes, sorted(missing.intersection(wanted)))
 
     def _in_groups(self, slabs: Slabs, sizes: Sizes, mine: list[int]) -> Iterator[Diameter]:
@@ -190,14 +192,6 @@ class Census:
             chosen = [component for component in mine if component < end]
             yield from measure_each(self._context, in_order(keys, labels, begin), chosen)
             mine = mine[len(chosen) :]
-
-    def _unmeasured(self, slabs: Slabs, sizes: Sizes, components: set[int]) -> Iterator[Diameter]:
-        numbers = sorted(components)
-        least = slabs.keys_at(first_places(slabs)[numbers])
-        for place, number in enumerate(numbers):
-            size, key = int(sizes[number]), key_at(least, place)
-            record = ComponentRecord(number, size, None, None, None, None, None, key)
-            yield Diameter(record, np.stack([least[:0], least[:0]], axis=1))
 
     def _add(self, measured: Diameter) -> None:
         stage_component(self._store, measured)

@@ -88,7 +88,8 @@ def by_symmetry(context: ComputeContext, store: RunStore, component: int, kinds:
     """
     puzzle, found = context.puzzle, list[_Reach]()
     for kind in kinds.values():
-        (depth, near), (other_depth, other_near) = (_surroundings(puzzle, key) for key in (kind.first, kind.other))
+        around = (layers_within(puzzle, puzzle.keys([key]), _SURROUNDINGS)[0] for key in (kind.first, kind.other))
+        (depth, near), (other_depth, other_near) = ((len(layers) - 1, len(layers[-1])) for layers in around)
         if (depth, near) != (other_depth, other_near):
             raise ContradictionError(
                 f"{puzzle.name} declares {describe_key(puzzle, kind.first)} and {describe_key(puzzle, kind.other)} as "
@@ -147,12 +148,6 @@ def _distances(puzzle: Puzzle, component: int, found: list[_Reach]) -> Diameter:
     )
     keys = np.stack([puzzle.keys(list(side)) for side in zip(*pairs, strict=True)], axis=1)
     return Diameter(record, keys, puzzle.keys([reach.source for reach in inner]), counts)
-
-
-def _surroundings(puzzle: Puzzle, source: Key) -> tuple[int, int]:
-    """Return the depth of the nearest `_SURROUNDINGS` or so configurations to `source`, and the last layer's size."""
-    layers, _ = layers_within(puzzle, puzzle.keys([source]), _SURROUNDINGS)
-    return len(layers) - 1, len(layers[-1])
 
 
 def first_alike(puzzle: Puzzle, graph: Graph, orbits: Orbits) -> Vertices:
