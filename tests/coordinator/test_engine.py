@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
+from functools import partialmethod
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,12 +20,12 @@ from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session.resources import Resources, Tuning
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.errors import DamagedError
-from hakoiri.keys.layout import Key, ints, key_at
+from hakoiri.keys.layout import Key, Keys, ints, key_at
 from hakoiri.keys.order import sort_keys
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
 from hakoiri.storage.layers.spill import Spill
-from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.layers.store import HeldLayer, Layer, RunStore, StoredLayer
 from hakoiri.storage.names import BLOCKS, CLOSED, CLOSED_KEY, LAYERS, META, SPILL_FOLDER, number_key
 from hakoiri.worker.layers import ranges
 from hakoiri.worker.layers.closed_set import ClosedSet
@@ -217,18 +218,16 @@ def test_a_sample_may_lead_nowhere_where_others_lead_on(
     manner: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options = {"layout": "u32", "keys": "spread", "directed": "yes"}
-    resources, toy, looks = MANNERS[manner].take(monkeypatch, "u32"), Toy(options), LayerStep._look
-    misled = list[int]()
+    resources, toy, misled = MANNERS[manner].take(monkeypatch, "u32"), Toy(options), list[bool]()
 
-    def misleading(step: LayerStep) -> None:
-        keys = ints(step._sample())
+    def misleading(layer: Layer, sample: Callable[[Layer], Keys]) -> Keys:
+        keys = ints(sample(layer))
         dead = [key for key in keys if not toy.successors(key)]
-        misled.append(len(keys) if dead and len(dead) < len(keys) else 0)
-        with monkeypatch.context() as patch:
-            patch.setattr(step, "_sample", lambda: toy.keys(dead or keys))
-            looks(step)
+        misled.append(0 < len(dead) < len(keys))
+        return toy.keys(dead or keys)
 
-    monkeypatch.setattr(LayerStep, "_look", misleading)
+    for kind in (HeldLayer, StoredLayer):
+        monkeypatch.setattr(kind, "sample", partialmethod(misleading, kind.sample))
     directory = new_run(tmp_path, options)
     driven(directory, resources)
     assert_as_expected(directory, options)

@@ -209,15 +209,12 @@ class LayerStep:
 
     def _look(self) -> None:
         """Time and inspect a sample, and sort its successors. The sample of slow rules is smaller."""
-        keys = self._sample()
+        keys = self._source.sample()
         self.cost = self._session.compute(partial(Cost.of, self._successors, keys))
         most = max(_LEAST_SAMPLED, int(_SAMPLE_SECONDS / self.cost.seconds))
         keys = np.ascontiguousarray(keys[:: -(-len(keys) // most)])
         successors = self._session.compute(partial(self._inspected, keys))
         self._sampled = SourceSample(keys, sort_keys(successors.copy()), self.cost.seconds)
-
-    def _sample(self) -> Keys:
-        return self._source.sample()
 
     def _successors(self, keys: Keys) -> Keys:
         """Return the successors of some keys of the source."""
