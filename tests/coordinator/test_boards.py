@@ -16,7 +16,7 @@ from hakoiri.coordinator.errors import OverBudgetError
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.coordinator.studies.boards import BoardsPlan, StudyBoards, family_of
+from hakoiri.coordinator.studies.boards import BoardsPlan, StudyBoards
 from hakoiri.errors import Hint, PuzzleError
 from hakoiri.export.tables import check_ending, write_rows
 from hakoiri.keys.layout import ints
@@ -273,7 +273,7 @@ def test_hardest_starts_need_a_goal_and_are_few() -> None:
 
 def test_only_puzzles_of_boards_are_families() -> None:
     with pytest.raises(PuzzleError, match="klotski is not a family of boards; expected sliding"):
-        family_of(PuzzleSpec("klotski"))
+        StudyBoards.puzzle_kind(PuzzleSpec("klotski"))
     with pytest.raises(PuzzleError, match="of studies of boards, expected 1"):
         replace(PLAN, boards_version=2).mixes()
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -29,7 +29,6 @@ from hakoiri.coordinator.studies.hunt import (
     HuntPlan,
     LegEnd,
     Record,
-    hunted,
     moment_of,
     records_among,
     stages_of,
@@ -37,6 +36,7 @@ from hakoiri.coordinator.studies.hunt import (
 )
 from hakoiri.errors import Hint, TaskError
 from hakoiri.keys.splitmix import random_words
+from hakoiri.puzzles.capabilities import Dealt
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.solitaires.cards import random_deal
 from hakoiri.puzzles.solitaires.kernels import BLANK
@@ -299,7 +299,7 @@ def test_a_hunt_sets_out_from_a_deal_that_it_is_given() -> None:
 
 def test_where_nothing_grows_a_start_says_the_pieces() -> None:
     spec = PuzzleSpec("sliding", {"axis": "rows-and-columns", "metric": "straight"}, "AA./..B/..B")
-    assert DealPool.of(small_hunt().plan, hunted(spec), spec.start).start is None
+    assert DealPool.of(small_hunt().plan, cast(Dealt, spec.build()), spec.start).start is None
 
 
 @pytest.mark.parametrize(("ranks", "stages"), [(3, {3}), (4, {3, 4}), (5, {3, 4, 5}), (13, {11, 12, 13})])

@@ -16,7 +16,7 @@ from hakoiri.api import Run
 from hakoiri.coordinator.errors import OverBudgetError
 from hakoiri.coordinator.plays.beam import Beam
 from hakoiri.coordinator.plays.optimise import Optimise, OptimiseFigures, best_of
-from hakoiri.coordinator.plays.plan import BEAM, Best, Entered, Round, fitted_width, optimised, points, ranking, ranks
+from hakoiri.coordinator.plays.plan import BEAM, Best, Entered, Round, fitted_width, points, ranking, ranks
 from hakoiri.coordinator.runs.opening import open_context
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control
@@ -58,10 +58,17 @@ class Found(NamedTuple):
     figures: OptimiseFigures
 
 
+def optimised(spec: PuzzleSpec, strategy: str, width: int | None, *price: Any) -> tuple[PuzzleSpec, dict[str, Any]]:
+    asked = Optimise.parse_request(
+        spec, strategy=strategy, width=width, **dict(zip(("price", "rising"), price, strict=False))
+    )
+    return asked.spec, dict(asked.plan)
+
+
 def optimise(data: Path, strategy: str = BEAM, width: int | None = None, control: Any = None, **limits: Any) -> Found:
     """Go on up to limits."""
     memory = limits.pop("memory", None)
-    spec, plan = optimised(PuzzleSpec("nakuron", {}, BOARD.text()), strategy, 1, width)
+    spec, plan = optimised(PuzzleSpec("nakuron", {}, BOARD.text()), strategy, width)
     limits = {"seconds": None, "rounds": None} | limits
     return look(driven(data, spec, "optimise", plan, limits, control, memory=memory))
 
@@ -169,16 +176,16 @@ def test_the_time_is_kept_and_a_play_found_whatever_it_is(tmp_path: Path, monkey
 
 def test_a_price_of_a_lost_ball_makes_another_beam(tmp_path: Path) -> None:
     spec = PuzzleSpec("nakuron", {}, BOARD.text())
-    plans = [optimised(spec, BEAM, 1, 10, *value)[1] for value in ((0.5, False), (0.0, False), (0.5, True))]
-    assert plans[0] == optimised(spec, BEAM, 1, 10)[1]
-    limits, spec_of_all = {"seconds": None, "rounds": 1}, optimised(spec, BEAM, 1, 10)[0]
+    plans = [optimised(spec, BEAM, 10, *value)[1] for value in ((0.5, False), (0.0, False), (0.5, True))]
+    assert plans[0] == optimised(spec, BEAM, 10)[1]
+    limits, spec_of_all = {"seconds": None, "rounds": 1}, optimised(spec, BEAM, 10)[0]
     found = [look(driven(tmp_path, spec_of_all, "optimise", plan, limits)) for plan in plans]
     assert len({each.directory for each in found}) == 3
     assert all(played(each.best) == each.best.score for each in found)
     with refused(
         PuzzleError, "price applies to strategy beam only", Hint("leave out", "price"), Hint("leave out", "strategy")
     ):
-        driven(tmp_path, spec_of_all, "optimise", optimised(spec, "greedy", 1, None, 0.2)[1], limits)
+        driven(tmp_path, spec_of_all, "optimise", optimised(spec, "greedy", None, 0.2)[1], limits)
 
 
 def test_what_cannot_be(tmp_path: Path) -> None:
@@ -204,12 +211,12 @@ def test_the_width_goes_by_the_seconds_since_the_beam_began(tmp_path: Path, monk
 
 def test_only_boards_that_have_no_key_go_into_the_plan(tmp_path: Path) -> None:
     usual = PuzzleSpec("nakuron")
-    assert optimised(usual, "greedy", 1, None)[0] == usual
-    assert optimised(usual, "greedy", 1, None)[1]["board"] is None
-    spec, plan = optimised(PuzzleSpec("nakuron", {}, BOARD.text()), "greedy", 1, None)
+    assert optimised(usual, "greedy", None)[0] == usual
+    assert optimised(usual, "greedy", None)[1]["board"] is None
+    spec, plan = optimised(PuzzleSpec("nakuron", {}, BOARD.text()), "greedy", None)
     assert (spec, plan["board"]) == (usual, BOARD.text())
     own = with_own_file(PuzzleSpec(written(tmp_path, STONES, "Stones"), {}, "0x1"))
-    spec, plan = optimised(own, BEAM, 1, 500)
+    spec, plan = optimised(own, BEAM, 500)
     assert (spec, plan["board"]) == (own, None)
 
 
@@ -228,7 +235,7 @@ def test_the_width_fits_the_time() -> None:
 def test_a_user_s_scored_puzzle_is_optimised(stones: int, stride: int, tmp_path: Path) -> None:
     word = written(tmp_path, STONES, "Stones")
     named = with_own_file(PuzzleSpec(word, {"stones": str(stones), "stride": str(stride)}))
-    spec, plan = optimised(named, BEAM, 1, 500)
+    spec, plan = optimised(named, BEAM, 500)
     found = look(driven(tmp_path / "data", spec, "optimise", plan, {"seconds": None, "rounds": 1}))
     # A beam that holds all there is finds the best there is.
     assert (found.best.score, found.best.moves) == by_brute_force(stones, stride)

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hakoiri.coordinator.studies.hunt import HuntPlan, hunted
-from hakoiri.coordinator.studies.table import dealt_class
+from hakoiri.coordinator.studies.deals import StudyDeals
+from hakoiri.coordinator.studies.hunt import HuntPlan
 from hakoiri.errors import ConfigurationError, Hint, PuzzleError, PuzzleWarning
 from hakoiri.keys.layout import Key, Keys, ints
 from hakoiri.puzzles.contract import Puzzle
@@ -746,12 +746,12 @@ def test_walks_of_the_other_objectives_keep_to_their_boards() -> None:
 
 
 def test_a_hunt_for_moves_needs_a_goal_and_studies_need_sizes() -> None:
-    puzzle = hunted(PuzzleSpec("sliding", BOUND, CARS))
+    puzzle = PuzzleSpec("sliding", BOUND, CARS).build()
     with refused(PuzzleError, "has no goal", Hint("give", "goal", "CONF")):
         HuntPlan.made(puzzle, "moves", 1)
     assert HuntPlan.made(puzzle, "positions", 1).work > 0
     with pytest.raises(PuzzleError, match="puzzles that can: gap and superpuzz"):
-        dealt_class("sliding")
+        StudyDeals.puzzle_kind(PuzzleSpec("sliding"))
 
 
 # Run-length boards: round trips, the published example of Sokoban, and what is refused

@@ -216,12 +216,11 @@ def deals(
     share --memory: less memory means fewer threads.
     """
     from hakoiri.coordinator.studies.deals import StudyDeals
-    from hakoiri.coordinator.studies.table import dealt_class
     from hakoiri.render.films import check_ending
     from hakoiri.render.plots import PLOTS
 
     spec = shared.own_spec(puzzle)
-    allowed = dealt_class(spec.name, spec.digest).sizes()
+    allowed = StudyDeals.puzzle_kind(spec).sizes()
     asked = StudyDeals.parse_request(
         spec, sizes=shared.parse_sizes(sizes, allowed.least, allowed.most),
         deals=deals, seed=seed, strategy=strategy, cap=cap, shorten=shorten,  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ progress is among the run's arrays. So the best play so far is always on disk.
 
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import count
 from typing import Any
 
@@ -15,13 +15,13 @@ import numpy as np
 from hakoiri.coordinator.errors import StopRun
 from hakoiri.coordinator.plays import plan as plans
 from hakoiri.coordinator.plays.beam import Beam, most_width
-from hakoiri.coordinator.plays.plan import BEAM, PRICE, SECONDS, OptimisePlan, optimised
+from hakoiri.coordinator.plays.plan import BEAM, PRICE, SECONDS, OptimisePlan
 from hakoiri.coordinator.session.check import Check
 from hakoiri.coordinator.session.job import Play, Request, Table
 from hakoiri.coordinator.session.resources import Budget
 from hakoiri.coordinator.session.session import Session
 from hakoiri.coordinator.studies.study import Study, last_rows, limited
-from hakoiri.errors import DamagedError, PuzzleError, TaskError, counted
+from hakoiri.errors import DamagedError, TaskError, counted
 from hakoiri.puzzles.capabilities import Scored
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
@@ -78,6 +78,8 @@ class Optimise(Study[OptimisePlan, plans.Round]):
         "rounds",
     )  # fmt: skip
     limit = "rounds"
+    fits = staticmethod(lambda kind: issubclass(kind, Scored))
+    misfit = "{} has no scored moves; puzzles with scores: {}"
     puzzle: Scored
 
     @classmethod
@@ -85,14 +87,20 @@ class Optimise(Study[OptimisePlan, plans.Round]):
         cls, spec: PuzzleSpec, *, strategy: str = BEAM, seed: int = 1, width: int | None = None,
         seconds: float = SECONDS, rounds: int | None = None, price: float = PRICE, rising: bool = False,
     ) -> Request:  # fmt: skip
-        spec, plan = optimised(spec, strategy, seed, width, price, rising)
+        kind, board = cls.puzzle_kind(spec), None
+        if kind.large_boards and spec.start is not None:
+            # It has no key, so it goes into the plan.
+            board, spec = kind.tidy_board(spec.start), PuzzleSpec(spec.name, spec.options, digest=spec.digest)
+        plan = asdict(OptimisePlan(strategy, seed, width, board, price, rising))
+        # The usual value is not part of a run's name.
+        usual = {"price": PRICE, "rising": False}
+        plan = {name: value for name, value in plan.items() if name not in usual or usual[name] != value}
         return Request(spec, plan, limited(seconds, "rounds", rounds))
 
     @classmethod
     def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
-        puzzle = spec.build()
-        if not isinstance(puzzle, Scored):
-            raise PuzzleError(f"{puzzle.name} has no scored moves")
+        puzzle = super().validate(spec, plan)
+        assert isinstance(puzzle, Scored)  # noqa: S101
         OptimisePlan(**plan).check(puzzle)
         return puzzle
 

@@ -4,14 +4,12 @@ The rules are those of the Supercomputing Contest of 2011: points by rank, bonus
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from hakoiri.coordinator.errors import OverBudgetError
 from hakoiri.errors import Hint, PuzzleError, require_within
 from hakoiri.puzzles.capabilities import Scored
 from hakoiri.puzzles.options import MOST_SEED
-from hakoiri.puzzles.registry import PuzzleSpec, names_of, puzzle_class
 
 #: The strategy that every scored puzzle has; its other strategies are in `Scored.games`.
 BEAM = "beam"
@@ -60,23 +58,6 @@ class OptimisePlan:
                 "price applies to strategy beam only", Hint("leave out", "price"), Hint("leave out", "strategy")
             )
         puzzle.arena(self.board)
-
-
-def optimised(
-    spec: PuzzleSpec, strategy: str, seed: int, width: int | None, price: float = PRICE, rising: bool = False
-) -> tuple[PuzzleSpec, dict[str, Any]]:
-    """Return the puzzle of an optimisation and its plan; a board without a key goes into the plan."""
-    kind = puzzle_class(spec.name, spec.digest)
-    if not issubclass(kind, Scored):
-        known = names_of(lambda kind: issubclass(kind, Scored))
-        raise PuzzleError(f"{spec.name} has no scored moves; puzzles with scores: {known}")
-    board = None
-    if kind.large_boards and spec.start is not None:
-        board, spec = kind.tidy_board(spec.start), PuzzleSpec(spec.name, spec.options, digest=spec.digest)
-    plan = asdict(OptimisePlan(strategy, seed, width, board, price, rising))
-    # The usual value is not part of a run's name.
-    usual = {"price": PRICE, "rising": False}
-    return spec, {name: value for name, value in plan.items() if name not in usual or usual[name] != value}
 
 
 @dataclass(frozen=True)

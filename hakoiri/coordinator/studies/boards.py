@@ -18,7 +18,7 @@ from hakoiri.keys.layout import ints
 from hakoiri.puzzles.capabilities import Family
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.mixes import Boards, Mix, goal_of, in_reading_order
-from hakoiri.puzzles.registry import PuzzleSpec, names_of
+from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.ledger.manifest import Figures, Progress
 from hakoiri.storage.results import ResultRows
 from hakoiri.worker.layers.kernels import layers_within
@@ -72,16 +72,6 @@ class BoardsPlan:
     def goal_in(self, mix: Mix) -> str:
         """Return the goal as a board of a mix; empty without a goal, or if the mix has no such piece."""
         return goal_of(self.boards.size, mix.pieces, self.goal) if self.goal else ""
-
-
-def family_of(spec: PuzzleSpec) -> Family:
-    """Return the puzzle; `PuzzleError` for one whose start is not a board."""
-    puzzle = spec.build()
-    if not isinstance(puzzle, Family):
-        raise PuzzleError(
-            f"{spec.name} is not a family of boards; expected {names_of(lambda kind: issubclass(kind, Family))}"
-        )
-    return puzzle
 
 
 @dataclass(frozen=True)
@@ -151,6 +141,8 @@ class StudyBoards(Study[BoardsPlan, Member]):
         "goal", "mixes", "configurations", "components", "largest_component", "isolated ones: isolated",
         "largest diameter: diameter", "of: mix", "between: pair",
     )  # fmt: skip
+    fits = staticmethod(lambda kind: issubclass(kind, Family))
+    misfit = "{} is not a family of boards; expected {}"
     puzzle: Family
 
     @classmethod
@@ -171,7 +163,7 @@ class StudyBoards(Study[BoardsPlan, Member]):
     @classmethod
     def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
         BoardsPlan(**plan).mixes()
-        return family_of(spec)
+        return super().validate(spec, plan)
 
     @cached_property
     def _mixes(self) -> list[Mix]:

@@ -15,7 +15,7 @@ from hakoiri.coordinator.studies.table import (
     CONVENTIONS,
     Deal,
     Solution,
-    dealt_class,
+    has_sizes,
     limit_threads,
     size_report,
     tables,
@@ -95,6 +95,8 @@ class StudyDeals(Study[StudyPlan, Deal]):
     facts = (
         "deals: {deals:,} of seed {seed} for each size", "searched: {strategy:order}", "at most: {cap:,} positions",
     )  # fmt: skip
+    misfit = "{!r} cannot be studied; puzzles that can: {}"
+    fits = staticmethod(has_sizes)
     puzzle: Dealt
 
     @classmethod
@@ -102,7 +104,7 @@ class StudyDeals(Study[StudyPlan, Deal]):
         cls, spec: PuzzleSpec, *, sizes: Sequence[int] = (), deals: int = DEALS, seed: int = 1,
         strategy: SearchOrder = "bfs", cap: int = CAP, shorten: bool = False,
     ) -> Request:  # fmt: skip
-        kind = dealt_class(spec.name, spec.digest)
+        kind = cls.puzzle_kind(spec)
         allowed, plan = kind.sizes(), StudyPlan(seed, strategy, cap, shorten)
         plan.check(kind)
         require_within("deals", deals, 1, MOST_SEED)
@@ -116,8 +118,8 @@ class StudyDeals(Study[StudyPlan, Deal]):
 
     @classmethod
     def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
-        StudyPlan(**plan).check(dealt_class(spec.name, spec.digest))
-        return spec.build()
+        StudyPlan(**plan).check(cls.puzzle_kind(spec))
+        return super().validate(spec, plan)
 
     @classmethod
     def identity(cls, puzzle: Puzzle) -> dict[str, str]:

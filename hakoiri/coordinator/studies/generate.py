@@ -9,7 +9,7 @@ from hakoiri.coordinator.session.check import Check
 from hakoiri.coordinator.session.job import Request, Table
 from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.session import Observer
-from hakoiri.coordinator.studies.boards import family_of
+from hakoiri.coordinator.studies.boards import StudyBoards
 from hakoiri.coordinator.studies.study import Study, fit_threads, require_version, stored_plan
 from hakoiri.errors import Hint, PuzzleError, require_seconds, require_within
 from hakoiri.keys.splitmix import random_words
@@ -86,6 +86,7 @@ class GenerateBoards(Study[GeneratePlan, list[dict[str, Any]]]):
     row_noun = "boards"
     remedy = "searching the batch again"
     facts = ("goal", "boards", "boards tried: tried")
+    misfit, fits = StudyBoards.misfit, StudyBoards.fits
     puzzle: Family
 
     @classmethod
@@ -115,8 +116,8 @@ class GenerateBoards(Study[GeneratePlan, list[dict[str, Any]]]):
     @classmethod
     def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
         GeneratePlan(**plan).first()
-        puzzle = family_of(spec)
-        if puzzle.names_pieces:
+        puzzle = super().validate(spec, plan)
+        if isinstance(puzzle, Family) and puzzle.names_pieces:
             raise PuzzleError("the boards are random, so no option can name their pieces by letters")
         return puzzle
 

@@ -27,7 +27,7 @@ from hakoiri.keys.splitmix import random_words
 from hakoiri.puzzles.capabilities import Dealt
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.options import MOST_SEED
-from hakoiri.puzzles.registry import PuzzleSpec, names_of
+from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.ledger.manifest import Figures, Progress, local_time
 from hakoiri.storage.results import ResultRows
 from hakoiri.worker.studies.deals import MOST_POSITIONS, OBJECTIVES, DealFigures, Leg, Objective, WalkResult
@@ -122,7 +122,7 @@ class HuntPlan:
     work: int = 0
 
     @classmethod
-    def made(cls, puzzle: Dealt, objective: Objective, seed: int, cap: int = CAP, pool: int = POOL) -> "HuntPlan":
+    def made(cls, puzzle: Puzzle, objective: Objective, seed: int, cap: int = CAP, pool: int = POOL) -> "HuntPlan":
         """Return the plan of a new hunt; `PuzzleError` if the objective does not fit the puzzle."""
         require_within("seed", seed, 0, MOST_SEED)
         require_within("cap", cap, 1, MOST_POSITIONS)
@@ -133,17 +133,8 @@ class HuntPlan:
             raise PuzzleError(
                 f"this {puzzle.name} has no goal, so no number of moves to maximise", Hint("give", "goal", "CONF")
             )
-        less = max(0, _FULL_SIZE - puzzle.size) if puzzle.size_option else 0
+        less = max(0, _FULL_SIZE - puzzle.size) if isinstance(puzzle, Dealt) and puzzle.size_option else 0
         return cls(objective, seed, cap, pool, _WORK[objective] >> less)
-
-
-def hunted(spec: PuzzleSpec) -> Dealt:
-    """Return the puzzle; `PuzzleError` if it has no deals to hunt for."""
-    puzzle = spec.build()
-    if not isinstance(puzzle, Dealt) or not puzzle.hunted:
-        known = names_of(lambda kind: issubclass(kind, Dealt) and kind.hunted)
-        raise PuzzleError(f"{spec.name} does not support hunts; puzzles that do: {known}")
-    return puzzle
 
 
 @dataclass(frozen=True)
@@ -265,6 +256,8 @@ class HuntDeals(Study[HuntPlan, LegEnd]):
         "positions generated: positions",
     )  # fmt: skip
     limit = "legs"
+    fits = staticmethod(lambda kind: issubclass(kind, Dealt) and kind.hunted)
+    misfit = "{} does not support hunts; puzzles that do: {}"
     puzzle: Dealt
 
     @classmethod
@@ -272,13 +265,14 @@ class HuntDeals(Study[HuntPlan, LegEnd]):
         cls, spec: PuzzleSpec, *, objective: Objective = "positions", seed: int = 1, cap: int = CAP,
         pool: int = POOL, seconds: float = SECONDS, legs: int | None = None,
     ) -> Request:  # fmt: skip
-        plan = HuntPlan.made(hunted(spec), objective, seed, cap, pool)
+        cls.puzzle_kind(spec)
+        plan = HuntPlan.made(spec.build(), objective, seed, cap, pool)
         return Request(spec, asdict(plan), limited(seconds, "legs", legs))
 
     @classmethod
     def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
         HuntPlan(**plan)
-        return hunted(spec)
+        return super().validate(spec, plan)
 
     @property
     def best(self) -> Record | None:

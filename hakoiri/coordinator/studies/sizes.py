@@ -25,7 +25,7 @@ from hakoiri.coordinator.studies.study import Study
 from hakoiri.errors import DamagedError, Hint, PuzzleError, StorageError
 from hakoiri.puzzles.capabilities import Sized, SizedMember
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.registry import PuzzleSpec, names_of, puzzle_class
+from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.lock import require_held
 from hakoiri.storage.ledger.manifest import Figures, Progress
@@ -109,17 +109,6 @@ class SizeRow:
         return len(self.layers) - 1
 
 
-def sized_class(spec: PuzzleSpec) -> type[Sized]:
-    """Return the class of a puzzle with sizes; `PuzzleError` for another, or for options set by the study."""
-    kind = puzzle_class(spec.name, spec.digest)
-    if not issubclass(kind, Sized):
-        known = names_of(lambda kind: issubclass(kind, Sized))
-        raise PuzzleError(f"the sizes of {spec.name} cannot be studied; puzzles that can: {known}")
-    if given := [option for option in kind.size_options if option in spec.options]:
-        raise PuzzleError(f"the sizes of the study already set {given[0]}", Hint("leave out", "option"))
-    return kind
-
-
 class StudySizes(Study[None, SizeRow]):
     """Measures the members of given sizes, one after another."""
 
@@ -127,19 +116,24 @@ class StudySizes(Study[None, SizeRow]):
     row_noun = "sizes"
     remedy = "measuring the member again"
     facts = ("members", "configurations")
+    fits = staticmethod(lambda kind: issubclass(kind, Sized))
+    misfit = "the sizes of {} cannot be studied; puzzles that can: {}"
     puzzle: Sized
 
     @classmethod
+    def puzzle_kind(cls, spec: PuzzleSpec) -> type[Any]:
+        """Return the class of the puzzle; `PuzzleError` also for options that the study sets."""
+        kind = super().puzzle_kind(spec)
+        if given := [option for option in kind.size_options if option in spec.options]:
+            raise PuzzleError(f"the sizes of the study already set {given[0]}", Hint("leave out", "option"))
+        return kind
+
+    @classmethod
     def parse_request(cls, spec: PuzzleSpec, *, sizes: Sequence[int] = ()) -> Request:  # type: ignore[override]
-        kind = sized_class(spec)
+        kind = cls.puzzle_kind(spec)
         if not any(kind.members(size) for size in sizes):
             raise PuzzleError(f"{kind.name} has none of the given sizes")
         return Request(spec, {}, {"sizes": sorted({*sizes})})
-
-    @classmethod
-    def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
-        sized_class(spec)
-        return spec.build()
 
     @classmethod
     def identity(cls, puzzle: Puzzle) -> dict[str, str]:

@@ -129,12 +129,10 @@ class StudyStarts(Study[StartsPlan, StartFigures]):
 
     @classmethod
     def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
-        puzzle = spec.build()
+        puzzle = super().validate(spec, plan)
         require_version(plan["starts_version"], "studies of starts", _VERSION)
         if isinstance(puzzle, Family) and puzzle.names_pieces:
             raise PuzzleError("the starts have different pieces, so no option can name them by letters")
-        if spec.merge_mirrors:
-            raise PuzzleError("mirror images are not merged in a study of starts", Hint("leave out", "merge_mirrors"))
         return puzzle
 
     @classmethod

@@ -4,7 +4,7 @@ A new kind of study says what its members are, which task of the workers measure
 """
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cached_property
 from math import inf
@@ -15,7 +15,9 @@ from hakoiri.coordinator.session.job import Job, Table
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Observer, Session
 from hakoiri.errors import Hint, PuzzleError, counted, require_seconds, require_within
+from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.options import MOST_SEED
+from hakoiri.puzzles.registry import PuzzleSpec, names_of, puzzle_class
 from hakoiri.storage.ledger.manifest import Figures, Progress, State
 from hakoiri.storage.results import ResultRows, forget_damaged_rows
 from hakoiri.worker.machine import usable_cores
@@ -45,10 +47,28 @@ class Study(Job, Generic[_Plan, _Row]):
     limit: ClassVar[str] = ""
     #: The limits that a queued study keeps besides new ones: all of a list, the greater of two numbers.
     grows: ClassVar[tuple[str, ...]] = ()
+    #: Whether puzzles of a class can be studied so; the refusal of another, with its name and those that can.
+    fits: ClassVar[Callable[..., bool]] = staticmethod(lambda kind: True)
+    misfit: ClassVar[str] = ""
     #: The session passed to `work`.
     session: Session
     #: The rows, by number or another name; `begin` reads them.
     known: dict[Any, _Row]
+
+    @classmethod
+    def puzzle_kind(cls, spec: PuzzleSpec) -> type[Any]:
+        """Return the class of the puzzle; `PuzzleError` for one that does not fit."""
+        kind = puzzle_class(spec.name, spec.digest)
+        if not cls.fits(kind):
+            raise PuzzleError(cls.misfit.format(spec.name, names_of(cls.fits)))
+        return kind
+
+    @classmethod
+    def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
+        cls.puzzle_kind(spec)
+        if spec.merge_mirrors:
+            raise PuzzleError("mirror images are not merged in a study", Hint("leave out", "merge_mirrors"))
+        return spec.build()
 
     @classmethod
     def merge_limits(cls, limits: Mapping[str, Any], state: State, waiting: Mapping[str, Any]) -> dict[str, Any]:

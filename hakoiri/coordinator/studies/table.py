@@ -87,15 +87,6 @@ def limit_threads(puzzle: Dealt, cap: int, resources: Resources, observer: Obser
     return fit_threads(resources, needed, f" for {cap:,} positions", observer, *less)
 
 
-def dealt_class(name: str, digest: str = "") -> type[Dealt]:
-    """Return the class of a puzzle with deals; `PuzzleError` for another."""
-    found = puzzle_class(name, digest)
-    if not issubclass(found, Dealt) or not has_sizes(found):
-        known = names_of(has_sizes)
-        raise PuzzleError(f"{name!r} cannot be studied; puzzles that can: {known}")
-    return found
-
-
 CONVENTIONS: tuple[Convention, ...] = get_args(Convention)
 Outcome = Literal["solvable", "unsolvable", "capped"]
 #: The interval of a mean: percentiles of the means of this many resamples, drawn from this seed.
