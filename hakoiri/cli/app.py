@@ -25,7 +25,7 @@ from hakoiri.cli.options import declared
 from hakoiri.errors import HakoiriError, PuzzleWarning
 from hakoiri.hints import worded
 from hakoiri.puzzles.user.files import prefer
-from hakoiri.questions.registry import QUESTIONS
+from hakoiri.questions.registry import COMMANDS
 from hakoiri.render.streams import drop_stdout, prepare_streams, print_error, results_apart
 from hakoiri.worker.machine import SUPERVISOR, how_ended, start_child
 
@@ -34,7 +34,7 @@ from hakoiri.worker.machine import SUPERVISOR, how_ended, start_child
 _PANELS = {
     "Look at puzzles": "puzzles show play new try",
     "Run a search": "run enqueue status cancel resume collect",
-    "Ask a run": "path distance layers hardest diameter components component-of solutions map",
+    "Ask a run": " ".join(dict.fromkeys(["path", "distance", "layers", "hardest", "diameter", *COMMANDS])),
     "Study deals, boards and sizes": "study hunt deal solve generate optimise contest replay",
     "Serve": "coordinator worker serve health drain",
     "Keep": "runs verify export delete",
@@ -132,7 +132,7 @@ class _LazyCommands(Mapping[str, Any]):
             part, group = typer.Typer(), getattr(modules[0], "GROUPS", {}).get(name) if modules else None
             if group is not None:
                 part.add_typer(group, name=name)
-            for word, function, example in [asking(name)] if name in QUESTIONS else declared(name):
+            for word, function, example in [asking(name)] if name in COMMANDS else declared(name):
                 (group or part).command(word, cls=Command, epilog=example)(function)
             found: Any = get_group(part).commands[name]
             found.rich_help_panel, self._made[name] = _PANEL_OF[name], found

@@ -45,12 +45,10 @@ class ListComponents(Question):
 
     example = "components last --limit 10"
     documented = "components:component,size,diameter,radius,centre,periphery,representative"
-    routes = (
-        Route(
-            "/components", "components", "The components, the largest first, with their exact distances.",
-            "Components of a directed puzzle have no distances. A long question if a large run must be measured first.",
-            _LIMIT,
-        ),
+    route = Route(
+        "/components", "components", "The components, the largest first, with their exact distances.",
+        "Components of a directed puzzle have no distances. A long question if a large run must be measured first.",
+        _LIMIT,
     )  # fmt: skip
     work = "redis"
 
@@ -93,12 +91,10 @@ class ListComponents(Question):
 class ListStrong(Question):
     """List the components whose configurations all reach each other."""
 
-    routes = (
-        Route(
-            "/components/strong", "strong",
-            "The strong components: in one, every configuration reaches every other.",
-            "Only for directed puzzles. A long question for a large run.", _LIMIT,
-        ),
+    route = Route(
+        "/components/strong", "strong",
+        "The strong components: in one, every configuration reaches every other.",
+        "Only for directed puzzles. A long question for a large run.", _LIMIT,
     )  # fmt: skip
     stopped, again = "; ask again: {}", "strong components"
 
@@ -166,11 +162,9 @@ def _print_more(count: int, what: str, how: str) -> None:
 class OneComponent(Question):
     """Show a component; in a directed puzzle the weak one, without distances."""
 
-    routes = (
-        Route(
-            "/components/{component}", "component", "One component.", "Return a component as in the list of all.",
-            {"component": COMPONENT},
-        ),
+    route = Route(
+        "/components/{component}", "component", "One component.", "Return a component as in the list of all.",
+        {"component": COMPONENT},
     )  # fmt: skip
 
     component: int

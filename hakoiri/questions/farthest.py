@@ -39,17 +39,15 @@ class FarthestPairs(Question):
 
     example = "diameter last --all --pairs pairs.csv"
     documented = "component diameter radius pair_count pairs"
-    routes = (
-        Route(
-            "/components/{component}/diameter", "diameter", "The exact diameter, and the pairs that attain it.",
-            "A long question for a large run that is not a census, and with `all` for any large run.\n\n"
-            "For `all` of a large component, POST queues a run of its own: 202, with its address in `Location`.",
-            {
-                "component": COMPONENT,
-                "every": {"alias": "all", "default": False,
-                          "description": "Compute the eccentricity of each configuration."},
-            },
-        ),
+    route = Route(
+        "/components/{component}/diameter", "diameter", "The exact diameter, and the pairs that attain it.",
+        "A long question for a large run that is not a census, and with `all` for any large run.\n\n"
+        "For `all` of a large component, POST queues a run of its own: 202, with its address in `Location`.",
+        {
+            "component": COMPONENT,
+            "every": {"alias": "all", "default": False,
+                      "description": "Compute the eccentricity of each configuration."},
+        },
     )  # fmt: skip
     has_own_run = True
     work, stopped, again = "chunks", "; ask again: {}", "diameter"
@@ -196,12 +194,10 @@ class FarthestFromGoal(Question):
 
     example = "hardest last --metric finger"
     documented = "run distances distance count configurations layers dead"
-    routes = (
-        Route(
-            "/hardest", "hardest", "The configurations farthest from their nearest goal.",
-            "If goal distances are unknown, POST queues a run that finds them: 202, with its address in `Location`.",
-            {"limit": {"default": 100, "ge": 1, "le": 1000}},
-        ),
+    route = Route(
+        "/hardest", "hardest", "The configurations farthest from their nearest goal.",
+        "If goal distances are unknown, POST queues a run that finds them: 202, with its address in `Location`.",
+        {"limit": {"default": 100, "ge": 1, "le": 1000}},
     )  # fmt: skip
     has_own_run = True
     work, stopped, again = "layers", "; ask again: {}", "hardest"

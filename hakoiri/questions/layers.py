@@ -34,11 +34,9 @@ class LayerSizes(Question):
 
     example = "layers last --depth 3"
     documented = "layers:depth,size,digest,goals"
-    routes = (
-        Route(
-            "/layers", "layers", "Size and digest of each layer.", "A census has no start and a single layer.",
-            begins=False,
-        ),
+    route = Route(
+        "/layers", "layers", "Size and digest of each layer.", "A census has no start and a single layer.",
+        begins=False,
     )  # fmt: skip
 
     plot: Path | None = parameter("--plot", "FILE", "Plot the layer sizes: .png, .svg or .pdf.")
@@ -127,17 +125,15 @@ class OneLayer(Question):
 class LayerPage(Question):
     """Show a page of layer `depth`: `limit` configurations after the key `after`."""
 
-    routes = (
-        Route(
-            "/layers/{depth}", "layer", "The configurations of a layer, in the order of their keys.",
-            "Return one page; `next` is the `after` of the next page, or null.",
-            {
-                "depth": {},
-                "after": {"default": "", "max_length": 100, "description": "The `next` of the previous page."},
-                "limit": {"default": 100, "ge": 1, "le": 1000},
-            },
-            begins=False,
-        ),
+    route = Route(
+        "/layers/{depth}", "layer", "The configurations of a layer, in the order of their keys.",
+        "Return one page; `next` is the `after` of the next page, or null.",
+        {
+            "depth": {},
+            "after": {"default": "", "max_length": 100, "description": "The `next` of the previous page."},
+            "limit": {"default": 100, "ge": 1, "le": 1000},
+        },
+        begins=False,
     )  # fmt: skip
 
     depth: int

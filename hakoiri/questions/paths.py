@@ -66,11 +66,9 @@ class Distance(_Ends):
 
     example = "distance last ABBC/ABBC/DEEF/DGHF/.IJ."
     documented = "length configurations moves"
-    routes = (
-        Route(
-            "/distance", "distance", "The number of moves between two configurations.",
-            "`to` may be `goal` or `farthest`; `from` is by default the start of the run.", _QUERY,
-        ),
+    route = Route(
+        "/distance", "distance", "The number of moves between two configurations.",
+        "`to` may be `goal` or `farthest`; `from` is by default the start of the run.", _QUERY,
     )  # fmt: skip
 
     target: str = parameter(*CONFIGURATION)
@@ -95,11 +93,9 @@ class OnePath(_Ends):
 
     example = "path last --to goal"
     documented = Distance.documented
-    routes = (
-        Route(
-            "/path", "path", "A shortest path between two configurations.",
-            "`to` may be `goal` or `farthest`. A long question for a large run if `from` is not its start.", _QUERY,
-        ),
+    route = Route(
+        "/path", "path", "A shortest path between two configurations.",
+        "`to` may be `goal` or `farthest`. A long question for a large run if `from` is not its start.", _QUERY,
     )  # fmt: skip
 
     source: str | None = parameter(*_FROM)
@@ -184,12 +180,10 @@ class EveryPath(Question):
 class BoardStatistics(Question):
     """Show the figures of a board for its designer, by default of the start."""
 
-    routes = (
-        Route(
-            "/statistics", "statistics",
-            "The statistics of a board: its shortest solutions, forced moves, idle pieces.",
-            "`from` is by default the start of the run. A long question for a large run.", _SOURCE,
-        ),
+    route = Route(
+        "/statistics", "statistics",
+        "The statistics of a board: its shortest solutions, forced moves, idle pieces.",
+        "`from` is by default the start of the run. A long question for a large run.", _SOURCE,
     )  # fmt: skip
 
     source: str | None = None

@@ -75,7 +75,7 @@ class Question:
     example: ClassVar[str] = ""
     #: The fields of its JSON, ``list:keys`` for the entries of a list.
     documented: ClassVar[str] = ""
-    routes: ClassVar[tuple[Route, ...]] = ()
+    route: ClassVar[Route | None] = None
     #: Whether a run of its own may find the answer; asking that one means asking its base run.
     has_own_run: ClassVar[bool] = False
     #: The options of the command for the work: none, RQ workers, or those of a run of its own.

@@ -4,26 +4,30 @@ from importlib import import_module
 
 from hakoiri.questions.question import Question
 
-#: The questions: module and class. Routes are matched in this order. Imported on demand, as commands are.
+#: The questions: module and class, imported on demand. A name that begins with a slash is no command, only a route.
+#: Routes are matched in this order.
 QUESTIONS: dict[str, tuple[str, str]] = {
     "layers": ("layers", "LayerSizes"),
-    "layer": ("layers", "LayerPage"),
+    "/layer": ("layers", "LayerPage"),
     "components": ("components", "ListComponents"),
-    "strong": ("components", "ListStrong"),
-    "component": ("components", "OneComponent"),
+    "/strong": ("components", "ListStrong"),
+    "/component": ("components", "OneComponent"),
     "component-of": ("components", "ComponentOf"),
     "diameter": ("farthest", "FarthestPairs"),
     "distance": ("paths", "Distance"),
     "path": ("paths", "OnePath"),
-    "statistics": ("paths", "BoardStatistics"),
+    "/statistics": ("paths", "BoardStatistics"),
     "hardest": ("farthest", "FarthestFromGoal"),
-    "summary": ("results", "Summary"),
+    "/summary": ("results", "Summary"),
     "solutions": ("results", "Solutions"),
-    "solution-pictures": ("results", "SolutionPictures"),
-    "best-play": ("results", "BestPlay"),
+    "/solution-pictures": ("results", "SolutionPictures"),
+    "/best-play": ("results", "BestPlay"),
     "export": ("results", "Export"),
     "map": ("components", "DrawMap"),
+    "sample": ("sample", "RandomSample"),
 }
+#: The commands that ask a run.
+COMMANDS = [name for name in QUESTIONS if not name.startswith("/")]
 
 
 def question_class(name: str) -> type[Question]:

@@ -23,11 +23,9 @@ _USUALLY_SHOWN = 3
 class Summary(Question):
     """Show all results of a run, and its tables."""
 
-    routes = (
-        Route(
-            "/summary", "summary", "All results of a run: the JSON of `run`, and its tables.",
-            "The tables of a study, a hunt or an optimisation grow while it is running.", begins=False,
-        ),
+    route = Route(
+        "/summary", "summary", "All results of a run: the JSON of `run`, and its tables.",
+        "The tables of a study, a hunt or an optimisation grow while it is running.", begins=False,
     )  # fmt: skip
 
     def ask(self, run: "Run", means: Means) -> dict[str, Any]:
@@ -78,12 +76,10 @@ class SolutionPictures(Solutions):
     """Show the stored solutions of a tree with their pictures."""
 
     example = ""
-    routes = (
-        Route(
-            "/solutions", "solutions", "The stored solutions of a tree, one per orbit.",
-            "Return solutions in increasing order, each with its picture.",
-            {"first": {"alias": "limit", "default": 24, "ge": 1, "le": 200}}, begins=False,
-        ),
+    route = Route(
+        "/solutions", "solutions", "The stored solutions of a tree, one per orbit.",
+        "Return solutions in increasing order, each with its picture.",
+        {"first": {"alias": "limit", "default": 24, "ge": 1, "le": 200}}, begins=False,
     )  # fmt: skip
 
     def row(self, run: "Run", found: "list[Key]") -> dict[str, Any]:
@@ -98,12 +94,10 @@ class SolutionPictures(Solutions):
 class BestPlay(Question):
     """Show the best play of a run whose moves score, board by board."""
 
-    routes = (
-        Route(
-            "/play", "play", "The best play of a run whose moves score, board by board.",
-            "Return the first `limit` boards of a long play.",
-            {"limit": {"default": 200, "ge": 1, "le": 500}}, begins=False,
-        ),
+    route = Route(
+        "/play", "play", "The best play of a run whose moves score, board by board.",
+        "Return the first `limit` boards of a long play.",
+        {"limit": {"default": 200, "ge": 1, "le": 500}}, begins=False,
     )  # fmt: skip
 
     limit: int

@@ -3,9 +3,11 @@
 Every answer comes from the run's store alone: no Redis, no worker, no other process is needed.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from functools import cached_property
+from functools import cache, cached_property
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -25,10 +27,12 @@ from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, SilentObserver
 from hakoiri.coordinator.trees.job import found_solutions
 from hakoiri.errors import ConfigurationError, Hint
-from hakoiri.keys.layout import Configuration, Key, Keys, ints
+from hakoiri.keys.layout import Configuration, Key, Keys, ints, key_at
 from hakoiri.keys.order import order_of
+from hakoiri.keys.splitmix import random_words
 from hakoiri.puzzles.capabilities import Placements
 from hakoiri.puzzles.contract import Puzzle
+from hakoiri.storage.layers.blocks import ROOM_BYTES
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord
 from hakoiri.storage.results import Diameter, read_labels
@@ -118,6 +122,37 @@ class OpenRun:
         if not 0 <= depth <= self.store.state.depth:
             hints = () if self.exhausted else (self._further(),)
             raise UnanswerableError(f"run {self.name} has layers 0 to {self.store.state.depth}, not {depth}", *hints)
+
+    def sample(
+        self, count: int = 1, layers: tuple[Depth, Depth] | None = None, seed: int = 0
+    ) -> list[tuple[Depth, Key]]:
+        """Draw configurations, each with its depth: all of layers `layers` (first, last) are equally likely.
+
+        By default from all layers. The same seed draws the same; draws are independent, so one may come twice. Each
+        reads a few blocks: one is chosen, and a place in it that is taken if the block is that long.
+        """
+        self.require_graph()
+        first, last = layers or (0, self.store.state.depth)
+        for depth in (first, last):
+            self.require_layer(depth)
+        bounds = list(accumulate(self.layer_sizes[first : last + 1]))
+        words, firsts = random_words(seed << 32), cache(self.store.first_keys)
+
+        def below(bound: int) -> int:
+            even = (1 << 64) - (1 << 64) % bound
+            return next(word for word in words if word < even) % bound
+
+        def drawn(depth: Depth) -> Key:
+            # A block has at most so many keys: each takes a byte or more, but for the first.
+            most = min(self.store.layer_record(depth).size, ROOM_BYTES + 1)
+            while True:
+                place, index = below(len(firsts(depth))), below(most)
+                (block,) = self.store.coded(depth, firsts(depth)[place : place + 1])
+                if index < block.size:
+                    return key_at(self.store.decode(block), index)
+
+        depths = [first + bisect_right(bounds, below(bounds[-1])) for _ in range(count)]
+        return [(depth, drawn(depth)) for depth in depths]
 
     def configurations(self) -> tuple[Keys, np.ndarray]:
         """Return all keys of the run in increasing order, and each one's depth or, in a census, component."""

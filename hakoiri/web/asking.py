@@ -77,15 +77,18 @@ class _FileAnswer(FileResponse):
             raise HTTPException(HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, text, size) from None
 
 
-def computed(router: APIRouter, path: str, summary: str, **options: Any) -> Callable[[_Route], _Route]:
-    """Register a route whose answer may need a process or a run of its own.
+def computed(
+    router: APIRouter, path: str, summary: str, begins: bool = True, **options: Any
+) -> Callable[[_Route], _Route]:
+    """Register a route whose answer may need a process or a run of its own, if it `begins` one.
 
     IMPORTANT: only POST begins one. GET, which any foreign page may make a browser send, returns what exists.
     """
 
     def register(route: _Route) -> _Route:
         router.get(path, summary=summary, **options)(route)
-        router.post(path, summary=f"{summary.rstrip('.')}; computed if it is not there.", **options)(route)
+        if begins:
+            router.post(path, summary=f"{summary.rstrip('.')}; computed if it is not there.", **options)(route)
         return route
 
     return register

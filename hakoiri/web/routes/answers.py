@@ -49,12 +49,9 @@ def _without_none(hint: Any) -> Any:
     return next((each for each in get_args(hint) if each is not NoneType), hint)
 
 
-for _question in QUESTIONS:
-    for _route in (_kind := question_class(_question)).routes:
-        if _route.begins:
-            computed(router, _route.path, _route.summary)(_endpoint(_kind, _route))
-        else:
-            router.get(_route.path, summary=_route.summary)(_endpoint(_kind, _route))
+for _kind in map(question_class, QUESTIONS):
+    if (_route := _kind.route) is not None:
+        computed(router, _route.path, _route.summary, _route.begins)(_endpoint(_kind, _route))
 
 
 _TYPES = {

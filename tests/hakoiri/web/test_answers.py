@@ -72,6 +72,7 @@ SAME = [
     ("{small}/distance?to=1.2/345", "distance {small} 1.2/345"),
     ("{small}/path?to=goal&from=1.2/345", "path {small} --to goal --from 1.2/345"),
     ("{whole}/path?to=.AAC/BBD.&from=AABB/C..D", "path {whole} --to .AAC/BBD. --from AABB/C..D"),
+    ("{small}/sample?n=3&seed=7&depth=2..4", "sample {small} -n 3 --seed 7 --depth 2..4"),
     ("{small}/statistics", "path {small} --statistics"),
     ("{small}/statistics?from=1.2/345", "path {small} --statistics --from 1.2/345"),
 ]
@@ -84,7 +85,7 @@ def test_an_answer(served: Served, path: str, line: str) -> None:
     where = f"/api/runs/{path.format(**names)}"
     assert asked(served, where) == expected
     begun = served.client.post(where)
-    assert begun.status_code == 405 if "layers" in path else begun.json() == expected
+    assert begun.status_code == 405 if "layers" in path or "sample" in path else begun.json() == expected
 
 
 def test_statistics_of_a_board_of_a_large_run_are_a_long_question(

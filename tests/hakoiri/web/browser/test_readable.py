@@ -21,6 +21,7 @@ PAGES = {
     "board": ("#/runs/{explored}/board", ".move.best"),
     "hardest": ("#/runs/{explored}/hardest", ".central svg"),
     "layer": ("#/runs/{explored}/layer?n=57", ".central svg"),
+    "scrambles": ("#/runs/{explored}/sample", ".central svg"),
     "map": ("#/runs/{counted}/map?k=2", ".chosen svg"),
     "components": ("#/runs/{counted}/components", ".central svg"),
     "strong components": ("#/runs/{dealt}/components", ".pair svg"),

@@ -13,6 +13,7 @@ const TABS = [
   {name: "hardest", words: "Hardest", kinds: ["explore", "census"], has: run => run.kind === "census" || run.goal_depth !== null, page: () => import("./hardest.js")},
   {name: "layer", words: "Layer", kinds: ["explore"], has: (run, tab) => tab.name === "layer", page: () => import("./layer.js")},
   {name: "components", words: "Components", kinds: ["explore", "census"], page: () => import("./components.js")},
+  {name: "sample", words: "Scrambles", kinds: ["explore", "census"], page: () => import("./sample.js")},
   {name: "map", words: "Map", kinds: ["explore", "census"], page: () => import("./map.js")},
   {name: "solutions", words: "Solutions", kinds: ["tree"], page: () => import("./solutions.js")},
   {name: "best", words: "Best play", kinds: ["explore", "optimise"], note: "moves score", page: () => import("./best.js")},
