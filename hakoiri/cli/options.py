@@ -257,6 +257,12 @@ def seed_option(of: str) -> Any:
     return option("--seed", "S", f"Seed of {of}.", min=0, max=MOST_SEED)
 
 
+def cap_option(text: str) -> Any:
+    """Return the option ``--cap``, with its help."""
+    return option("--cap", "POSITIONS", text, parser=parse_count)
+
+
+TimeOption = Annotated[float, option("--time", "TIME", "Time for this call: 10m, 90s or 1h.", parser=parse_time)]
 ConfArgument = Annotated[str, argument("CONF", "Board rows joined by '/', a key 0x..., a text file, or - for stdin.")]
 RunArgument = Annotated[
     str, argument("RUN", "Name of the run, a unique prefix of it, or 'last'.", autocompletion=runs_beginning)

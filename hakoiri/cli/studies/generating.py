@@ -43,12 +43,8 @@ def sliding(
     each: Annotated[int, option("--each", "N", "Most boards of one space.", min=1, max=64)] = 1,
     hunt: Annotated[int, option("--hunt", "N", "Vary each board found N times, in search of a harder one.", min=0)] = 0,
     boards: Annotated[int, option("--boards", "N", "Number of boards in total.", min=1)] = 20,
-    time: Annotated[
-        float, option("--time", "TIME", "Time for this call: 10m, 90s or 1h.", parser=shared.parse_time)
-    ] = "10m",  # type: ignore[assignment]
-    cap: Annotated[
-        int, option("--cap", "POSITIONS", "Skip spaces with more positions: 20k.", parser=shared.parse_count)
-    ] = "20k",  # type: ignore[assignment]
+    time: shared.TimeOption = "10m",  # type: ignore[assignment]
+    cap: Annotated[int, shared.cap_option("Skip spaces with more positions: 20k.")] = "20k",  # type: ignore[assignment]
     seed: Annotated[int, shared.seed_option("the random boards")] = 1,
     options: shared.PuzzleOptions = None,
     queue: shared.QueueOption = False,
@@ -105,9 +101,7 @@ def optimise(
     puzzle: Annotated[str, shared.puzzle_argument("nakuron, or FILE.py:NAME for your own with moves that score.")],
     options: shared.PuzzleOptions = None,
     start: Annotated[str | None, option("--from", "FILE", "File of the board.", usual="the puzzle's")] = None,
-    time: Annotated[
-        float, option("--time", "TIME", "Time for this call: 5m, 90s or 1h.", parser=shared.parse_time)
-    ] = "5m",  # type: ignore[assignment]
+    time: shared.TimeOption = "5m",  # type: ignore[assignment]
     width: Annotated[
         int | None,
         option("--width", "W", "Width of the beam: boards kept per layer.", min=1, usual="fitted to the time"),

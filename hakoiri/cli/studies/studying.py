@@ -94,9 +94,7 @@ def starts(
     ] = "sliding",
     options: shared.PuzzleOptions = None,
     goal: shared.GoalOption = None,
-    cap: Annotated[
-        int, option("--cap", "POSITIONS", "Give up a start after this many: 500k, 10M.", parser=shared.parse_count)
-    ] = "1M",  # type: ignore[assignment]
+    cap: Annotated[int, shared.cap_option("Give up a start after this many: 500k, 10M.")] = "1M",  # type: ignore[assignment]
     csv: Annotated[Path | None, option("--csv", "FILE", "Write a row per start: .csv or .parquet.")] = None,
     queue: shared.QueueOption = False,
     *,
@@ -197,10 +195,7 @@ def deals(
     deals: Annotated[int, option("--deals", "N", "Number of deals of each size.", min=1, max=MOST_SEED)] = 1000,
     seed: Annotated[int, shared.seed_option("the random deals")] = 1,
     strategy: Annotated[str, option("--strategy", "bfs|dfs", "Search breadth first or depth first.")] = "bfs",
-    cap: Annotated[
-        int,
-        option("--cap", "POSITIONS", "Give up a deal after this many positions: 500k, 10M.", parser=shared.parse_count),
-    ] = "10M",  # type: ignore[assignment]
+    cap: Annotated[int, shared.cap_option("Give up a deal after this many positions: 500k, 10M.")] = "10M",  # type: ignore[assignment]
     shorten: Annotated[
         bool, flag("--shorten", "Shorten each solution and compare it with a shortest one (superpuzz, dfs).")
     ] = False,
@@ -254,16 +249,12 @@ def hunt(
     start: shared.FromOption = None,
     goal: shared.GoalOption = None,
     maximise: Annotated[str, option("--maximise", "positions|moves|depth", "Figure to maximise.")] = "positions",
-    time: Annotated[
-        float, option("--time", "TIME", "Time for this call: 10m, 90s or 1h.", parser=shared.parse_time)
-    ] = "10m",  # type: ignore[assignment]
+    time: shared.TimeOption = "10m",  # type: ignore[assignment]
     seed: Annotated[int, shared.seed_option("the hunt")] = 1,
     legs: Annotated[
         int | None, option("--legs", "N", "Stop after N legs in total, not by time. Reproducible.", min=1)
     ] = None,
-    cap: Annotated[
-        int, option("--cap", "POSITIONS", "Skip deals with more positions: 500k, 10M.", parser=shared.parse_count)
-    ] = "10M",  # type: ignore[assignment]
+    cap: Annotated[int, shared.cap_option("Skip deals with more positions: 500k, 10M.")] = "10M",  # type: ignore[assignment]
     pool: Annotated[
         int, option("--pool", "N", "Number of deals followed at once. Raise it for more workers.", min=1, max=256)
     ] = 4,

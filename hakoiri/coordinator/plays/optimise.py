@@ -274,11 +274,11 @@ class Optimise(Study[OptimisePlan, plans.Round]):
 
     def _end_round(self, ended: plans.Round) -> None:
         self.keep(ended.number, ended, "number")
-        self.known[ended.number], self._unfinished = ended, 0
+        self._unfinished = 0
 
     def commit(self, **life: Any) -> None:
         if self._best is not self._kept:
-            self.keep(self._best.round, self._best, table=BEST)
+            ResultRows(self.store, BEST).stage(self._best.round, self._best)
         super().commit(**life)
         self._kept, self._kept_at = self._best, time.monotonic()
 

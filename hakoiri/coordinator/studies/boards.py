@@ -202,9 +202,8 @@ class StudyBoards(Study[BoardsPlan, Member]):
             found = unpacked(answer, Member)
             if part is None:
                 self.keep(mix, found)
-                self.known[mix] = found
             else:
-                self.keep(mix * ROOM + part, found, table=COMPONENTS)
+                ResultRows(self.store, COMPONENTS).stage(mix * ROOM + part, found)
                 known = self.known[mix]
                 self.known[mix] = replace(known, components=filled(known.components, found.components))
             whole = [member.configurations for member in self.known.values() if not member.components.left()]

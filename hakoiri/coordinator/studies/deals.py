@@ -188,7 +188,7 @@ class StudyDeals(Study[StudyPlan, Deal]):
             if len(found) == 1 + self.plan.shorten:
                 size, number = deal
                 self.known[deal] = self._deal(size, number, answers.pop(deal))
-                self.keep(number, self.known[deal], "number", "size", table=self.named(size))
+                ResultRows(self.store, self.named(size)).stage(number, self.known[deal], "number", "size")
                 total = len(self.puzzles) * self.deals
                 self.tell(Progress(len(self.known), total, "deals", self.named(size)))
 

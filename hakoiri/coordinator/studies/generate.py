@@ -148,7 +148,7 @@ class GenerateBoards(Study[GeneratePlan, list[dict[str, Any]]]):
         in_time = takewhile(lambda _: self.session.seconds < self.limits["seconds"], asked)
         for number, answer in self.answers("design", in_time):
             known[number] = unpacked(answer, list[dict[str, Any]])
-            self.keep(number, {"boards": known[number]}, table=table)
+            ResultRows(self.store, table).stage(number, {"boards": known[number]})
             headline = f"{len(known)} of {self._number} varied" if table == HUNTED else ""
             self.tell(Progress(self.tally(self.known).boards, self._number, "boards", headline))
 

@@ -354,7 +354,6 @@ class HuntDeals(Study[HuntPlan, LegEnd]):
         seconds = round(self.session.seconds, 3)
         standing = LegEnd(leg=leg, **vars(walked), seconds=seconds, when=local_time())
         self.keep(leg, standing, "leg")
-        self.known[leg] = standing
         better = walked.figures is not None and walked.best_score > self._score
         self._score = walked.best_score if better else self._score
         found = self._score != self._nothing

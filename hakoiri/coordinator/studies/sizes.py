@@ -151,8 +151,7 @@ class StudySizes(Study[None, SizeRow]):
 
     def make_rows(self) -> None:
         for number in self._missing(self.known):
-            self.known[number] = self._measure(number)
-            self.keep(number, self.known[number])
+            self.keep(number, self._measure(number))
             found = self.tally(self.known)
             self.tell(Progress(found.members_done, found.members, "members"), at_once=True)
 

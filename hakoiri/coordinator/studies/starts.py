@@ -149,8 +149,7 @@ class StudyStarts(Study[StartsPlan, StartFigures]):
         missing = (number for number in range(len(self.plan.listed)) if number not in self.known)
         asked = ((number, packed(self.plan.asked(number))) for number in missing)
         for number, answer in self.answers("start", asked):
-            self.known[number] = unpacked(answer, StartFigures)
-            self.keep(number, self.known[number])
+            self.keep(number, unpacked(answer, StartFigures))
             self.tell(Progress(len(self.known), len(self.plan.listed), "starts"))
 
     def tally(self, rows: Mapping[int, StartFigures]) -> StartsFigures:

@@ -144,9 +144,10 @@ class Study(Job, Generic[_Plan, _Row]):
         for place, answer in self.session.context.executor.map(task, chunks(), shared):
             yield names[place], answer
 
-    def keep(self, number: int, row: Any, *without: str, table: str = "") -> None:
-        """Stage a row, as `ResultRows.stage` does; it is durable with the next commit."""
-        ResultRows(self.store, table or self.table).stage(number, row, *without)
+    def keep(self, number: int, row: _Row, *without: str) -> None:
+        """Stage a row, as `ResultRows.stage` does; it is known now, and durable with the next commit."""
+        self.known[number] = row
+        ResultRows(self.store, self.table).stage(number, row, *without)
 
     def tell(self, progress: Progress, at_once: bool = False) -> None:
         """Report progress; commit if `at_once` or if a commit is due."""
