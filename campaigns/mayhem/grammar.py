@@ -5,9 +5,7 @@ from random import Random
 from campaigns.mayhem.mutation import mutated
 from tests.support.web import TOKEN
 
-_METHODS = (
-    b"GET",) * 30 + (b"HEAD", b"OPTIONS", b"PUT", b"get", b"G\0T", b"CONNECT", b"PRI", b"", b"X" * 99, b"\x80",
-)  # fmt: skip
+_METHODS = (b"GET",) * 30 + (b"HEAD", b"OPTIONS", b"PUT", b"get", b"G\0T", b"CONNECT", b"PRI", b"", b"X" * 99, b"\x80")
 _VERSIONS = (
     b"HTTP/1.1",) * 30 + ( b"HTTP/1.0", b"HTTP/0.9", b"HTTP/2.0", b"HTTP/9.9", b"http/1.1", b"HTTP/1.", b"",
     b"\xff",
@@ -32,9 +30,7 @@ _LINES = (
     b"X: \x80", b"Content-Type: application/json", b"Accept-Encoding: \0", b"Transfer-Encoding: gzip, chunked",
     b"Transfer-Encoding: chunked, x", b"Transfer-Encoding:", b"Trailer: Host",
 )  # fmt: skip
-_LENGTHS = (
-    b"0", b"5", b"5", b"-1", b"+5", b"5, 5", b"5 6", b"0x5", b"", b"9" * 30, b"1048577", b"\xb2",
-)  # fmt: skip
+_LENGTHS = (b"0", b"5", b"5", b"-1", b"+5", b"5, 5", b"5 6", b"0x5", b"", b"9" * 30, b"1048577", b"\xb2")
 _SIZES = (
     b"0", b"5", b"5", b"-1", b"fffffffffffffffff", b"5;x=y", b"5;" + b"x" * 999, b" 5", b"", b"5 ", b"g",
     b"7fffffff",

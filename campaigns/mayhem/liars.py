@@ -164,10 +164,7 @@ class Liars(Disturbed):
         "liar, always": partial(_lies, share=1.0),
         "liar, now and then": partial(_lies, share=0.1),
     }
-    of_work: ClassVar = {
-        "liar, always": "whole",
-        "liar, now and then": "whole",
-    }
+    of_work: ClassVar = {"liar, always": "whole", "liar, now and then": "whole"}
     measures: ClassVar = {
         "harms": Measure("workers of other code, or with wrong answers"),
         "differed": Measure("refused a chunk, or answered wrongly"),

@@ -113,11 +113,7 @@ class Memory(Part):
 
     name, usual, short = "memory", 24, (0,)
     headings = ("who is in the group", "run")
-    measures: ClassVar = {
-        "harms": Measure("groups"),
-        "most": Measure("MB taken, with files", most=True),
-        **TWICE,
-    }
+    measures: ClassVar = {"harms": Measure("groups"), "most": Measure("MB taken, with files", most=True), **TWICE}
     text = f"""\
 A run without `--memory`, by what a user starts, a coordinator, or a host (`worker -n auto --store DIR --data-redis
 auto`; workers of a whole space), which is in a control group of {_LEAST_MB} to {_MOST_MB} MB. No process may be

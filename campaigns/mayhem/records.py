@@ -29,9 +29,7 @@ _VALUES: tuple[Any, ...] = (
     "/etc/passwd", "klotski", "complete", "running", b"", b"\xff", [], {}, [[]], [1, "2"], {"a": {}}, {1: 2},
 )  # fmt: skip
 #: The manifest comes up most often: nothing is known of a run before it is read.
-_RECORDS = (
-    (META, MANIFEST_KEY), (META, MANIFEST_KEY), (META, STATE_KEY), (META, LIMITS_KEY), (LAYERS, number_key(0)),
-)  # fmt: skip
+_RECORDS = ((META, MANIFEST_KEY), (META, MANIFEST_KEY), (META, STATE_KEY), (META, LIMITS_KEY), (LAYERS, number_key(0)))
 
 
 def read_records(chance: random.Random) -> None:

@@ -29,14 +29,7 @@ from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.results import read_labels
 from hakoiri.worker.hosts import part
 from hakoiri.worker.hosts.requests import HostRequest
-from tests.support.near_hosts import (
-    NAMES,
-    Killed,
-    NearHosts,
-    always_even,
-    near_hosts,
-    resources_of,
-)
+from tests.support.near_hosts import NAMES, Killed, NearHosts, always_even, near_hosts, resources_of
 from tests.support.runs import small_slabs
 from tests.support.toy_runs import EMBEDDINGS, assert_as_expected, new_run, open_without_sync
 
@@ -189,9 +182,7 @@ WAYS: dict[str, Callable[[_Scene], None]] = {
     "all hosts": _hosts,
     "any of them, each to its own moment": _some,
 }
-WORKS = [
-    "undirected", "directed", "whole space", "undirected, copies", "directed, copies", "whole space, copies",
-]  # fmt: skip
+WORKS = ["undirected", "directed", "whole space", "undirected, copies", "directed, copies", "whole space, copies"]
 
 
 def _whole(data: Path, options: dict[str, str]) -> Path:

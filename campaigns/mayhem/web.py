@@ -135,12 +135,7 @@ class Web(Disturbed):
         "strangers": partial(_with_clients, harm=_take_all),
         "killed in mid-answer": partial(_with_clients, harm=_ask_much),
     }
-    measures: ClassVar = {
-        **REQUESTS,
-        "blows": Measure("servers killed"),
-        **TWICE,
-        **WAITED,
-    }
+    measures: ClassVar = {**REQUESTS, "blows": Measure("servers killed"), **TWICE, **WAITED}
     text = """\
 `hakoiri serve` drives a run, answers requests meanwhile, and is killed (SIGKILL); another server continues. Clients
 send spoiled requests, or bytes drawn from a grammar of HTTP. They send half a request, twenty at once whose answers

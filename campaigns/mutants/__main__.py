@@ -28,11 +28,7 @@ _MOST_SECONDS, _MOST_AGAIN_SECONDS = 6.0, 25.0
 
 
 def campaign(
-    wanted: list[Mutant],
-    copy: Copy,
-    tests: Choice | None,
-    asked: argparse.Namespace,
-    most: float,
+    wanted: list[Mutant], copy: Copy, tests: Choice | None, asked: argparse.Namespace, most: float
 ) -> Iterator[tuple[dict[str, Any], float]]:
     """The rows of mutants as they are tried, each with its seconds, until the time is up.
 

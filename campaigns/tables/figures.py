@@ -178,9 +178,7 @@ def frame(answers: Sequence[Any]) -> list[int]:
 def ties(answer: Any) -> bool:
     """Return True if equal scores are ranked by fewer moves, and then by less time."""
     plays = sorted(answer.plays, key=lambda play: (play.board, play.setting, play.rank))
-    return plays == sorted(
-        plays, key=lambda play: (play.board, play.setting, -play.score, play.moves, play.seconds)
-    )  # fmt: skip
+    return plays == sorted(plays, key=lambda play: (play.board, play.setting, -play.score, play.moves, play.seconds))
 
 
 def column(answer: Any, strategy: str, name: str) -> list[float]:

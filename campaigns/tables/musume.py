@@ -262,9 +262,7 @@ def orders_told() -> dict[str, Any]:
         }  # fmt: skip
         found.update(_registered(after, puzzle.start, goals, step) for step in (1, -1))
     nearest = min(found, key=lambda count: abs(count - 12_071))
-    return {
-        "same": found[12_071], "orders": found.total(), "least": min(found), "most": max(found), "nearest": nearest,
-    }  # fmt: skip
+    return {"same": found[12_071], "orders": found.total(), "least": min(found), "most": max(found), "nearest": nearest}
 
 
 def _described(puzzle: MergedMirrors, key: int) -> list[tuple[int, int, str, int]]:

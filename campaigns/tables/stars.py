@@ -97,9 +97,7 @@ def _keep(key: np.uint64, keys: Table, counts: Counts) -> int:
 
 
 @jit
-def _meet(
-    most: int, first: int, second: int, crossing: int, used: int, ends: int, keys: Table, counts: Counts
-) -> int:  # fmt: skip
+def _meet(most: int, first: int, second: int, crossing: int, used: int, ends: int, keys: Table, counts: Counts) -> int:
     """Return the number of halves of the other way with the same ends and with all numbers that this one lacks.
 
     They come to the same two tips in the other order.

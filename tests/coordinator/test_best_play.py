@@ -113,10 +113,7 @@ def test_a_best_play_that_the_rules_do_not_give_is_a_fault(tmp_path: Path) -> No
 
 def test_a_move_that_scores_more_than_the_reserve_falls_is_refused(tmp_path: Path) -> None:
     greedy = changed(("return WORTH[after >> 16] if", "return 1 + WORTH[after >> 16] if"), text=STONES)
-    with (
-        run_of(tmp_path, greedy) as run,
-        pytest.raises(PuzzleError, match=r"and the move scores 5"),
-    ):
+    with run_of(tmp_path, greedy) as run, pytest.raises(PuzzleError, match=r"and the move scores 5"):
         run.best_play()
 
 

@@ -256,8 +256,7 @@ def test_what_is_no_family_of_boards_is_refused(size: str, pieces: str, empty: s
 
 
 @pytest.mark.parametrize(
-    ("goal", "said"),
-    [("A@1,1", "such as 2x2@4,2"), ("2x1@1,3", "does not fit on"), ("1x1@0,1", "does not fit on")],
+    ("goal", "said"), [("A@1,1", "such as 2x2@4,2"), ("2x1@1,3", "does not fit on"), ("1x1@0,1", "does not fit on")]
 )
 def test_goals_that_cannot_be_are_refused(goal: str, said: str) -> None:
     with pytest.raises(PuzzleError, match=said):

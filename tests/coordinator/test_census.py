@@ -37,13 +37,7 @@ from hakoiri.storage.ledger.manifest import Progress
 from hakoiri.storage.names import LABELS, META, NUMBERS_KEY, PARTIAL_KEY, SPILL_FOLDER, number_key
 from hakoiri.storage.results import Diameter, read_component, read_pairs, stage_component
 from hakoiri.worker.census import joining
-from hakoiri.worker.census.forests import (
-    Forest,
-    balance,
-    fold,
-    pairs_of,
-    split_numbered,
-)
+from hakoiri.worker.census.forests import Forest, balance, fold, pairs_of, split_numbered
 from hakoiri.worker.graphs.searches import find_roots, unite_all
 from hakoiri.worker.layers.exchange import Exchange
 from tests.support.refusals import refused
@@ -59,12 +53,7 @@ _SHORT = Resources(
     tuning=Tuning(least_bytes=20_000, most_range=3 * _SLAB, checkpoint=-1.0),
 )  # fmt: skip
 _SMALL = {"diameters": "below=200"}
-_PASSES = (
-    "listing configurations",
-    "expanding moves",
-    "joining configurations",
-    "numbering components",
-)
+_PASSES = ("listing configurations", "expanding moves", "joining configurations", "numbering components")
 _EMBEDDINGS = [
     ("u32", "low"), ("u32", "spread"), ("u64", "high"), ("u64", "clumped"), ("u128", "spread"), ("u256", "clumped"),
 ]  # fmt: skip
@@ -303,8 +292,7 @@ def counted(data: Path, puzzle: str, options: dict[str, str], resources: Resourc
 
 
 @pytest.mark.parametrize(
-    ("puzzle", "options"),
-    [("pancakes", {"n": "6"}), ("burnt-pancakes", {"n": "4"}), ("topspin", {"n": "7", "k": "4"})],
+    ("puzzle", "options"), [("pancakes", {"n": "6"}), ("burnt-pancakes", {"n": "4"}), ("topspin", {"n": "7", "k": "4"})]
 )
 @pytest.mark.parametrize("short", ["time", "memory"])
 def test_alike_configurations_are_measured_by_one_search(

@@ -41,6 +41,7 @@ from tests.support.near_hosts import (
     repeat_requests,
 )
 from tests.support.runs import Notes, small_slabs
+from tests.support.seeds import first_usual
 from tests.support.toy import Dust, Toy
 from tests.support.toy_runs import before_call, open_without_sync
 
@@ -227,19 +228,14 @@ def test_labels_that_a_host_has_lost_are_missed(tmp_path: Path, hosts: NearHosts
     ("lie", "error", "said"),
     [("slip", PuzzleError, "expand does not"), ("rare", ContradictionError, "which does not lead back")],
 )
-def test_wrong_moves_are_found(
-    lie: str, error: type[Exception], said: str, tmp_path: Path, hosts: NearHosts
-) -> None:  # fmt: skip
+def test_wrong_moves_are_found(lie: str, error: type[Exception], said: str, tmp_path: Path, hosts: NearHosts) -> None:
     with pytest.raises(error, match=said):
         driven(started(tmp_path, puzzle="liar", keys="clumped", lie=lie))
 
 
 @pytest.mark.parametrize(
     ("task", "change"),
-    [
-        ("host-list", lambda told: {"size": told.size - 1}),
-        ("host-hand", lambda told: {"sent": told.sent[1:]}),
-    ],
+    [("host-list", lambda told: {"size": told.size - 1}), ("host-hand", lambda told: {"sent": told.sent[1:]})],
 )
 def test_what_a_host_says_must_fit_what_is_known(
     task: str, change: Callable[[HostPassed], dict[str, Any]], tmp_path: Path, hosts: NearHosts,
@@ -370,7 +366,7 @@ def test_a_lost_disk_costs_a_census_no_configuration(
     assert_as_at_home(directory, copying, _OPTIONS)
 
 
-@pytest.mark.parametrize("lost", NAMES)
+@pytest.mark.parametrize("lost", first_usual(1, *NAMES))
 def test_a_census_is_labelled_anew_without_a_host_that_is_lost_later(
     lost: str, tmp_path: Path, copying: NearHosts
 ) -> None:
@@ -401,7 +397,9 @@ def test_a_census_is_labelled_anew_without_a_host_that_is_lost_later(
     assert_as_at_home(directory, copying, _OPTIONS)
 
 
-@pytest.mark.parametrize("task", ["host-take", "host-list", "host-send", "host-receive", "host-join", "host-labels"])
+@pytest.mark.parametrize(
+    "task", first_usual(3, "host-list", "host-receive", "host-labels", "host-take", "host-send", "host-join")
+)
 def test_a_census_whose_coordinator_is_killed_has_copies(task: str, tmp_path: Path, copying: NearHosts) -> None:
     """It is killed again when others take over for a host, which is lost after the first time."""
     directory = started(tmp_path, **_OPTIONS)
@@ -431,7 +429,7 @@ def test_a_census_whose_coordinator_is_killed_has_copies(task: str, tmp_path: Pa
     assert_as_at_home(directory, copying, _OPTIONS)
 
 
-@pytest.mark.parametrize("task", ["host-list", "host-join", "host-number"])
+@pytest.mark.parametrize("task", first_usual(1, "host-join", "host-list", "host-number"))
 def test_a_census_without_copies_gets_them_with_its_next_session(task: str, tmp_path: Path, hosts: NearHosts) -> None:
     directory, hosts.then = started(tmp_path, **_OPTIONS), Losses(hosts, task, stops=True)
     assert driven(directory, 1) == "interrupted"

@@ -216,9 +216,7 @@ def test_a_host_takes_part_only_when_it_has_its_ranges(
     assert_as_a_plain_search(directory, options, hosts)
 
 
-def test_blocks_settle_in_many_commits(
-    hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:  # fmt: skip
+def test_blocks_settle_in_many_commits(hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each block is a commit of its own, and the attempt after each of them is lost once."""
     monkeypatch.setattr(Shares, "staged_bytes", property(lambda shares: 1))
     options = dict(zip(("layout", "keys", "directed", "size"), ("u64", "spread", "no", "600"), strict=True))

@@ -90,7 +90,7 @@ def searches() -> Iterator[Any]:
         thorough = (layout, keys) in (("u32", "clumped"), ("u256", "spread"))
         for place, manner in enumerate(MANNERS):
             for directed in ("no", "yes"):
-                in_turn = (number + place) % 2 == (directed == "yes")
+                in_turn = (number + place) % 4 == 2 * (directed == "yes")
                 if thorough or (in_turn and manner not in like_others):
                     yield layout, keys, directed, manner
                 else:

@@ -122,7 +122,7 @@ def test_a_range_that_is_cut_again_may_be_interrupted_between_its_pieces(
     resources = manners("starving")
     pieces = calls_of([(Exchange, "between")], new_run(tmp_path / "undisturbed", options), resources)["between"]
     stopped = 0
-    for piece in range(2, pieces, max(4, pieces // 6)):
+    for piece in range(2, pieces, max(4, pieces // 3)):
         directory, control = new_run(tmp_path, options), Control()
         with monkeypatch.context() as patch:
             before_call(patch, Exchange, "between", Countdown(piece, partial(control.interrupt, "between pieces")))

@@ -23,6 +23,7 @@ from hakoiri.storage.layers.store import RunStore
 from tests.support.plain_search import SlowRules, Successors, reference_distances
 from tests.support.published import HAKOIRI
 from tests.support.refusals import refused
+from tests.support.seeds import first_usual
 from tests.support.toy import Toy, is_goal
 from tests.support.toy_runs import MANNERS, driven, new_run
 
@@ -73,7 +74,7 @@ def test_a_census_knows_paths_from_the_usual_start(whole_run: Run, usual_run: Ru
     assert whole_run.path().configurations[0] == START
 
 
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("metric", first_usual(2, *METRICS))
 def test_merged_paths_are_lifted_to_real_boards(
     metric: str, tmp_path: Path, usual_run: Run, slow_rules: SlowRules
 ) -> None:
@@ -331,7 +332,7 @@ def test_an_exploration_and_a_census_measure_alike(usual_run: Run, small_run: Ru
     assert usual_run.diameter().diameter == 190
 
 
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("metric", first_usual(2, *METRICS))
 def test_small_components_are_measured_exactly(metric: str, tmp_path: Path, slow_rules: SlowRules) -> None:
     with census(options={"metric": metric}, data=tmp_path) as run:
         keys, labels = run.configurations()

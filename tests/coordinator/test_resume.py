@@ -34,6 +34,7 @@ from tests.support.plain_search import SlowRules, reference_layers
 from tests.support.published import HAKOIRI
 from tests.support.refusals import refused
 from tests.support.runs import Notes, StoppingAfter, essence, small_slabs, started, verified
+from tests.support.seeds import first_usual
 
 METRICS = ("unit", "straight", "finger")
 START = HAKOIRI["start"]
@@ -77,13 +78,12 @@ HERE, THREADS = Resources(), Resources(workers=2, chunk=60)
 
 @pytest.mark.parametrize(
     ("step", "resources"),
-    [
-        (("configurations", 20_000), Resources(workers=2, chunk=5_000)),
+    first_usual(
+        2, (("configurations", 20_000), Resources(workers=2, chunk=5_000)), (("components", 300), Resources()),
         (("components", 2), Resources(workers=2, chunk=5_000)),
-        (("components", 300), Resources()),
-    ],
+    ),
     ids=str,
-)
+)  # fmt: skip
 def test_an_interrupted_census_goes_on_where_it_stopped(
     step: tuple[str, int], resources: Resources, whole_run: Run, tmp_path: Path
 ) -> None:
@@ -354,9 +354,7 @@ def test_searches_keep_to_memory_and_chunks(manner: str, tmp_path: Path) -> None
         assert store.state.digest == expected
 
 
-def test_verify_finds_components_and_profiles_that_are_wrong(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:  # fmt: skip
+def test_verify_finds_components_and_profiles_that_are_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     directory = counted(tmp_path, SPACES["sliding"])
     with RunStore(directory, writable=True) as store:
         right = read_profile(store, 0)
@@ -473,9 +471,7 @@ def test_small_layers_stay_here(budget: Budget, farmed: int, kept: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "resources",
-    [Resources(memory=2_000), Resources(memory=2_000, chunk=50, workers=1)],
-    ids=str,
+    "resources", first_usual(1, Resources(memory=2_000), Resources(memory=2_000, chunk=50, workers=1)), ids=str
 )
 def test_too_little_memory_leaves_a_census_to_resume(resources: Resources, whole_run: Run, tmp_path: Path) -> None:
     directory = started(tmp_path, "census", resources)
@@ -541,6 +537,7 @@ def test_what_will_not_fit_on_the_disk_is_said(
     assert [note.startswith(expected) for note in notes] == [True] * (not until_goal)
 
 
+@pytest.mark.slow
 def test_every_configuration_of_hakoiri_musume_is_in_one_of_its_components(tmp_path: Path) -> None:
     directory = counted(tmp_path, PuzzleSpec("klotski", {}), BY_LAYERS | {"diameters": "below=2"})
     with RunStore(directory) as store:
@@ -580,9 +577,7 @@ def test_a_search_survives_any_number_of_interruptions(usual_run: Run, tmp_path:
         assert sessions == sorted(sessions)
 
 
-@pytest.mark.parametrize(
-    "checks", [1, 12, 17, 40, *(pytest.param(checks, marks=pytest.mark.slow) for checks in (3, 14))]
-)
+@pytest.mark.parametrize("checks", first_usual(2, 1, 17, 12, 40, 3, 14))
 def test_a_census_may_be_interrupted_at_any_check(checks: int, whole_run: Run, tmp_path: Path) -> None:
     directory = started(tmp_path, "census")
     control = StoppingAfter(checks)
@@ -593,7 +588,7 @@ def test_a_census_may_be_interrupted_at_any_check(checks: int, whole_run: Run, t
         assert essence(run) == essence(whole_run)
 
 
-@pytest.mark.parametrize("metric", METRICS[1:])
+@pytest.mark.parametrize("metric", first_usual(1, *METRICS[1:]))
 def test_metrics_share_components(metric: str, whole_run: Run, tmp_path: Path) -> None:
     with census(options={"metric": metric}, data=tmp_path) as run:
         (keys, labels), (known_keys, known_labels) = run.configurations(), whole_run.configurations()
@@ -607,14 +602,12 @@ def test_metrics_share_components(metric: str, whole_run: Run, tmp_path: Path) -
 
 @pytest.mark.parametrize(
     "resources",
-    [
-        Resources(workers=1, chunk=500),
-        Resources(workers=2, chunk=20_000),
-        Resources(workers=5, farm=1),
+    first_usual(
+        2, Resources(workers=1, chunk=500), Resources(workers=5, farm=1), Resources(workers=2, chunk=20_000),
         Resources(farm=1 << 30),
-    ],
+    ),
     ids=str,
-)
+)  # fmt: skip
 def test_a_census_does_not_depend_on_its_ways(resources: Resources, whole_run: Run, tmp_path: Path) -> None:
     with census(data=tmp_path, resources=resources) as run:
         assert essence(run) == essence(whole_run)

@@ -174,8 +174,7 @@ class Child:
 
 
 @pytest.mark.parametrize(
-    ("interrupted", "looks", "told"),
-    [(False, 3, []), (True, 2, ["SIGTERM"]), (True, 3, ["SIGTERM", "SIGKILL"])],
+    ("interrupted", "looks", "told"), [(False, 3, []), (True, 2, ["SIGTERM"]), (True, 3, ["SIGTERM", "SIGKILL"])]
 )
 def test_the_process_of_a_run_is_asked_to_stop_once_and_killed_if_it_does_not(
     interrupted: bool, looks: int, told: list[str], queued: Path, monkeypatch: pytest.MonkeyPatch
@@ -216,10 +215,7 @@ def test_sessions_are_counted_together() -> None:
     assert kept == first.as_dict(), "what was committed is not changed any more"
     facts = work_log_facts(work_log_row(second.as_dict()))
     assert facts["expanded"] == "3 layers: 1 here, 2 by hosts"
-    assert facts["chunks"].splitlines() == [
-        "1 solve by this process, without workers",
-        "4 forest by 2 workers of a",
-    ]
+    assert facts["chunks"].splitlines() == ["1 solve by this process, without workers", "4 forest by 2 workers of a"]
 
 
 def test_what_older_versions_counted_is_told_and_goes_on() -> None:

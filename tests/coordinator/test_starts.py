@@ -11,12 +11,7 @@ from hypothesis import strategies as st
 
 from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.session.session import Control
-from hakoiri.coordinator.studies.generate import (
-    GenerateBoards,
-    GenerateFigures,
-    GeneratePlan,
-    reference_solutions,
-)
+from hakoiri.coordinator.studies.generate import GenerateBoards, GenerateFigures, GeneratePlan, reference_solutions
 from hakoiri.coordinator.studies.starts import StudyStarts, read_starts
 from hakoiri.errors import ConfigurationError, PuzzleError
 from hakoiri.keys.splitmix import random_words

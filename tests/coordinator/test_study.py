@@ -15,15 +15,7 @@ from hakoiri.coordinator.session.resources import LEAST_MEMORY, Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.coordinator.studies.deals import CAP, DEALS, StudyFigures, StudyPlan
 from hakoiri.coordinator.studies.sizes import SizeRow, StudySizes, b_files
-from hakoiri.coordinator.studies.table import (
-    Deal,
-    Solution,
-    deals_of,
-    dealt,
-    effort,
-    spread,
-    tally,
-)
+from hakoiri.coordinator.studies.table import Deal, Solution, deals_of, dealt, effort, spread, tally
 from hakoiri.errors import ConfigurationError, DamagedError, Hint, PuzzleError
 from hakoiri.puzzles.capabilities import Dealt, SearchOrder
 from hakoiri.puzzles.registry import PuzzleSpec

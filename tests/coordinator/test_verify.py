@@ -331,8 +331,7 @@ def test_a_mistake_about_a_single_configuration_is_found_by_verify_as_the_puzzle
 
 
 @pytest.mark.parametrize(
-    ("kind", "manner", "layout"),
-    list(product(["explore", "census"], ["default", "spilling"], LAYOUTS)),
+    ("kind", "manner", "layout"), list(product(["explore", "census"], ["default", "spilling"], LAYOUTS))
 )
 def test_a_kernel_of_other_rules_is_found_within_few_layers(
     kind: str, manner: str, layout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

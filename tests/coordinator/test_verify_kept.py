@@ -35,6 +35,7 @@ from hakoiri.worker.hosts.requests import HostRequest
 from hakoiri.worker.layers.kernels import merge
 from tests.support.near_hosts import NearHosts, driven, near_hosts, resources_of
 from tests.support.runs import Notes
+from tests.support.seeds import first_usual
 from tests.support.toy import Toy
 from tests.support.toy_runs import new_run
 
@@ -400,7 +401,7 @@ def elsewhere(layers: list[list[Key]]) -> Rule:
 
 
 @toys_in_full
-@pytest.mark.parametrize("rule", [left_out, nearer, elsewhere])
+@pytest.mark.parametrize("rule", first_usual(2, left_out, elsewhere, nearer))
 def test_what_is_wrong_is_said_as_at_home(
     rule: Callable[[list[list[Key]]], Rule], directory_in_full: Path, hosts: NearHosts, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -86,8 +86,7 @@ def test_a_run_fits_and_only_its_details_take_more_lines(
 
 
 @pytest.mark.parametrize(
-    ("columns", "wide", "digits"),
-    [(120, False, 32), (80, False, 32), (50, False, 12), (20, False, 12), (50, True, 32)],
+    ("columns", "wide", "digits"), [(120, False, 32), (80, False, 32), (50, False, 12), (20, False, 12), (50, True, 32)]
 )
 def test_layers_keep_their_figures(columns: int, wide: bool, digits: int, printed: Printed) -> None:
     rows = [

@@ -169,10 +169,7 @@ def test_merged_mirrors_read_either_image() -> None:
     [
         ("unit", {"G down", "H down", "I right", "J left"}),
         ("straight", {"G down", "H down", "I right", "J left", "I right 2", "J left 2"}),
-        (
-            "finger",
-            {"G down", "H down", "I right", "J left", "I right 2", "J left 2", "G down, right", "H down, left"},
-        ),
+        ("finger", {"G down", "H down", "I right", "J left", "I right 2", "J left 2", "G down, right", "H down, left"}),
     ],
 )
 def test_moves_from_the_start_in_words(metric: str, moves: set[str]) -> None:

@@ -9,14 +9,7 @@ import pytest
 
 from hakoiri.errors import PuzzleError
 from hakoiri.puzzles.permutation.tiles import Tiles
-from tests.support.plain_search import (
-    check_expand,
-    check_undirected,
-    layer_sizes,
-    plain_layer_sizes,
-    refusal,
-    whole,
-)
+from tests.support.plain_search import check_expand, check_undirected, layer_sizes, plain_layer_sizes, refusal, whole
 
 #: Board -> the sizes of all layers, or the first ones and their number, or only the last ones and the depth.
 ALL_LAYERS = {

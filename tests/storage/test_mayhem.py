@@ -20,11 +20,7 @@ from hakoiri.errors import DamagedError, Hint
 from hakoiri.storage.layers.audit import check_layer
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import pack_record
-from hakoiri.storage.names import (
-    DATA_FILE,
-    LAYERS,
-    number_key,
-)
+from hakoiri.storage.names import DATA_FILE, LAYERS, number_key
 from tests.support.refusals import refused
 from tests.support.runs import Notes
 from tests.support.stores import entries_of, read_elsewhere

@@ -1,8 +1,17 @@
-"""The seeds that a slow test is tried with: a few, or many with ``HAKOIRI_MANY_SEEDS=1`` in the environment."""
+"""What is tried by default and what else: seeds, of which ``HAKOIRI_MANY_SEEDS=1`` asks for many, and parameters."""
 
 import os
+from typing import Any
+
+import pytest
 
 
 def seeds(first: int, few: int, many: int) -> range:
     """The seeds from `first` on that a test is to be tried with now."""
     return range(first, first + (many if os.environ.get("HAKOIRI_MANY_SEEDS") else few))
+
+
+def first_usual(usual: int, *values: Any) -> list[Any]:
+    """Return values of parameters, of which all but the first ones are slow."""
+    more = (value if isinstance(value, tuple) else (value,) for value in values[usual:])
+    return [*values[:usual], *(pytest.param(*value, marks=pytest.mark.slow) for value in more)]

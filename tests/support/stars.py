@@ -8,9 +8,7 @@ Numbers = tuple[int, ...]
 
 def ring_lines(tips: int) -> list[list[int]]:
     """The lines with tip i as point i and the crossing between tips i and i + 1 as point tips + i."""
-    return [
-        [i, tips + i, tips + (i + 1) % tips, (i + 2) % tips] for i in range(tips)
-    ]  # fmt: skip
+    return [[i, tips + i, tips + (i + 1) % tips, (i + 2) % tips] for i in range(tips)]
 
 
 @cache

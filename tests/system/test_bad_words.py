@@ -164,10 +164,7 @@ def test_bad_words_leave_nothing_behind(line: str, code: int, said: str, hakoiri
         (changed(("layout = U32", "layout = int")), "layout is <class 'int'> (type); expected U32, U64"),
         (changed(("most_successors = 6", "most_successors = '6'")), "most_successors is '6'; expected a whole number"),
         (changed(("return 0x800", "pass")), "usual_start returned None (NoneType); expected a whole number"),
-        (
-            changed(("return 0x800", "return -1")),
-            "usual_start returned -0x1, which is out of range; layout u32 holds",
-        ),
+        (changed(("return 0x800", "return -1")), "usual_start returned -0x1, which is out of range; layout u32 holds"),
         (
             changed(("return 0x800", "return 1 // 0")),
             "usual_start failed: line 15, ZeroDivisionError: integer division",
@@ -188,10 +185,7 @@ def test_a_mistake_is_told_before_a_run_is_made(text: str | None, said: str, tmp
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (
-            changed(("        found = []\n", "        found = [][key != 0x800]\n")),
-            None,
-        ),
+        (changed(("        found = []\n", "        found = [][key != 0x800]\n")), None),
         (
             changed(("        found = []\n", "        found = [] if key != 0x323 else [][0]\n")),
             "successors of 3/2/3 (0x323) failed: line 18, IndexError: list index out of range",

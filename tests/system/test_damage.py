@@ -25,7 +25,7 @@ from tests.support.commands import START_OF_248, Finished, FinishedRuns, Hakoiri
 from tests.support.disks import FILE_SYSTEMS, FILLER, fill_disk, free_on, mounted_disk, small_disk
 from tests.support.harms import HARMS, Harm, blank, exchange, flip_header, told, truncate
 from tests.support.process_setup import limit_addresses, limit_files
-from tests.support.seeds import seeds
+from tests.support.seeds import first_usual, seeds
 
 SLOW = pytest.mark.slow
 #: What a run is asked; `START` is a configuration of it.
@@ -81,11 +81,7 @@ def goes_on_when_there_is_room(hakoiri: Hakoiri, undisturbed: dict[str, Any], da
 
 
 @pytest.mark.parametrize(
-    ("kind", "free_kib"),
-    [
-        *(("mounted", free_kib) for free_kib in (900, 1_150)),
-        *(("counted", free_kib) for free_kib in (1_080, 1_400)),
-    ],
+    ("kind", "free_kib"), first_usual(2, ("mounted", 900), ("counted", 1_400), ("mounted", 1_150), ("counted", 1_080))
 )
 def test_a_full_disk(kind: str, free_kib: int, hakoiri: Hakoiri, tmp_path: Path, finished: FinishedRuns) -> None:
     """With less than the reserve of a MiB, with room to begin, and with room for a part: the census takes 940 KiB."""

@@ -210,8 +210,7 @@ _QUICK = {"lights-out.svg", "burnt-pancakes.svg"}
 
 
 @pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=() if name in _QUICK else pytest.mark.slow) for _, name in made()],
+    "name", [pytest.param(name, marks=() if name in _QUICK else pytest.mark.slow) for _, name in made()]
 )
 def test_the_program_draws_them_still(
     name: str, hakoiri: Hakoiri, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -18,14 +18,7 @@ import redis
 
 from hakoiri.worker.transport.connection import QUEUE, living_workers
 from hakoiri.worker.transport.payload import TaskRequest
-from tests.support.commands import (
-    START_OF_201,
-    START_OF_248,
-    FinishedRuns,
-    Hakoiri,
-    await_end,
-    wait_until,
-)
+from tests.support.commands import START_OF_201, START_OF_248, FinishedRuns, Hakoiri, await_end, wait_until
 from tests.support.published import HAKOIRI as KNOWN
 from tests.support.servers import RedisServer, Workers, by_workers, comes_out_right, held_run
 from tests.system.conftest import StartWorkers

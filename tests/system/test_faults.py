@@ -46,11 +46,7 @@ def public_directory() -> Iterator[Path]:
 @pytest.mark.parametrize("command", ["run klotski", "enqueue klotski", "coordinator", "health"])
 @pytest.mark.parametrize("kind", ["below a file", "read-only", "/proc"])
 def test_a_data_directory_that_cannot_be_written(
-    command: str,
-    kind: str,
-    hakoiri: Hakoiri,
-    public_directory: Path,
-    locked_redis: RedisServer,
+    command: str, kind: str, hakoiri: Hakoiri, public_directory: Path, locked_redis: RedisServer
 ) -> None:
     runs = public_directory / "runs"
     runs.mkdir()

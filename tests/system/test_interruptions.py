@@ -79,7 +79,7 @@ def assert_kept(before: list[LayerRecord], after: list[LayerRecord]) -> None:
     assert all(one.session <= other.session for one, other in pairwise(after))
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.ci_slow)])
 @pytest.mark.parametrize("seed", [1])
 def test_foreground_run_killed_again_and_again(
     hakoiri: Hakoiri, undisturbed: dict[str, Any], seed: int, number: signal.Signals

@@ -217,10 +217,7 @@ def test_what_the_text_types_prints_what_it_shows(hakoiri: Hakoiri, monkeypatch:
 
 def test_undirected_runs_agree_with_diameter(hakoiri: Hakoiri, finished: FinishedRuns) -> None:
     hakoiri.ask("run", "klotski", "--from", START_OF_248)
-    exact, (only,) = (
-        hakoiri.ask("diameter", "last"),
-        hakoiri.ask("components", "last", "--strong")["components"],
-    )
+    exact, (only,) = (hakoiri.ask("diameter", "last"), hakoiri.ask("components", "last", "--strong")["components"])
     assert (only["size"], only["diameter"]) == (248, exact["diameter"])
     assert [only["from"], only["to"]] in exact["pairs"]
     whole = finished.hakoiri.ask("components", finished.counted["run"], "--strong")

@@ -19,6 +19,7 @@ from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.names import DATA_FILE
 from tests.support.commands import HAKOIRI, START_OF_2, Hakoiri
 from tests.support.refusals import refused
+from tests.support.seeds import first_usual
 from tests.support.user_puzzles import ruled
 
 TINY = ("run", "klotski", "--from", START_OF_2)
@@ -153,7 +154,7 @@ def test_too_few_addresses_are_named_as_such(megabytes: int, hakoiri: Hakoiri) -
     assert not re.search("output|[0-9a-f]{6}-klotski", ended.error)
 
 
-@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", first_usual(1, signal.SIGINT, signal.SIGHUP, signal.SIGTERM))
 @pytest.mark.parametrize("where", [(), ("--farm", "1")], ids=["here", "threads"])
 def test_a_slow_puzzle_is_broken_off(number: int, where: tuple[str, ...], hakoiri: Hakoiri, tmp_path: Path) -> None:
     """The layers before are committed; the puzzle would take 100 s more."""

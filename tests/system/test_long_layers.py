@@ -270,11 +270,7 @@ def test_everything_killed_in_a_long_layer(
 
 
 @pytest.mark.parametrize(
-    ("space", "number", "what"),
-    [
-        (PANCAKES, signal.SIGINT, "expanded"),
-        (PANCAKES, signal.SIGTERM, "merged"),
-    ],
+    ("space", "number", "what"), [(PANCAKES, signal.SIGINT, "expanded"), (PANCAKES, signal.SIGTERM, "merged")]
 )
 def test_stopped_in_a_long_layer(
     space: tuple[str, ...], number: signal.Signals, what: str, hakoiri: Hakoiri, undisturbed: Undisturbed

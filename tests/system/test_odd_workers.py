@@ -503,9 +503,7 @@ def test_a_worker_refuses_a_forged_chunk_and_lives_on(
     """The coordinator is one that does not look at what it sends."""
     puzzle, before = CUBE.build(), farm.pids()
     monkeypatch.setattr(remote, "wrong_array", lambda *_, **__: "")
-    executor = remote.RemoteExecutor(
-        farm.url, connect(farm.url), puzzle, CUBE, Control(), SilentObserver(), 1 << 28
-    )  # fmt: skip
+    executor = remote.RemoteExecutor(farm.url, connect(farm.url), puzzle, CUBE, Control(), SilentObserver(), 1 << 28)
     with closing(executor):
         with pytest.raises(TaskError, match=rf"task {task} failed on worker .*: array \d of the (shared|chunk) "):
             list(executor.map(task, [chunk], shared))

@@ -154,14 +154,8 @@ def test_other_mistakes_are_one_line(hakoiri: Hakoiri, tmp_path: Path) -> None:
     for line, said in (
         (("run", "nakuron", "--from", large), "hakoiri optimise nakuron --from FILE"),
         (("optimise", "klotski", "--from", large), "klotski has no scored moves; puzzles with scores: nakuron"),
-        (
-            ("optimise", "nakuron", "--from", large, "--strategy", "luck"),
-            "set --strategy cycle|random",
-        ),
-        (
-            ("optimise", "nakuron", "--from", large, "--strategy", "greedy", "--width", "3"),
-            "leave out --width",
-        ),
+        (("optimise", "nakuron", "--from", large, "--strategy", "luck"), "set --strategy cycle|random"),
+        (("optimise", "nakuron", "--from", large, "--strategy", "greedy", "--width", "3"), "leave out --width"),
         (("optimise", "nakuron", "--from", "none.txt"), "there is no file none.txt"),
         (("replay", "nakuron", large, "0124"), "move 4 is '4'"),
         (("show", large, "--puzzle", "nakuron", "--plot", "x.jpg"), "cannot draw 'x.jpg'"),

@@ -49,7 +49,7 @@ def poison(tmp_path: Path) -> Path:
     [
         ("Leaves", "ended with exit code 0", 1, True),
         ("Crashes", "ended by SIGSEGV", 128 + signal.SIGSEGV, False),
-        ("Exits", "SystemExit: 0", 1, False),
+        pytest.param("Exits", "SystemExit: 0", 1, False, marks=pytest.mark.ci_slow),
         ("Raises", "_OddError", 1, False),
         pytest.param("Crashes", "ended by SIGSEGV", 128 + signal.SIGSEGV, True, marks=pytest.mark.slow),
         pytest.param("Exits", "SystemExit: 0", 1, True, marks=pytest.mark.slow),

@@ -22,9 +22,7 @@ STAMP = ".venv/hakoiri-stamp"
 
 
 def call(*argv: str | Path, **options: Any) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        argv, check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True, **options
-    )  # fmt: skip
+    return subprocess.run(argv, check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True, **options)
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)

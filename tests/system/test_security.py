@@ -180,7 +180,9 @@ ATTACKS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("first", range(0, len(ATTACKS), WORKERS))
+@pytest.mark.parametrize(
+    "first", [0, *(pytest.param(first, marks=pytest.mark.ci_slow) for first in range(WORKERS, len(ATTACKS), WORKERS))]
+)
 def test_smuggled_jobs_run_nothing(first: int, victims: Victims) -> None:
     attacks = dict(sorted(ATTACKS.items())[first : first + WORKERS])
     victims.smuggle(*attacks.values())

@@ -62,7 +62,7 @@ def unread_stderr() -> None:
     sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
 
 
-@pytest.mark.parametrize("log", [full_stderr, unread_stderr])
+@pytest.mark.parametrize("log", [full_stderr, pytest.param(unread_stderr, marks=pytest.mark.ci_slow)])
 def test_a_log_that_cannot_be_written_ends_no_service(
     log: Callable[[], None], hakoiri: Hakoiri, redis_server: RedisServer
 ) -> None:

@@ -96,10 +96,7 @@ def test_shortened_solutions_have_a_table(hakoiri: Hakoiri) -> None:
         ("superpuzz --sizes four", "--sizes four is malformed; expected sizes such as 4..8, 6 or 4,6,8"),
         ("gap --sizes 4,", "--sizes 4, is malformed; expected sizes such as 4..8, 6 or 4,6,8"),
         ("gap --sizes 4 --strategy astar", "unknown strategy 'astar'; set --strategy bfs|dfs"),
-        (
-            "gap --sizes 4 --strategy dfs --shorten",
-            "of superpuzz only; leave out --shorten",
-        ),
+        ("gap --sizes 4 --strategy dfs --shorten", "of superpuzz only; leave out --shorten"),
         ("gap --sizes 4 --cap 3G", "cap 3000000000 is not in 1..2147483646; set --cap 1..2147483646"),
         ("gap --sizes 4 --plot deals.bmp", "the name must end in .png, .svg, .pdf"),
         ("gap --sizes 4 --csv none/deals.csv", "cannot write none/deals.csv"),

@@ -132,8 +132,7 @@ def test_what_hinders_it_is_told_in_one_line(server: DataRedis, monkeypatch: pyt
 
 
 @pytest.mark.parametrize(
-    "url",
-    ["", "1", "unix:///tmp/x", "redis://", "redis://h:port/0", "redis://:a b@h:1/0", "http://h:1"],
+    "url", ["", "1", "unix:///tmp/x", "redis://", "redis://h:port/0", "redis://:a b@h:1/0", "http://h:1"]
 )
 def test_only_urls_that_other_hosts_can_use_are_opened(url: str) -> None:
     with pytest.raises(PayloadError, match="the URL of a data Redis is malformed"):

@@ -6,14 +6,7 @@ import pytest
 
 from hakoiri.api import Run
 from hakoiri.worker.graphs import layout
-from hakoiri.worker.graphs.layout import (
-    Places,
-    along_axes,
-    choose_pivots,
-    pivot_places,
-    refined,
-    stress,
-)
+from hakoiri.worker.graphs.layout import Places, along_axes, choose_pivots, pivot_places, refined, stress
 from hakoiri.worker.graphs.searches import Graph, distances_from
 
 

@@ -30,11 +30,7 @@ from hakoiri.storage.ledger.manifest import Manifest
 from hakoiri.storage.names import DATA_FILE, FORMAT_VERSION
 from hakoiri.worker.hosts import part, step
 from hakoiri.worker.hosts.host import Host
-from hakoiri.worker.hosts.requests import (
-    HostExpanded,
-    HostMerged,
-    HostRequest,
-)
+from hakoiri.worker.hosts.requests import HostExpanded, HostMerged, HostRequest
 from hakoiri.worker.hosts.wire import DEFAULT, WAITING, HostTuning, Inbox, Link, Outbox, pack_message, unpack_message
 from hakoiri.worker.layers.partition import partition_by
 from hakoiri.worker.layers.step import RangeStep
@@ -337,9 +333,7 @@ def test_an_outbox_sends_to_several_hosts_at_once() -> None:
 
 
 MANIFEST = {"run": "a", "layout": "u32"}
-REQUEST = HostRequest(
-    MANIFEST, ["x", "y"], 1, [0, 5], b"\0\0\0\3", [0, 1], 4, 2, 10**9, 6, 12.0, 2.0, expected=[3, 4]
-)  # fmt: skip
+REQUEST = HostRequest(MANIFEST, ["x", "y"], 1, [0, 5], b"\0\0\0\3", [0, 1], 4, 2, 10**9, 6, 12.0, 2.0, expected=[3, 4])
 
 
 def test_a_request_is_read_as_it_was_written() -> None:
@@ -526,8 +520,7 @@ def test_answers_are_read_as_they_were_written() -> None:
 
 
 @pytest.mark.parametrize(
-    "changes",
-    [{"size": "5"}, {"size": None}, {"flow": "0x5"}, {"sent": 7}, {"bytes": True}, {"finished": 1}],
+    "changes", [{"size": "5"}, {"size": None}, {"flow": "0x5"}, {"sent": 7}, {"bytes": True}, {"finished": 1}]
 )
 def test_what_is_no_answer_is_refused(changes: dict[str, object]) -> None:
     answer = asdict(HostExpanded(5, 6, 0.5, 2, [0, 3], 900, False, 1, [4, 0]))
