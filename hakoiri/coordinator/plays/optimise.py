@@ -28,7 +28,7 @@ from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Figures, Progress
 from hakoiri.storage.results import ResultRows, read_arrays, stage_arrays
-from hakoiri.worker.plays.moving import PlayedGame, best_answered, games_request
+from hakoiri.worker.plays.moving import best_answered, games_request
 from hakoiri.worker.transport.payload import Array, Arrays
 
 BEST, ROUND = "best", "round"
@@ -147,7 +147,12 @@ class Optimise(Study[OptimisePlan, plans.Round]):
 
         shared = [*self._arena.shared, self._arena.first[0]]
         for (first, games), answer in self.answers("play", asked(), shared):
-            self._take_games(first, games, best_answered(answer))
+            game = best_answered(answer)
+            self._offer(game.score, game.sequence, first)
+            seconds = round(self.session.seconds, 3)
+            self._end_round(plans.Round(first, games, game.score, len(game.sequence), game.tried, seconds, []))
+            self.commit()
+            self._tell(f"games {first + games:,}")
 
     def _missing_games(self) -> Iterator[tuple[int, int]]:
         """Yield the first of some missing games, and their number, up to the next played one or the last."""
@@ -163,19 +168,6 @@ class Optimise(Study[OptimisePlan, plans.Round]):
             games = min([self._arena.games, number + 1, *(end - number for end in ends)])
             yield number, games
             number += games
-
-    def _take_games(self, first: int, games: int, game: PlayedGame) -> None:
-        self._offer(game.score, game.sequence, first)
-        seconds = round(self.session.seconds, 3)
-        self._end_round(plans.Round(first, games, game.score, len(game.sequence), game.tried, seconds, []))
-        self.commit()
-        self._tell(f"games {first + games:,}")
-
-    @property
-    def _rounds_done(self) -> int:
-        """The number of finished beams, or of games."""
-        beams = self.plan.strategy == plans.BEAM
-        return len(self.known) if beams else sum(each.width for each in self.known.values())
 
     def _beams(self) -> None:
         memory = self.session.context.budget.memory
@@ -233,12 +225,9 @@ class Optimise(Study[OptimisePlan, plans.Round]):
             return min(self._widest, plans.FIRST_WIDTH << number)
         before = self.known[number - 1]
         if tried < _LEAST_PACE or seconds < 0.1:
-            tried, seconds = before.tried, max(1e-3, self._pace_of(before))
+            earlier = self.known.get(number - 2)
+            tried, seconds = before.tried, max(1e-3, before.seconds - (earlier.seconds if earlier else 0.0))
         return plans.fitted_width(before, beam.taken, self.seconds_left, tried / seconds, self._widest)
-
-    def _pace_of(self, before: plans.Round) -> float:
-        earlier = self.known.get(before.number - 1)
-        return before.seconds - (earlier.seconds if earlier else 0.0)
 
     def _resume(self, beam: Beam, number: int) -> tuple[list[int], int]:
         """Restore a stored beam, if any; return the points it has taken by layer, and its greatest width."""
@@ -287,7 +276,9 @@ class Optimise(Study[OptimisePlan, plans.Round]):
         return sum(each.tried for each in self.known.values()) + self._unfinished
 
     def tally(self, rows: Mapping[int, plans.Round]) -> OptimiseFigures:
-        return OptimiseFigures(self._best.score, self._best.moves, self._tried, self._rounds_done, self._bound)
+        beams = self.plan.strategy == plans.BEAM
+        done = len(rows) if beams else sum(each.width for each in rows.values())
+        return OptimiseFigures(self._best.score, self._best.moves, self._tried, done, self._bound)
 
     def _tell(self, what: str) -> None:
         left = self.seconds_left

@@ -228,7 +228,12 @@ class StudyBoards(Study[BoardsPlan, Member]):
         for mix in check.some(sorted(members), _SAMPLE, "mixes measured again"):
             self._derive(self._mixes[mix], members[mix], check)
         for row in check.some(self.boards(), _SAMPLE, "hardest starts solved again"):
-            self._solve(row, check)
+            check.report.count("hardest starts")
+            puzzle = self.puzzle.member(row["board"], row["goal"])
+            layers, _ = layers_within(puzzle, puzzle.keys([puzzle.start]), MOST_POSITIONS)
+            moves = next((depth for depth, layer in enumerate(layers) if puzzle.is_goal(layer).any()), None)
+            if moves != row["moves"]:
+                check.report.fault(f"{row['board']} is {moves} moves from the goal, but {row['moves']} in the run")
         whole = sum(not member.components.left() for member in members.values())
         self.check_rows(check, whole, len(self._mixes), "mixes", "measured")
         self.check_sums(check, members)
@@ -253,14 +258,6 @@ class StudyBoards(Study[BoardsPlan, Member]):
             layers, _ = layers_within(puzzle, puzzle.keys([int(one, 16)]), known.configurations + 1)
             if len(layers) - 1 != known.components.diameter[component] or int(other, 16) not in ints(layers[-1]):
                 check.report.fault(f"{mix}: the ends of component {component} are not its diameter apart")
-
-    def _solve(self, row: Mapping[str, Any], check: Check) -> None:
-        check.report.count("hardest starts")
-        puzzle = self.puzzle.member(row["board"], row["goal"])
-        layers, _ = layers_within(puzzle, puzzle.keys([puzzle.start]), MOST_POSITIONS)
-        moves = next((depth for depth, layer in enumerate(layers) if puzzle.is_goal(layer).any()), None)
-        if moves != row["moves"]:
-            check.report.fault(f"{row['board']} is {moves} moves from the goal, but {row['moves']} in the run")
 
     def _puzzle(self, mix: int) -> Family:
         return self.puzzle.member(self._mixes[mix].board)

@@ -226,17 +226,13 @@ class StudyDeals(Study[StudyPlan, Deal]):
         found = self.by_size()
         for size, deals in found.items():
             for deal in check.some(deals, _SAMPLE, f"deals of {self.named(size)} searched again", size):
-                self._derive(deal, check)
-        done = sum(map(len, found.values()))
-        self.check_rows(check, done, len(self.puzzles) * self.deals, "deals", "stored")
-
-    def _derive(self, deal: Deal, check: Check) -> None:
-        size, number = deal.size, deal.number
-        answers = [solved(self.puzzles[size], each) for each in self._requests(size, number)]
-        derived = self._deal(size, number, dict(enumerate(answers)))
-        check.report.count("deals")
-        if replace(derived, seconds=deal.seconds) != deal:
-            check.report.fault(f"deal {number} of {self.named(size)} is {derived}, but {deal} in the run")
+                answers = [solved(self.puzzles[size], each) for each in self._requests(size, deal.number)]
+                derived = replace(self._deal(size, deal.number, dict(enumerate(answers))), seconds=deal.seconds)
+                check.report.count("deals")
+                if derived != deal:
+                    name = f"deal {deal.number} of {self.named(size)}"
+                    check.report.fault(f"{name} is {derived}, but {deal} in the run")
+        self.check_rows(check, sum(map(len, found.values())), len(self.puzzles) * self.deals, "deals", "stored")
 
     def summary(self, budget: Budget) -> dict[str, Any]:
         found, plan = self.by_size(), self.plan
