@@ -113,7 +113,7 @@ class HostedSpace:
         return LayerRecord(0, size, digest_text(lanes), goals, stored, 0, session, hosted=True)
 
     def label(self) -> tuple[int, int]:
-        """Have hosts label the configurations; return the numbers of moves and components as `HomeJoining` does.
+        """Have hosts label the configurations; return the numbers of moves and components as `label_by_joins` does.
 
         The caller commits that the numbers of roots are not needed any more.
         """

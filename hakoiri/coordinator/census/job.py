@@ -116,7 +116,7 @@ class CensusVerifier(Check):
         for slab in range(len(self._slabs)):
             mine = places[places // SLAB == slab] % SLAB
             if self.full or len(mine):
-                keys = self._slabs.keys(range(slab, slab + 1))
+                keys = self._slabs.keys(slab)
                 yield keys if self.full else keys[mine]
             self.context.tell(Progress(min((slab + 1) * SLAB, size), size, headline="expanding moves"))
 
@@ -141,7 +141,7 @@ class CensusVerifier(Check):
             return
         labels, profiles = ranked(labels, profiles)
         for slab in range(len(self._slabs)):
-            if not np.array_equal(self._slabs.labels(range(slab, slab + 1)), labels[slab * SLAB :][:SLAB]):
+            if not np.array_equal(self._slabs.labels(slab), labels[slab * SLAB :][:SLAB]):
                 self.report.damage(f"the components in slab {slab} are not those that searches by layers find")
                 return
         for number, profile in enumerate(profiles):

@@ -276,7 +276,7 @@ def label_by_layers(session: Session, slabs: Slabs) -> tuple[int, int]:
     session.commit(store.state)
     moves = 0
     for slab in range(len(slabs)):
-        for keys, expansion in expanded(session.puzzle, [slabs.keys(range(slab, slab + 1))]):
+        for keys, expansion in expanded(session.puzzle, [slabs.keys(slab)]):
             moves += len(simple_edges(keys, *expansion)[0])
         session.control.check()
     return moves, len(profiles)

@@ -40,14 +40,14 @@ class Slabs:
     def __len__(self) -> int:
         return len(self.firsts)
 
-    def keys(self, slabs: range) -> Keys:
-        """Return the keys of neighbouring slabs."""
-        firsts = [*self.firsts, self._layout.greatest + 1]
-        return self._store.slice(0, firsts[slabs.start], firsts[slabs.stop])
+    def keys(self, slab: int) -> Keys:
+        """Return the keys of a slab."""
+        end = self.firsts[slab + 1] if slab + 1 < len(self) else self._layout.greatest + 1
+        return self._store.slice(0, self.firsts[slab], end)
 
-    def labels(self, slabs: range) -> Labels:
-        """Return the labels of neighbouring slabs, uint32, in key order."""
-        return np.concatenate([read_slab(self._store, slab) for slab in slabs])
+    def labels(self, slab: int) -> Labels:
+        """Return the labels of a slab, uint32, in key order."""
+        return read_slab(self._store, slab)
 
     def places_of(self, wanted: Keys) -> Places:
         """Return the place of each of `wanted` among all keys, or `NOWHERE`."""
@@ -55,7 +55,7 @@ class Slabs:
         order = order_of(wanted)
         increasing = wanted[order]
         for slab, begin, end in _parts(lower_bounds(increasing, self._layout.pack(self.firsts)), len(wanted)):
-            keys = self.keys(range(slab, slab + 1))
+            keys = self.keys(slab)
             found = np.minimum(lower_bounds(keys, increasing[begin:end]), len(keys) - 1)
             found[~equal_rows(keys[found], increasing[begin:end])] = NOWHERE - slab * SLAB
             places[order[begin:end]] = slab * SLAB + found
@@ -66,7 +66,7 @@ class Slabs:
         keys, order = self._layout.empty(len(places)), np.argsort(places)
         increasing = places[order]
         for slab, begin, end in _parts(np.searchsorted(increasing, np.arange(len(self)) * SLAB), len(places)):
-            keys[order[begin:end]] = self.keys(range(slab, slab + 1))[increasing[begin:end] - slab * SLAB]
+            keys[order[begin:end]] = self.keys(slab)[increasing[begin:end] - slab * SLAB]
         return keys
 
     def members(self, components: Sequence[int], control: WorkGuard) -> tuple[Keys, Labels]:
@@ -81,16 +81,15 @@ class Slabs:
         numbers[np.asarray(components)] = np.arange(len(components), dtype=np.uint32)
         for slab in range(len(self)):
             control.check()
-            part = range(slab, slab + 1)
-            found = numbers[np.minimum(self.labels(part), len(numbers) - 1)]
+            found = numbers[np.minimum(self.labels(slab), len(numbers) - 1)]
             if (mine := found < len(components)).any():
-                yield self.keys(part)[mine], found[mine]
+                yield self.keys(slab)[mine], found[mine]
 
     def labels_at(self, places: Places) -> Labels:
         """Return the labels at given increasing places."""
         labels = np.empty(len(places), dtype=np.uint32)
         for slab, begin, end in _parts(np.searchsorted(places, np.arange(len(self)) * SLAB), len(places)):
-            labels[begin:end] = read_slab(self._store, slab)[places[begin:end] - slab * SLAB]
+            labels[begin:end] = self.labels(slab)[places[begin:end] - slab * SLAB]
         return labels
 
 
@@ -112,7 +111,7 @@ def component_sizes(slabs: Slabs) -> Sizes:
     """Return the number of configurations of each component, by the labels."""
     sizes: Sizes = np.zeros(0, dtype=np.int64)
     for slab in range(len(slabs)):
-        counted: Sizes = np.bincount(slabs.labels(range(slab, slab + 1)), minlength=len(sizes))
+        counted: Sizes = np.bincount(slabs.labels(slab), minlength=len(sizes))
         counted[: len(sizes)] += sizes
         sizes = counted
     return sizes
@@ -122,7 +121,7 @@ def first_places(slabs: Slabs) -> Places:
     """Return the place of the least configuration of each component."""
     places = np.full(0, NOWHERE)
     for slab in range(len(slabs)):
-        labels, firsts = np.unique(slabs.labels(range(slab, slab + 1)), return_index=True)
+        labels, firsts = np.unique(slabs.labels(slab), return_index=True)
         places = np.pad(places, (0, max(0, int(labels[-1]) + 1 - len(places))), constant_values=NOWHERE)
         places[labels] = np.minimum(places[labels], slab * SLAB + firsts)
     return places
