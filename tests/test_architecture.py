@@ -34,13 +34,9 @@ TRUSTED = {
 #: Who may have files of users run: no module that reads what others write into Redis.
 LOADERS = {"load", "load_file", "find_again", "with_own_file"}
 MAY_LOAD = {
-    "hakoiri.api",
-    "hakoiri.cli.options",
-    "hakoiri.coordinator.runs.drive",
-    "hakoiri.puzzles.registry",
-    "hakoiri.reading",
-    "hakoiri.worker.main",
-}
+    "hakoiri.api", "hakoiri.cli.options", "hakoiri.coordinator.runs.drive", "hakoiri.puzzles.registry",
+    "hakoiri.reading", "hakoiri.worker.main",
+}  # fmt: skip
 #: Who may ask `hakoiri.reading` for that: commands that open a run, and services when they start.
 MAY_ADMIT = {"hakoiri.api", "hakoiri.cli.runs.running", "hakoiri.cli.runs.serving", "hakoiri.web.settings"}
 #: Who words next steps as commands, and how a command or a flag looks in a text.

@@ -298,11 +298,8 @@ def test_who_keeps_a_run_alone_leaves_it_to_a_host_that_did_not_take_part(
 
 MOVING = ["host-send", "host-receive", "recorded", "host-settle", "host-leave"]
 USUAL_DRAINS = [
-    ("drain", "host-send", 1),
-    ("drain", "recorded", 1),
-    ("drain", "host-settle", 2),
-    ("collect", "recorded", 2),
-]
+    ("drain", "host-send", 1), ("drain", "recorded", 1), ("drain", "host-settle", 2), ("collect", "recorded", 2),
+]  # fmt: skip
 DRAINS = [
     pytest.param(*each, marks=() if each in USUAL_DRAINS else pytest.mark.slow)
     for each in product(["drain", "collect"], MOVING, [1, 2])

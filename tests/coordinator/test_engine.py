@@ -39,16 +39,9 @@ from tests.support.toy_runs import EMBEDDINGS, MANNERS, assert_as_expected, driv
 
 #: What is spied on, so that no manner passes because it went an easier way than it says.
 WAYPOINTS = (
-    (LayerStep, "run"),
-    (RangeStep, "spill"),
-    (LayerStep, "_save"),
-    (Spill, "append"),
-    (Bitmap, "fill"),
-    (Exchange, "add"),
-    (Exchange, "put"),
-    (Exchange, "cut_again"),
-    (ClosedSet, "_put_away"),
-)
+    (LayerStep, "run"), (RangeStep, "spill"), (LayerStep, "_save"), (Spill, "append"), (Bitmap, "fill"),
+    (Exchange, "add"), (Exchange, "put"), (Exchange, "cut_again"), (ClosedSet, "_put_away"),
+)  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

@@ -257,11 +257,8 @@ def test_a_problem_gives_11_points_down_to_1_and_a_bonus() -> None:
 
 def test_ties_go_by_moves_then_by_time_and_a_team_without_a_play_wins_nothing() -> None:
     plays = {
-        "slow": Entered(9, 5, 2.0),
-        "long": Entered(9, 6, 1.0),
-        "quick": Entered(9, 5, 1.0),
-        "none": Entered(0, 0, 0),
-    }
+        "slow": Entered(9, 5, 2.0), "long": Entered(9, 6, 1.0), "quick": Entered(9, 5, 1.0), "none": Entered(0, 0, 0),
+    }  # fmt: skip
     assert ranks(plays) == {"quick": 1, "slow": 2, "long": 3, "none": 4}
     assert points(2, plays) == {"quick": 12, "slow": 10, "long": 9, "none": 0}
     assert ranks({"one": Entered(9, 5, 1.0), "other": Entered(9, 5, 1.0), "less": Entered(8, 5, 1.0)}) == {

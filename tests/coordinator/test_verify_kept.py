@@ -272,12 +272,10 @@ def test_while_a_host_is_away_copies_are_looked_at(
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"sample": 1 << 17}, "not readable"),
-        ({"seed": 1 << 32}, "not readable"),
-        ({"seed": -1}, "not readable"),
+        ({"sample": 1 << 17}, "not readable"), ({"seed": 1 << 32}, "not readable"), ({"seed": -1}, "not readable"),
         ({"round": 3}, "no check"),
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize(("layout", "keys", "directed"), [("u64", "spread", "no")])
 def test_a_request_for_a_check_that_makes_no_sense_is_refused(
     changes: dict[str, int], said: str, options: dict[str, str], directory: Path, hosts: NearHosts,

@@ -16,11 +16,9 @@ from tests.support.published import HAKOIRI
 CAP = 4_000_000
 #: The starts that are farthest by some metrics, and how many there are.
 FARTHEST = {
-    "eight-puzzle": (["single"], 2),
-    "pocket-cube": (["half", "quarter"], 108),
-    "pyraminx-farthest": ([""], 32),
+    "eight-puzzle": (["single"], 2), "pocket-cube": (["half", "quarter"], 108), "pyraminx-farthest": ([""], 32),
     "six-pancakes": ([""], 2),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", sorted(CLASSICS.keys() - {"central-game", "pocket-cube", "pyraminx-farthest"}))

@@ -132,16 +132,8 @@ def test_a_promise_that_a_puzzle_does_not_make_is_not_claimed() -> None:
 
     assert [each.check for each in verdicts(dial(Dial)) if not each.claimed] == ["symmetry maps"]
     optional = {
-        "undirected",
-        "texts",
-        "listing",
-        "goals",
-        "keys",
-        "mirrors",
-        "orbits",
-        "symmetry maps",
-        "moves in words",
-    }
+        "undirected", "texts", "listing", "goals", "keys", "mirrors", "orbits", "symmetry maps", "moves in words",
+    }  # fmt: skip
     assert {each.check for each in verdicts(replace(dial(Bare), goal=None)) if not each.claimed} == optional
 
 

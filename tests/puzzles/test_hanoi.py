@@ -141,14 +141,11 @@ def test_a_peg_that_is_not_there_is_refused() -> None:
 @pytest.mark.parametrize(
     ("options", "parts"),
     [
-        ({"pegs": "2"}, ["pegs=2", "3..8"]),
-        ({"pegs": "9"}, ["pegs=9", "3..8"]),
-        ({"discs": "0"}, ["discs=0", "1..20"]),
-        ({"discs": "21"}, ["discs=21", "1..20"]),
-        ({"discs": "many"}, ["discs=many", "1..20"]),
-        ({"rods": "3"}, ["'rods'", "pegs, discs"]),
+        ({"pegs": "2"}, ["pegs=2", "3..8"]), ({"pegs": "9"}, ["pegs=9", "3..8"]),
+        ({"discs": "0"}, ["discs=0", "1..20"]), ({"discs": "21"}, ["discs=21", "1..20"]),
+        ({"discs": "many"}, ["discs=many", "1..20"]), ({"rods": "3"}, ["'rods'", "pegs, discs"]),
     ],
-)
+)  # fmt: skip
 def test_bad_options_are_refused(options: dict[str, str], parts: list[str]) -> None:
     with pytest.raises(PuzzleError) as refusal:
         Hanoi(options)

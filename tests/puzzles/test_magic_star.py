@@ -99,18 +99,10 @@ def test_the_kernel_expands_by_the_plain_rules(points: int, strategy: str) -> No
 @pytest.mark.parametrize(
     ("points", "strategy", "depth"),
     [
-        (5, FASTEST, 0),
-        (6, FASTEST, 0),
-        (6, FASTEST, 3),
-        (8, FASTEST, 6),
-        (12, FASTEST, 8),
-        (6, PRUNE, 7),
-        (6, GENERATE, 8),
-        (6, "symmetry", 6),
-        (7, "order+forced", 5),
-        (6, "forced+ahead", 4),
+        (5, FASTEST, 0), (6, FASTEST, 0), (6, FASTEST, 3), (8, FASTEST, 6), (12, FASTEST, 8), (6, PRUNE, 7),
+        (6, GENERATE, 8), (6, "symmetry", 6), (7, "order+forced", 5), (6, "forced+ahead", 4),
     ],
-)
+)  # fmt: skip
 def test_a_harvest_is_that_of_the_plain_rules(points: int, strategy: str, depth: int) -> None:
     puzzle, chance = made(points, strategy), random.Random(depth)
     keys = [puzzle.start]

@@ -515,11 +515,8 @@ def test_what_is_told_apart_keeps_its_letter_and_is_pinned() -> None:
 
 
 BAD_LETTERS = {
-    "Z": ["'Z'", "all", "A,B,C,D,E"],
-    "A,": ["''"],
-    "AB": ["'AB'", "some of A,B"],
-    "All": ["'All'", "expected all"],
-}
+    "Z": ["'Z'", "all", "A,B,C,D,E"], "A,": ["''"], "AB": ["'AB'", "some of A,B"], "All": ["'All'", "expected all"],
+}  # fmt: skip
 BAD_APART = {
     "AAC#/ABCC/BB../D.EE": ["shape of C", "x./xx", "apart from the distinct pieces B,D"],
     "AAB#/ACBB/CC../E.DD": ["shape of E", "1x1", "apart from the distinct pieces B,D"],

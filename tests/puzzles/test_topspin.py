@@ -102,12 +102,10 @@ def test_what_is_no_ring_is_refused_in_one_line(text: str) -> None:
 @pytest.mark.parametrize(
     ("options", "parts"),
     [
-        ({"n": "3"}, ["n=3", "4..13"]),
-        ({"n": "14"}, ["n=14", "4..13"]),
-        ({"k": "1"}, ["k=1", "2..13"]),
+        ({"n": "3"}, ["n=3", "4..13"]), ({"n": "14"}, ["n=14", "4..13"]), ({"k": "1"}, ["k=1", "2..13"]),
         ({"n": "5", "k": "6"}, ["k=6", "n=5"]),
     ],
-)
+)  # fmt: skip
 def test_bad_options_are_refused(options: dict[str, str], parts: list[str]) -> None:
     with pytest.raises(PuzzleError) as refused:
         TopSpin(options)

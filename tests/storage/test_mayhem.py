@@ -95,13 +95,8 @@ def spoil(content: bytes, changes: list[tuple[int, int]]) -> bytes:
 
 Spoiler = Callable[[bytes, np.random.Generator], list[bytes]]
 SPOILERS: list[Spoiler] = [
-    flip_bytes,
-    flip_page_headers,
-    flip_many_bytes,
-    truncate,
-    overwrite_with_noise,
-    displace_pages,
-]
+    flip_bytes, flip_page_headers, flip_many_bytes, truncate, overwrite_with_noise, displace_pages,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What is tried by default and what else: seeds, of which ``HAKOIRI_MANY_SEEDS=1`` asks for many, and parameters."""
+"""Seeds and parameters of tests that are tried by default; ``HAKOIRI_MANY_SEEDS=1`` asks for many more seeds."""
 
 import os
 from typing import Any

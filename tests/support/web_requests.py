@@ -37,19 +37,9 @@ _FIELDS = (
     "pieces", "empty", "starts", "component", "every",
 )  # fmt: skip
 _KINDS = (
-    "explore",
-    "census",
-    "tree",
-    "study",
-    "sizes",
-    "boards",
-    "starts",
-    "generate",
-    "hunt",
-    "optimise",
-    "hardest",
+    "explore", "census", "tree", "study", "sizes", "boards", "starts", "generate", "hunt", "optimise", "hardest",
     "eccentricities",
-)
+)  # fmt: skip
 _BODIES = st.fixed_dictionaries(
     {"puzzle": st.sampled_from(["tiles", "gap", "nakuron", "klotski", "magic-star", "x"]) | _VALUES},
     optional=dict.fromkeys(_FIELDS[1:], _VALUES) | {"kind": st.sampled_from(_KINDS)},

@@ -107,16 +107,11 @@ def test_bash_completes_a_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "class Mine:",
-        "options = options",
-        "class Mine:\n  options = f()",
-        "class Mine:\n  options = {'n': Number(1)}",
-        "class Mine:\n  x = x\n  options = x",
-        "from nowhere import options",
-        "\0",
+        "", "class Mine:", "options = options", "class Mine:\n  options = f()",
+        "class Mine:\n  options = {'n': Number(1)}", "class Mine:\n  x = x\n  options = x",
+        "from nowhere import options", "\0",
     ],
-)
+)  # fmt: skip
 def test_a_source_that_does_not_say_is_no_mistake(text: str, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(f"from hakoiri import Puzzle\n{text}\n")
     assert options_in(tmp_path / "mine.py", "Mine") == {}

@@ -353,13 +353,9 @@ def test_redis_refuses_a_password_that_would_break_its_url(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     "name",
     [
-        ".env",
-        ".git/config",
-        ".venv/bin/python",
-        "tests/conftest.py",
-        "scripts/setup",
+        ".env", ".git/config", ".venv/bin/python", "tests/conftest.py", "scripts/setup",
         "hakoiri/worker/__pycache__/a.pyc",
     ],
-)
+)  # fmt: skip
 def test_nothing_else_is_in_the_build_context(name: str) -> None:
     assert not passes(name)

@@ -30,15 +30,9 @@ from tests.support.seeds import first_usual, seeds
 SLOW = pytest.mark.slow
 #: What a run is asked; `START` is a configuration of it.
 QUESTIONS = (
-    "status last",
-    "runs",
-    "layers last",
-    "path last --to farthest",
-    "distance last START",
-    "diameter last",
-    "verify last --seed 1",
-    "resume last",
-)
+    "status last", "runs", "layers last", "path last --to farthest", "distance last START", "diameter last",
+    "verify last --seed 1", "resume last",
+)  # fmt: skip
 RightAnswers = Callable[[FinishedRuns, dict[str, Any], str], Any]
 
 
@@ -205,11 +199,8 @@ SIZE = 100_000_000
 RUN = ("run", "tiles", "-o", "rows=2", "-o", "columns=3", "--name", "tiles")
 #: Questions that need layers of their own on disk, and one that does not.
 QUESTIONS_ON_FULL_DISKS = (
-    "diameter last",
-    "diameter last --all",
-    "path last --from 123/45. --to .12/345",
-    "layers last",
-)
+    "diameter last", "diameter last --all", "path last --from 123/45. --to .12/345", "layers last",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", FILE_SYSTEMS)

@@ -92,20 +92,12 @@ def closed_port() -> int:
 @pytest.mark.parametrize(
     ("command", "kind"),
     [
-        ("run klotski", "absent"),
-        ("run klotski", "wrong password"),
-        ("run klotski", "no password"),
-        ("run klotski", "no URL"),
-        ("run klotski", "no port"),
-        ("resume last", "absent"),
-        ("coordinator", "absent"),
-        ("coordinator", "wrong password"),
-        ("worker", "absent"),
-        ("worker", "no password"),
-        ("health", "absent"),
+        ("run klotski", "absent"), ("run klotski", "wrong password"), ("run klotski", "no password"),
+        ("run klotski", "no URL"), ("run klotski", "no port"), ("resume last", "absent"), ("coordinator", "absent"),
+        ("coordinator", "wrong password"), ("worker", "absent"), ("worker", "no password"), ("health", "absent"),
         ("health", "wrong password"),
     ],
-)
+)  # fmt: skip
 def test_redis_that_cannot_be_had(command: str, kind: str, hakoiri: Hakoiri, locked_redis: RedisServer) -> None:
     if command == "resume last":
         hakoiri.here("enqueue", "klotski")

@@ -12,17 +12,12 @@ from tests.support.commands import ROOT, START_OF_2, Hakoiri
 CARS = ("-o", "axis=rows-and-columns", "-o", "metric=straight")
 #: Boards as most collections of Rush Hour write them, with the fewest moves of the car X to the right edge.
 RUSH = {
-    "AA...OP..Q.OPXXQ.OP..Q..B...CCB.RRR.": 8,
-    "AA.O.BP..OQBPXXOQGPRRRQGD...EED...FF": 9,
-    ".ABBCC.A.DEEXX.DOFPQQQOFP.G.OHP.G..H": 12,
-    "AAB.....B.CCDEXXFGDEHHFG..I.JJKKI...": 17,
-    "AABO..CCBO..PXXO..PQQQ..PDD...RRR...": 25,
-    "..AOOOB.APCCBXXP...D.PEEFDGG.HFQQQ.H": 26,
-    "ABBO..ACCO..XXDO.P..DEEP..F..P..FRRR": 28,
-    "AA.OOO...BCCDXXB.PD.QEEPFFQ..P..QRRR": 37,
-    "..OAAP..OB.PXXOB.PKQQQ..KDDEF.GG.EF.": 43,
-    "OAA.B.OCD.BPOCDXXPQQQE.P..FEGGHHFII.": 51,
-}
+    "AA...OP..Q.OPXXQ.OP..Q..B...CCB.RRR.": 8, "AA.O.BP..OQBPXXOQGPRRRQGD...EED...FF": 9,
+    ".ABBCC.A.DEEXX.DOFPQQQOFP.G.OHP.G..H": 12, "AAB.....B.CCDEXXFGDEHHFG..I.JJKKI...": 17,
+    "AABO..CCBO..PXXO..PQQQ..PDD...RRR...": 25, "..AOOOB.APCCBXXP...D.PEEFDGG.HFQQQ.H": 26,
+    "ABBO..ACCO..XXDO.P..DEEP..F..P..FRRR": 28, "AA.OOO...BCCDXXB.PD.QEEPFFQ..P..QRRR": 37,
+    "..OAAP..OB.PXXOB.PKQQQ..KDDEF.GG.EF.": 43, "OAA.B.OCD.BPOCDXXPQQQE.P..FEGGHHFII.": 51,
+}  # fmt: skip
 LEAVES = "X at the right edge of row 3"
 
 
@@ -112,13 +107,10 @@ def test_the_goal_of_all_starts_is_said(hakoiri: Hakoiri, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "line",
     [
-        "run klotski --from {board} --from {board}",
-        "run klotski --goal {board} --goal {board}",
-        "path last --to {board} --to goal",
-        "study sizes tiles --sizes 4 --sizes=6",
-        "worker -n 1 -n2",
+        "run klotski --from {board} --from {board}", "run klotski --goal {board} --goal {board}",
+        "path last --to {board} --to goal", "study sizes tiles --sizes 4 --sizes=6", "worker -n 1 -n2",
     ],
-)
+)  # fmt: skip
 def test_a_repeated_option_is_refused(line: str, hakoiri: Hakoiri) -> None:
     refused = hakoiri.here(*line.format(board="ABBC/ABBC/DEEF/DGHF/.IJ.").split(), check=False)
     assert refused.code == 2 and "is given twice" in refused.stderr
@@ -170,12 +162,10 @@ def test_a_text_is_not_taken_for_another(hakoiri: Hakoiri, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     "start",
     [
-        "1234/5678/9abc/de.f",
-        "1 2 3 4/5 6 7 8/9 10 11 12/13 14 0 15",
-        "123456789ABCDE0F",
+        "1234/5678/9abc/de.f", "1 2 3 4/5 6 7 8/9 10 11 12/13 14 0 15", "123456789ABCDE0F",
         "1,2,3,4,5,6,7,8,9,10,11,12,13,14,0,15",
     ],
-)
+)  # fmt: skip
 def test_the_15_puzzle_as_it_is_sold(start: str, hakoiri: Hakoiri) -> None:
     found = hakoiri.ask("run", "tiles", "-o", "rows=4", "-o", "columns=4", "--from", start, "--until-goal")
     assert (found["start"], found["goal_depth"], found["layers"]) == ("1234/5678/9abc/de.f", 1, [1, 3])

@@ -148,23 +148,12 @@ def test_a_deep_record_of_a_run_hides_no_other_run(record: bytes, field: str, ha
 @pytest.mark.parametrize(
     "entries",
     [
-        None,
-        5,
-        [5],
-        [[]],
-        {"k": 1},
-        [["p", "u32", [1], pickle.dumps(Evil())]],
-        [["r", "|O", [1], pickle.dumps(Evil())]],
-        [["r", ["<i8"], [1], bytes(8)]],
-        [["r", "<i8", [2], bytes(8)]],
-        [["r", "<i8", [2**64 - 1], b""]],
-        [["r", "<i8", "trap", bytes(8)]],
-        [["k", "u32", [2**62], bytes(8)]],
-        [["k", "u32", [-1], bytes(8)]],
-        [["k", "u32", [], bytes(8)]],
-        [["k", "u32", [3], b"\xff" * 40]],
+        None, 5, [5], [[]], {"k": 1}, [["p", "u32", [1], pickle.dumps(Evil())]],
+        [["r", "|O", [1], pickle.dumps(Evil())]], [["r", ["<i8"], [1], bytes(8)]], [["r", "<i8", [2], bytes(8)]],
+        [["r", "<i8", [2**64 - 1], b""]], [["r", "<i8", "trap", bytes(8)]], [["k", "u32", [2**62], bytes(8)]],
+        [["k", "u32", [-1], bytes(8)]], [["k", "u32", [], bytes(8)]], [["k", "u32", [3], b"\xff" * 40]],
     ],
-)
+)  # fmt: skip
 def test_a_hostile_payload_is_refused_as_one(entries: Any) -> None:
     """Its checksum is right: anybody can compute one."""
     with pytest.raises(PayloadError):

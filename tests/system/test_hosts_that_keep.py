@@ -33,14 +33,10 @@ AFTER_LAYER = partial(stand_still_after_layer, MIDDLE)
 #: Directed; undirected, dense and sparse; directed; wide keys; mirror images merged; up to the goal.
 GAP = ("gap", "-o", "ranks=5")
 MORE_SPACES = [
-    ("pancakes", "-o", "n=8"),
-    ("tiles", "-o", "rows=3", "-o", "columns=3"),
-    ("klotski",),
-    ("klotski", "--merge-mirrors"),
-    ("klotski", "--until-goal"),
-    ("hanoi", "-o", "discs=6", "-o", "pegs=4"),
+    ("pancakes", "-o", "n=8"), ("tiles", "-o", "rows=3", "-o", "columns=3"), ("klotski",),
+    ("klotski", "--merge-mirrors"), ("klotski", "--until-goal"), ("hanoi", "-o", "discs=6", "-o", "pegs=4"),
     ("topspin", "-o", "n=8", "-o", "k=4"),
-]
+]  # fmt: skip
 
 
 class Hosts:

@@ -65,14 +65,9 @@ def test_from_making_to_deleting(hakoiri: Hakoiri) -> None:
     again = hakoiri.ask("resume", run)
     assert (again["rows"], again["digest"], again["sessions"], again["depth"]) == (8, f"{8:064x}", 1, None)
     sound = {
-        "run": run,
-        "ok": True,
-        "complete": True,
-        "sampled": False,
-        "seed": None,
-        "believed": "",
+        "run": run, "ok": True, "complete": True, "sampled": False, "seed": None, "believed": "",
         "checked": {"numbers": 8},
-    }
+    }  # fmt: skip
     assert hakoiri.ask("verify", run) == sound | {"faults": [], "cause": None}
     hakoiri.here("delete", run, "--yes")
     assert hakoiri.ask("runs") == {"runs": []}

@@ -73,15 +73,8 @@ def test_a_name_that_another_takes_meanwhile_is_taken(tmp_path: Path, monkeypatc
 
 #: Commands that only read the directory of the runs.
 READING = (
-    "runs",
-    "status last",
-    "layers last",
-    "components last",
-    "diameter last",
-    "path last",
-    "verify last",
-    "health",
-)
+    "runs", "status last", "layers last", "components last", "diameter last", "path last", "verify last", "health",
+)  # fmt: skip
 #: Commands that write there.
 WRITING = (" ".join(TINY), "delete last --yes", "enqueue klotski", "coordinator --threads --burst")
 

@@ -172,13 +172,10 @@ def test_no_file_takes_the_place_of_a_closed_stream(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "run klotski --from {}",
-        "enqueue klotski --from {}",
-        "show {}",
-        "distance last {}",
+        "run klotski --from {}", "enqueue klotski --from {}", "show {}", "distance last {}",
         "path last --from {} --to {}",
     ],
-)
+)  # fmt: skip
 def test_a_configuration_comes_from_a_pipe(how: str, line: str, hakoiri: Hakoiri) -> None:
     if "last" in line:
         hakoiri.here("run", "klotski", "--from", START_OF_2)

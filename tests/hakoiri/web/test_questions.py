@@ -105,17 +105,10 @@ def test_some_at_a_time_of_all_processes_which_share_the_memory(
 
 
 _LONG = [
-    "{whole}/export.csv",
-    "{whole}/map?dim=2",
-    "{small}/components",
-    "{small}/components/0",
-    "{small}/components/0/diameter",
-    "{small}/components/0/diameter?all=true",
-    "{directed}/components/strong?limit=3",
-    "{small}/path?to=goal&from=1.2/345",
-    "{small}/distance?to=farthest&from=1.2/345",
-    "{small}/statistics",
-]
+    "{whole}/export.csv", "{whole}/map?dim=2", "{small}/components", "{small}/components/0",
+    "{small}/components/0/diameter", "{small}/components/0/diameter?all=true", "{directed}/components/strong?limit=3",
+    "{small}/path?to=goal&from=1.2/345", "{small}/distance?to=farthest&from=1.2/345", "{small}/statistics",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("path", _LONG)
