@@ -59,6 +59,17 @@ class Expansion(NamedTuple):
     counts: Counts
 
 
+class Spread(NamedTuple):
+    """A kernel that sets the successors of configurations in a bitmap, without their keys.
+
+    `write` takes words of 64 configurations, the key of their first bit, and a bitmap of all configurations, in which
+    it sets the successors of the bits. Key and words begin and end with a block of so many configurations.
+    """
+
+    write: Callable[[NDArray[np.uint64], Key, NDArray[np.uint64]], None]
+    block: int = 64
+
+
 class Puzzle(ABC):
     """A state space: packed keys, moves, goals, and text in and out.
 
@@ -134,6 +145,11 @@ class Puzzle(ABC):
     def has_kernel(self) -> bool:
         """True if `expand` does not call `successors`, so that the two can differ."""
         return type(self).expand is not Puzzle.expand
+
+    @property
+    def spread(self) -> Spread | None:
+        """A kernel that expands bits of a bitmap, where keys are 0 to `total` - 1; by default ``None``."""
+        return None
 
     @property
     def has_goal(self) -> bool:
@@ -308,6 +324,18 @@ class Puzzle(ABC):
             raise ConfigurationError(f"{text} is not a key of {self.name}: it has more than {self.layout.bits} bits")
         self.check_key(key)
         return key
+
+
+def spread_of(puzzle: Puzzle) -> Spread | None:
+    """Return the kernel of a puzzle for bitmaps, unless a subclass, or its user, has changed the moves since."""
+    if "expand" in vars(puzzle):
+        return None
+    for kind in type(puzzle).__mro__:
+        if "spread" in vars(kind):
+            return puzzle.spread
+        if {"expand", "successors"} & vars(kind).keys():
+            return None
+    return None
 
 
 class Numbered(Puzzle):

@@ -12,18 +12,22 @@ from functools import partial
 from itertools import pairwise, product
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hakoiri.compiling import jit
 from hakoiri.errors import ConfigurationError
 from hakoiri.keys.layout import Counts, Field, Fields, Key, Keys, Mask, narrowest
 from hakoiri.puzzles.capabilities import Sized
-from hakoiri.puzzles.contract import OVERFLOW, Expansion, Orbits
+from hakoiri.puzzles.contract import OVERFLOW, Expansion, Orbits, Spread
 from hakoiri.puzzles.options import Number
 from hakoiri.puzzles.pictures import EDGE, Label, Part, Picture, Rectangle, ink, scale
 from hakoiri.puzzles.texts import marks_in, rows_in
 
 _MOST_DISCS = 20
 _LETTERS = "ABCDEFGHIJKLMNOPQRST"
+#: The smallest discs, whose places are a word of 64 bits.
+_WORD_DISCS = 3
+Words = NDArray[np.uint64]
 #: The most keys in a block of `configurations`.
 _BLOCK = 1 << 20
 #: Pixels of a picture: the height of a disc, the width of the smallest and what each larger one is wider.
@@ -65,6 +69,18 @@ class Hanoi(Sized):
     def expand(self, keys: Keys) -> Expansion:
         write = partial(_expand_four, keys) if self.pegs == 4 else partial(_expand_any, keys, self.pegs)
         return self.expansion(keys, _pairs(self.pegs), partial(write, self._ones, self._all + 1))
+
+    @property
+    def spread(self) -> Spread | None:
+        """The kernel for bitmaps of four pegs: a word has the places of the three smallest discs."""
+        if self.pegs != 4 or self.discs < _WORD_DISCS:
+            return None
+        ones = self._ones >> 2 * _WORD_DISCS
+
+        def write(words: Words, base: Key, marks: Words) -> None:
+            _spread_four(words, base >> 6, ones, 3 * ones + 1, *_MASKS, _LOWER, marks)
+
+        return Spread(write)
 
     def orbits(self, keys: Keys) -> Orbits:
         """Return the key after pegs are renumbered in the order of their top discs: all permutations are symmetries."""
@@ -222,6 +238,77 @@ def _expand_four(keys: Keys, ones: int, none: int, room: Keys, counts: Counts) -
         total += top != none
         counts[i] = total - first
     return total
+
+
+def _word_masks() -> tuple[Words, Words]:
+    """Return masks of the bits of a word: [disc, a ^ b] where a disc moves from peg a to b; [a, b] where none is there.
+
+    Bit ``16 * c + 4 * b + a`` of a word stands for the three smallest discs on pegs a, b, c.
+    """
+    moving, apart = np.zeros((_WORD_DISCS, 4), dtype=np.uint64), np.zeros((4, 4), dtype=np.uint64)
+    for bit in range(64):
+        pegs = [bit >> 2 * disc & 3 for disc in range(_WORD_DISCS)]
+        for disc, peg in enumerate(pegs):
+            for change in range(1, 4):
+                free = not {peg, peg ^ change} & {*pegs[:disc]}
+                moving[disc, change] |= np.uint64(free) << np.uint64(bit)
+        for one, two in product(range(4), repeat=2):
+            apart[one, two] |= np.uint64(not {one, two} & {*pegs}) << np.uint64(bit)
+    return moving, apart
+
+
+_MASKS = _word_masks()
+#: Of neighbouring groups of 1, 2, 4, 8, 16, 32 bits the lower ones: changing a bit of a peg's number exchanges them.
+_LOWER = np.array([0xFFFFFFFFFFFFFFFF // ((1 << (1 << k)) + 1) for k in range(6)], dtype=np.uint64)
+
+
+@jit
+def _exchange(word: np.uint64, level: int, lower: Words) -> np.uint64:
+    shift = np.uint64(1) << np.uint64(level)
+    return np.uint64((word & lower[level]) << shift | (word >> shift) & lower[level])
+
+
+@jit
+def _spread_four(
+    words: Words, first: int, ones: int, none: int, moving: Words, apart: Words, lower: Words, marks: Words
+) -> None:
+    """Set the successors of the bits of `words`; `ones` and `none` are those of the discs above a word's."""
+    for i in range(len(words)):
+        word = words[i]
+        if word == np.uint64(0):
+            continue
+        found = np.uint64(0)
+        for disc in range(3):
+            found |= _exchange(word & moving[disc, 1], 2 * disc, lower)
+            found |= _exchange(word & moving[disc, 2], 2 * disc + 1, lower)
+            both = _exchange(word & moving[disc, 3], 2 * disc, lower)
+            found |= _exchange(both, 2 * disc + 1, lower)
+        key = np.int64(first + i)
+        marks[key] |= found
+        high = key >> 1
+        on_0 = ~(key | high) & ones | none
+        on_1 = key & ~high & ones | none
+        on_2 = high & ~key & ones | none
+        on_3 = key & high & ones | none
+        top_0, top_1, top_2, top_3 = on_0 & -on_0, on_1 & -on_1, on_2 & -on_2, on_3 & -on_3
+        top = min(top_0, top_1)
+        if top != none:
+            marks[key ^ top] |= word & apart[0, 1]
+        top = min(top_0, top_2)
+        if top != none:
+            marks[key ^ top * 2] |= word & apart[0, 2]
+        top = min(top_0, top_3)
+        if top != none:
+            marks[key ^ top * 3] |= word & apart[0, 3]
+        top = min(top_1, top_2)
+        if top != none:
+            marks[key ^ top * 3] |= word & apart[1, 2]
+        top = min(top_1, top_3)
+        if top != none:
+            marks[key ^ top * 2] |= word & apart[1, 3]
+        top = min(top_2, top_3)
+        if top != none:
+            marks[key ^ top] |= word & apart[2, 3]
 
 
 @jit

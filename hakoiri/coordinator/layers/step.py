@@ -268,7 +268,7 @@ class LayerStep:
             self._puzzle, exchange, self._source, self._known, self._sampled, self._range_size, self._shares,
             self._context.local,
         )  # fmt: skip
-        self._ranges.plan_bitmaps()
+        self._ranges.plan_bitmaps(marks=mark.flow is None)
         self._step = PartStep(self._store, mark, self._ranges, self._spill, self._shares.layer_bytes)
         if mark.at:
             self._ranges.begin_at(int(mark.at, 16))

@@ -16,10 +16,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hakoiri.compiling import jit
+from hakoiri.compiling import jit, lowest_bit, popcount
 from hakoiri.keys.layout import Key, Keys
 from hakoiri.puzzles.capabilities import Sized
-from hakoiri.puzzles.contract import Expansion, Numbered
+from hakoiri.puzzles.contract import Expansion, Numbered, Spread
 from hakoiri.puzzles.options import Number
 from hakoiri.puzzles.permutation.orders import all_orders, draw_stack, number_of, order_of, pack_places
 from hakoiri.puzzles.pictures import Picture
@@ -29,8 +29,12 @@ from hakoiri.puzzles.texts import numbers_in
 Stack = list[int]
 _Words = NDArray[np.int64]
 _Numbers = NDArray[np.uint16]
+_Masks = NDArray[np.uint64]
 #: The number of upper pancakes that have tables: 8! numbers fit in 16 bits.
 _TABLE_PANCAKES = 8
+#: The orders of the upper eight: a block of bits. For fewer than the second number in a block no sums are tabled, which
+#: would take 30 us.
+_BLOCK_ORDERS, _FEW = 40_320, 1_000
 #: Keys of burnt pancakes that a kernel processes together.
 _BLOCK = 1024
 
@@ -93,6 +97,18 @@ class Pancakes(_Stacks):
         expand_plain(keys, self._tables, self.n, room)
         return Expansion(room, np.full(len(keys), self.most_successors, dtype=np.uint16))
 
+    @property
+    def spread(self) -> Spread | None:
+        """The kernel for bitmaps, from nine pancakes on."""
+        if self.n <= _TABLE_PANCAKES:
+            return None
+        worth, n = self._tables.worth, self.n
+
+        def write(words: _Masks, base: Key, marks: _Masks) -> None:
+            spread_plain(words, base, spread_tables(), worth, n, marks)
+
+        return Spread(write, _BLOCK_ORDERS)
+
     def unpack(self, key: Key) -> Stack:
         return [size + 1 for size in order_of(key, self.n)]
 
@@ -101,6 +117,149 @@ class Pancakes(_Stacks):
 
     def _turned(self, upper: Stack) -> Stack:
         return upper[::-1]
+
+
+class SpreadTables(NamedTuple):
+    """The tables of `spread_plain`, for bitmaps of 8! orders of the upper eight pancakes in a block.
+
+    `small[j, byte]` has the 120 bits, in two words, that turning over 2 to 5 makes of the `byte` at place j of the 15
+    that five pancakes take. `turned` has the order after turning over 6, 7, 8. `halves` has for each order the kind of
+    its first four pancakes and of its last four. `larger` and `digits`, by place and kind, are those of a kind.
+    """
+
+    small: _Masks
+    turned: _Numbers
+    halves: _Numbers
+    larger: _Words
+    digits: _Words
+
+
+@lru_cache(maxsize=1)
+def spread_tables() -> SpreadTables:
+    """Return the tables, of 400 kB."""
+    turned = tables_of(_TABLE_PANCAKES).turned
+    small = np.zeros((15, 256, 2), dtype=np.uint64)
+    for order in range(120):
+        found = 0
+        for move in range(4):
+            found |= 1 << int(turned[order, move])
+        place, bit = divmod(order, 8)
+        bytes_with = np.flatnonzero(np.arange(256) >> bit & 1)
+        small[place, bytes_with, 0] |= np.uint64(found & 0xFFFFFFFFFFFFFFFF)
+        small[place, bytes_with, 1] |= np.uint64(found >> 64)
+    larger, digits = all_orders(_TABLE_PANCAKES)
+    halves, both = np.empty((len(turned), 2), dtype=np.uint16), list[tuple[_Words, _Words]]()
+    for half, places in enumerate((slice(0, 4), slice(4, 8))):
+        packed = pack_places(larger[places]) << 16 | pack_places(digits[places])
+        _, first, numbers = np.unique(packed, return_index=True, return_inverse=True)
+        halves[:, half] = numbers
+        both.append((larger[places][:, first], digits[places][:, first]))
+    larger, digits = (np.ascontiguousarray(np.concatenate(each)) for each in zip(*both, strict=True))
+    return SpreadTables(small, np.ascontiguousarray(turned[:, 4:]), halves, larger, digits)
+
+
+@jit
+def _spread_small(upper: NDArray[np.uint8], small: _Masks, marks: NDArray[np.uint8]) -> None:
+    """Turn over 2 to 5 of the orders in some bytes: all of the upper five pancakes in 15 bytes."""
+    for begin in range(0, len(upper), 15):
+        low = np.uint64(0)
+        high = np.uint64(0)
+        for place in range(15):
+            byte = upper[begin + place]
+            if byte != 0:
+                low |= small[place, byte, 0]
+                high |= small[place, byte, 1]
+        for place in range(8):
+            marks[begin + place] |= np.uint8(low >> np.uint64(8 * place) & np.uint64(255))
+        for place in range(7):
+            marks[begin + 8 + place] |= np.uint8(high >> np.uint64(8 * place) & np.uint64(255))
+
+
+@jit
+def _half(tables: SpreadTables, half: int, kind: int, exceed: _Words, worth: _Words) -> int:
+    """Return what a half of the upper eight adds; `exceed` (`_sum_lower`) and `worth` are those of one k."""
+    total = np.int64(0)
+    for place in range(4 * half, 4 * half + 4):
+        total += (exceed[tables.larger[place, kind]] - tables.digits[place, kind]) * worth[place]
+    return int(total)
+
+
+@jit
+def _sum_lower(begin: int, worth: _Words, n: int, exceed: _Words, constant: _Words) -> None:
+    """Set what all but the upper eight add for turning over each k > 8 in the block from `begin`; see `spread_plain`.
+
+    `exceed` gets the number of the k that are larger than a pancake, by the number of the upper eight that are.
+    """
+    above = np.zeros(n, dtype=np.int64)
+    own = np.int64(_BLOCK_ORDERS)
+    rest = begin // own
+    for place in range(8, n):
+        above[place] = rest % (place + 1)
+        rest //= place + 1
+    for move in range(n - 8):
+        k = move + 9
+        own *= k
+        constant[move] = begin // own * own
+        for place in range(k):
+            larger = above[place] if place >= 8 else np.int64(place)
+            for later in range(max(place + 1, 8), k):
+                larger += larger >= above[later]
+            if place >= 8:
+                constant[move] += (larger - above[place]) * worth[k, place]
+            else:
+                exceed[move, place] = larger
+
+
+@jit
+def _spread_block(
+    words: _Masks, begin: int, tables: SpreadTables, worth: _Words, n: int, filled: int, marks: _Masks
+) -> None:
+    """Turn over more than five of the `filled` orders in a block."""
+    exceed, constant = np.zeros((n - 8, 8), dtype=np.int64), np.zeros(n - 8, dtype=np.int64)
+    _sum_lower(begin, worth, n, exceed, constant)
+    is_tabled = filled >= _FEW
+    sums = np.zeros((n - 8, 2, tables.larger.shape[1] * is_tabled), dtype=np.int64)
+    for move in range(n - 8):
+        for half in range(2):
+            for kind in range(sums.shape[2]):
+                sums[move, half, kind] = _half(tables, half, kind, exceed[move], worth[move + 9])
+    for index in range(len(words)):
+        word = words[index]
+        while word != np.uint64(0):
+            order = np.int64(64 * index) + np.int64(lowest_bit(word))
+            word &= word - np.uint64(1)
+            for move in range(3):
+                key = begin + tables.turned[order, move]
+                marks[key >> 6] |= np.uint64(1) << np.uint64(key & 63)
+            for move in range(n - 8):
+                one, two = tables.halves[order, 0], tables.halves[order, 1]
+                if is_tabled:
+                    key = constant[move] + sums[move, 0, one] + sums[move, 1, two]
+                else:
+                    key = constant[move] + _half(tables, 0, int(one), exceed[move], worth[move + 9])
+                    key += _half(tables, 1, int(two), exceed[move], worth[move + 9])
+                marks[key >> 6] |= np.uint64(1) << np.uint64(key & 63)
+
+
+@jit
+def spread_plain(words: _Masks, base: int, tables: SpreadTables, worth: _Words, n: int, marks: _Masks) -> None:
+    """Set the successors of the bits of `words`, blocks of 8! orders of which the first begins at `base`, in `marks`.
+
+    Turning over k > 8 changes the number of the upper k. Each pancake adds to it what depends on how many of the k are
+    larger, and how many of these are above it. Within a block that is a sum over the two halves of the upper eight.
+    """
+    size = _BLOCK_ORDERS // 64
+    sources, targets = words.view(np.uint8), marks.view(np.uint8)
+    for block in range(len(words) // size):
+        some = words[block * size : (block + 1) * size]
+        filled = np.uint64(0)
+        for index in range(size):
+            filled += popcount(some[index])
+        if filled != np.uint64(0):
+            begin = base + block * _BLOCK_ORDERS
+            upper, found = sources[block * size * 8 :][: size * 8], targets[begin // 8 :][: size * 8]
+            _spread_small(upper, tables.small, found)
+            _spread_block(some, begin, tables, worth, n, int(filled), marks)
 
 
 class BurntPancakes(_Stacks):

@@ -31,6 +31,11 @@ _TURNS = 4
 _MARGIN = 32
 
 
+def _fitting(spare: Sequence[Words], length: int, count: int) -> list[Words | None]:
+    """Return the words of `count` bitmaps of this length: those of spare ones that are long enough, else ``None``."""
+    return [*[words[:length] for words in spare if len(words) >= length], *[None] * count][:count]
+
+
 class Exchange:
     """The ranges of `partition`, of layer `depth`; blocks stay in memory up to `most_coded` bytes.
 
@@ -55,6 +60,14 @@ class Exchange:
         self.whole: list[Bitmap] = []
         self.held_bytes, self.by_others, self.run = 0, bool(spill.stored_bytes) or send is not None, spill.run
 
+    def plan_marks(self, total: int, most: float, room: int, threads: int, spare: Sequence[Words]) -> bool:
+        """Use a bitmap of all `total` keys for each of `threads` if these fit in `room`, and one in `most` words."""
+        length = -(-total // WORD_BITS)
+        if length > most or length * threads * WORD_BITS // 8 > room:
+            return False
+        self.whole = [Bitmap(0, length, words) for words in _fitting(spare, length, threads)]
+        return True
+
     def plan_bitmaps(
         self, sample: Keys, expected: int, room: int, threads: int, whole_words: float, spare: Sequence[Words] = ()
     ) -> bool:
@@ -70,8 +83,7 @@ class Exchange:
         whole = bitmap_for(sample, expected, 0, self._layout.greatest + 1, margin)
         count = -(-threads // _SHARED_BY)
         if whole and whole.nbytes * count <= room and whole.length * count <= whole_words * expected:
-            fitting = [words[: whole.length] for words in spare if len(words) >= whole.length]
-            self.whole = [replace(whole, words=words) for words in [*fitting, *[None] * count][:count]]
+            self.whole = [replace(whole, words=words) for words in _fitting(spare, whole.length, count)]
             return True
         for number, (low, high) in enumerate(self.bounds):
             mine = slice_between(sample, low, high)

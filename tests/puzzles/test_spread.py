@@ -1,0 +1,77 @@
+"""Kernels for bitmaps set what `expand` finds, and are left out where moves are others."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hakoiri.api import Run, explore
+from hakoiri.keys.layout import Key
+from hakoiri.puzzles.contract import Expansion, Puzzle, Spread, spread_of
+from hakoiri.puzzles.goals import any_of, avoiding
+from hakoiri.puzzles.hanoi import Hanoi
+from hakoiri.puzzles.permutation.pancakes import Pancakes
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.worker.layers import step
+from hakoiri.worker.layers.kernels import set_within
+from hakoiri.worker.layers.ranges import RangeExpansion
+from hakoiri.worker.layers.rules import goals_only
+from tests.support.toy_runs import spied
+
+PUZZLES = [Pancakes({"n": "9"}), Pancakes({"n": "10"}), Hanoi({"discs": "3"}), Hanoi({"discs": "8"})]
+
+
+@pytest.mark.parametrize("puzzle", PUZZLES, ids=lambda puzzle: f"{puzzle.name} {puzzle.total}")
+@given(seed=st.integers(0, 1 << 32), share=st.sampled_from([0.0002, 0.01, 0.3, 0.9]), part=st.integers(0, 3))
+def test_successors_are_set_that_are_expanded(puzzle: Puzzle, seed: int, share: float, part: int) -> None:
+    spread, total = spread_of(puzzle), puzzle.total
+    assert isinstance(spread, Spread)
+    assert total is not None
+    low = total * part // 4 // spread.block * spread.block
+    high = min(total, low + 4 * spread.block)
+    some = np.flatnonzero(np.random.default_rng(seed).random(high - low) < share) + low
+    keys = some.astype(puzzle.layout.dtype)
+    words, found, expected = (np.zeros(size // 64, dtype=np.uint64) for size in (high - low, total, total))
+    set_within(words, keys, low)
+    spread.write(words, low, found)
+    set_within(expected, puzzle.expand(keys).successors, 0)
+    assert np.array_equal(found, expected)
+
+
+class _Lazy(Pancakes):
+    """Pancakes of which only two are ever turned over."""
+
+    def successors(self, key: Key) -> list[Key]:
+        return super().successors(key)[:1]
+
+
+class _Plain(Hanoi):
+    """A tower that stands still."""
+
+    expand: object = lambda self, keys: Expansion(keys, np.ones(len(keys), dtype=np.uint16))  # type: ignore[assignment]
+
+
+def test_changed_moves_are_expanded() -> None:
+    tower = PUZZLES[-1]
+    changed = [
+        _Lazy({"n": "9"}), _Plain({"discs": "8"}), avoiding(tower, any_of(tower, [tower.render(5)])), goals_only(tower),
+        Hanoi({"discs": "2"}), Hanoi({"discs": "8", "pegs": "3"}), Pancakes({"n": "8"}),
+    ]  # fmt: skip
+    assert [spread_of(puzzle) for puzzle in changed] == [None] * len(changed)
+    # A goal of one's own changes no moves.
+    assert spread_of(PuzzleSpec("hanoi", {"discs": "8", "goal": tower.render(5)}).build()) is not None
+
+
+@pytest.mark.parametrize(("name", "options"), [("pancakes", {"n": "9"}), ("hanoi", {"discs": "10"})])
+def test_runs_by_bitmaps_have_the_same_layers(
+    name: str, options: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls, runs = spied(monkeypatch, (RangeExpansion, "_mark")), list[Run]()
+    for number, words in enumerate((0.0, step.MARKED_WORDS)):
+        monkeypatch.setattr(step, "MARKED_WORDS", words)
+        runs.append(explore(name, options, data=tmp_path / str(number)))
+        assert bool(calls["_mark"]) == bool(number)
+    plain, marked = ([record.digest for record in run.layer_records()] for run in runs)
+    assert plain == marked
