@@ -59,7 +59,7 @@ class Expansion(NamedTuple):
     counts: Counts
 
 
-class Spread(NamedTuple):
+class BitKernel(NamedTuple):
     """A kernel that sets the successors of configurations in a bitmap, without their keys.
 
     `write` takes words of 64 configurations, the key of their first bit, and a bitmap of all configurations, in which
@@ -147,7 +147,7 @@ class Puzzle(ABC):
         return type(self).expand is not Puzzle.expand
 
     @property
-    def spread(self) -> Spread | None:
+    def spread(self) -> BitKernel | None:
         """A kernel that expands bits of a bitmap, where keys are 0 to `total` - 1; by default ``None``."""
         return None
 
@@ -326,7 +326,7 @@ class Puzzle(ABC):
         return key
 
 
-def spread_of(puzzle: Puzzle) -> Spread | None:
+def spread_of(puzzle: Puzzle) -> BitKernel | None:
     """Return the kernel of a puzzle for bitmaps, unless a subclass, or its user, has changed the moves since."""
     if "expand" in vars(puzzle):
         return None

@@ -18,7 +18,7 @@ from hakoiri.compiling import jit
 from hakoiri.errors import ConfigurationError
 from hakoiri.keys.layout import Counts, Field, Fields, Key, Keys, Mask, narrowest
 from hakoiri.puzzles.capabilities import Sized
-from hakoiri.puzzles.contract import OVERFLOW, Expansion, Orbits, Spread
+from hakoiri.puzzles.contract import OVERFLOW, BitKernel, Expansion, Orbits
 from hakoiri.puzzles.options import Number
 from hakoiri.puzzles.pictures import EDGE, Label, Part, Picture, Rectangle, ink, scale
 from hakoiri.puzzles.texts import marks_in, rows_in
@@ -71,7 +71,7 @@ class Hanoi(Sized):
         return self.expansion(keys, _pairs(self.pegs), partial(write, self._ones, self._all + 1))
 
     @property
-    def spread(self) -> Spread | None:
+    def spread(self) -> BitKernel | None:
         """The kernel for bitmaps of four pegs: a word has the places of the three smallest discs."""
         if self.pegs != 4 or self.discs < _WORD_DISCS:
             return None
@@ -80,7 +80,7 @@ class Hanoi(Sized):
         def write(words: Words, base: Key, marks: Words) -> None:
             _spread_four(words, base >> 6, ones, 3 * ones + 1, *_MASKS, _LOWER, marks)
 
-        return Spread(write)
+        return BitKernel(write)
 
     def orbits(self, keys: Keys) -> Orbits:
         """Return the key after pegs are renumbered in the order of their top discs: all permutations are symmetries."""
@@ -258,7 +258,7 @@ def _word_masks() -> tuple[Words, Words]:
 
 
 _MASKS = _word_masks()
-#: Of neighbouring groups of 1, 2, 4, 8, 16, 32 bits the lower ones: changing a bit of a peg's number exchanges them.
+#: The lower ones of neighbouring groups of 1, 2, 4, 8, 16, 32 bits: changing a bit of a peg's number exchanges both.
 _LOWER = np.array([0xFFFFFFFFFFFFFFFF // ((1 << (1 << k)) + 1) for k in range(6)], dtype=np.uint64)
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hakoiri.api import Run, explore
 from hakoiri.keys.layout import Key
-from hakoiri.puzzles.contract import Expansion, Puzzle, Spread, spread_of
+from hakoiri.puzzles.contract import BitKernel, Expansion, Puzzle, spread_of
 from hakoiri.puzzles.goals import any_of, avoiding
 from hakoiri.puzzles.hanoi import Hanoi
 from hakoiri.puzzles.permutation.pancakes import Pancakes
@@ -27,7 +27,7 @@ PUZZLES = [Pancakes({"n": "9"}), Pancakes({"n": "10"}), Hanoi({"discs": "3"}), H
 @given(seed=st.integers(0, 1 << 32), share=st.sampled_from([0.0002, 0.01, 0.3, 0.9]), part=st.integers(0, 3))
 def test_successors_are_set_that_are_expanded(puzzle: Puzzle, seed: int, share: float, part: int) -> None:
     spread, total = spread_of(puzzle), puzzle.total
-    assert isinstance(spread, Spread)
+    assert isinstance(spread, BitKernel)
     assert total is not None
     low = total * part // 4 // spread.block * spread.block
     high = min(total, low + 4 * spread.block)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from hakoiri.compiling import jit, lowest_bit, popcount
 from hakoiri.keys.layout import Key, Keys
 from hakoiri.puzzles.capabilities import Sized
-from hakoiri.puzzles.contract import Expansion, Numbered, Spread
+from hakoiri.puzzles.contract import BitKernel, Expansion, Numbered
 from hakoiri.puzzles.options import Number
 from hakoiri.puzzles.permutation.orders import all_orders, draw_stack, number_of, order_of, pack_places
 from hakoiri.puzzles.pictures import Picture
@@ -98,7 +98,7 @@ class Pancakes(_Stacks):
         return Expansion(room, np.full(len(keys), self.most_successors, dtype=np.uint16))
 
     @property
-    def spread(self) -> Spread | None:
+    def spread(self) -> BitKernel | None:
         """The kernel for bitmaps, from nine pancakes on."""
         if self.n <= _TABLE_PANCAKES:
             return None
@@ -107,7 +107,7 @@ class Pancakes(_Stacks):
         def write(words: _Masks, base: Key, marks: _Masks) -> None:
             spread_plain(words, base, spread_tables(), worth, n, marks)
 
-        return Spread(write, _BLOCK_ORDERS)
+        return BitKernel(write, _BLOCK_ORDERS)
 
     def unpack(self, key: Key) -> Stack:
         return [size + 1 for size in order_of(key, self.n)]

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from hakoiri.errors import DamagedError, Hint
 from hakoiri.keys.layout import Key, Keys, Layout, ints, key_at, layout_of
 from hakoiri.keys.order import difference, lower_bounds
-from hakoiri.puzzles.contract import Expansion, Puzzle, Spread
+from hakoiri.puzzles.contract import BitKernel, Expansion, Puzzle
 from hakoiri.storage.layers.blocks import Block, Coded, code_bits, code_keys, decode, join_coded, lanes_of, set_bits
 from hakoiri.storage.layers.codec import WORD_BITS, Words
 from hakoiri.storage.ledger.manifest import Depth
@@ -154,13 +154,13 @@ class RangeExpansion:
     """The expansion of ranges for layer `depth`; `table` is that of the partition.
 
     If there are bitmaps of the `whole` key range, successors are set in one of them, which no other thread uses
-    meanwhile; by `spread`, without their keys, if there is such a kernel and no flow is summed. Keys outside a
-    bitmap are coded when they take more than `most_bytes`, and passed to `put` with the number of their range.
+    meanwhile. The kernel `spread`, if any, does so without their keys unless flow is summed. Keys outside a bitmap
+    are coded when they take more than `most_bytes`, and passed to `put` with the number of their range.
     """
 
     def __init__(
         self, puzzle: Puzzle, depth: Depth, table: NDArray[np.int64], put: Put, whole: list[Bitmap], most_bytes: int,
-        sums_flow: bool, spread: Spread | None = None,
+        sums_flow: bool, spread: BitKernel | None = None,
     ) -> None:  # fmt: skip
         self._puzzle, self._layout, self._depth, self._table = puzzle, puzzle.layout, depth, table
         self._spread = None if sums_flow else spread
@@ -196,7 +196,7 @@ class RangeExpansion:
         keys, ends = scatter(np.concatenate(beyond), self._table)
         return ExpandedRange(sum(sizes), keys, ends, total_flow(flows), time.perf_counter() - began)
 
-    def _mark(self, keys: Keys, spread: Spread) -> int:
+    def _mark(self, keys: Keys, spread: BitKernel) -> int:
         """Set the successors of increasing keys in a bitmap of all keys; return the number of keys."""
         if len(keys):
             low = key_at(keys, 0) // spread.block * spread.block

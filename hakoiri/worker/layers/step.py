@@ -10,7 +10,7 @@ from typing import NamedTuple, Self, cast
 
 from hakoiri.keys.layout import Key, Keys, ints
 from hakoiri.keys.order import slice_between, sort_keys
-from hakoiri.puzzles.contract import Puzzle, Spread, spread_of
+from hakoiri.puzzles.contract import BitKernel, Puzzle, spread_of
 from hakoiri.storage.layers.blocks import NOTHING, Coded, add_lanes, digest_text
 from hakoiri.storage.layers.spill import NO_FILES, SpillFiles
 from hakoiri.storage.layers.store import Layer, Source
@@ -143,7 +143,7 @@ class RangeStep:
         self._puzzle, self._exchange, self._source, self._known = puzzle, exchange, source, known
         self._sample, self._range_size = sample, range_size
         self._shares, self._threads, self._in_turn = shares, threads, in_turn
-        self._stay, self._spread = True, cast(Spread | None, None)
+        self._stay, self._spread = True, cast(BitKernel | None, None)
         self.at: dict[int, Key] = {}
         self._locks: dict[int, Lock] = {}
 
