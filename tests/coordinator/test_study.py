@@ -294,7 +294,8 @@ def test_tallies_of_deals_by_hand() -> None:
     assert fixed.shares == (1 / 3, 2 / 3)
     looked = effort(deals)
     assert looked is not None
-    assert (looked.capped, looked.positions.median, looked.positions.most, looked.seconds) == (1, 200, 300, 0.875)
+    assert (looked["capped"], looked["seconds"]) == (1, 0.875)
+    assert (looked["positions"]["median"], looked["positions"]["most"]) == (200, 300)
     assert effort([]) is None
 
 

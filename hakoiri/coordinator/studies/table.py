@@ -186,17 +186,6 @@ class Tally:
         return self.solvable / self.deals, (self.solvable + self.capped) / self.deals
 
 
-@dataclass(frozen=True)
-class Effort:
-    """The work of the searches of a size; if some were capped, mean and most are lower bounds."""
-
-    deals: int
-    capped: int
-    positions: Spread
-    depth: Spread
-    seconds: float
-
-
 def tally(deals: Sequence[Deal], which: Convention) -> Tally:
     """Return the tally of the deals of a size by a convention."""
     outcomes = [deal.outcome(which) for deal in deals]
@@ -215,13 +204,13 @@ def tally(deals: Sequence[Deal], which: Convention) -> Tally:
     )
 
 
-def effort(deals: Sequence[Deal]) -> Effort | None:
-    """Return the work of the searches; ``None`` if there are no deals."""
+def effort(deals: Sequence[Deal]) -> dict[str, Any] | None:
+    """Return the work of the searches of a size, if there are any; with a cap, mean and most are lower bounds."""
     positions, depth = (spread([getattr(deal, what) for deal in deals]) for what in ("positions", "depth"))
     if positions is None or depth is None:
         return None
-    seconds = sum(deal.seconds for deal in deals)
-    return Effort(len(deals), sum(deal.capped for deal in deals), positions, depth, seconds)
+    counts = {"deals": len(deals), "capped": sum(deal.capped for deal in deals)}
+    return counts | {"positions": asdict(positions), "depth": asdict(depth), "seconds": sum(d.seconds for d in deals)}
 
 
 def spread(numbers: Sequence[int]) -> Spread | None:
@@ -242,12 +231,11 @@ def spread(numbers: Sequence[int]) -> Spread | None:
 
 def size_report(puzzle: Dealt, size: int, deals: Sequence[Deal]) -> dict[str, Any]:
     """Return the statistics of the deals of a size, for JSON."""
-    looked = effort(deals)
     return {
         puzzle.size_option: size,
         "deals": len(deals),
         "goals": {which: asdict(tally(deals, which)) for which in puzzle.goal_names},
-        "effort": None if looked is None else asdict(looked),
+        "effort": effort(deals),
     }
 
 
@@ -301,19 +289,19 @@ def _shortened(option: str, size: int, one: Tally) -> list[dict[str, Any]]:
     return rows
 
 
-def _effort(one: Effort | None) -> dict[str, Any]:
+def _effort(one: dict[str, Any] | None) -> dict[str, Any]:
     if one is None:
         names = ("capped", "median", "mean", "max", "depth", "deepest", "CPU s")
         return {"deals": 0, **dict.fromkeys(names)}
     # A capped search gives only a lower bound.
-    bound = ">" if one.capped else ""
+    bound, positions, depth = ">" if one["capped"] else "", one["positions"], one["depth"]
     return {
-        "deals": one.deals,
-        "capped": one.capped,
-        "median": f"{one.positions.median:,.0f}",
-        "mean": f"{bound}{one.positions.mean:,.0f}",
-        "max": f"{bound}{one.positions.most:,}",
-        "depth": f"{bound}{one.depth.mean:,.1f}",
-        "deepest": f"{bound}{one.depth.most:,}",
-        "CPU s": f"{one.seconds:,.2f}",
+        "deals": one["deals"],
+        "capped": one["capped"],
+        "median": f"{positions['median']:,.0f}",
+        "mean": f"{bound}{positions['mean']:,.0f}",
+        "max": f"{bound}{positions['most']:,}",
+        "depth": f"{bound}{depth['mean']:,.1f}",
+        "deepest": f"{bound}{depth['most']:,}",
+        "CPU s": f"{one['seconds']:,.2f}",
     }
