@@ -74,8 +74,8 @@ __all__ = [
 
 #: Beginnings of names of a run that serve commands and the page.
 _INTERNAL = (
-    "component_asked", "distances_run", "eccentricity_run", "is_", "known", "knows_", "mapped_", "may_be_", "needs_",
-    "not_found", "number_of", "other_metric", "require_", "start_is_",
+    "component_asked", "context", "depth_of", "eccentricity_run", "is_", "known", "knows_", "mapped_", "measured",
+    "needs_", "not_found", "number_of", "other_metric", "policy", "reached", "require_", "solved", "start_is_",
 )  # fmt: skip
 
 
@@ -93,14 +93,12 @@ class Run(OpenRun):
     eccentricities = parts.eccentricities
     eccentricity_run = parts.eccentricity_run
     known_diameter = parts.known_diameter
-    may_be_symmetry = parts.may_be_symmetry
     needs_run = parts.needs_run
     number_of = parts.number_of
     start_component = property(parts.start_component)
     strong_components = parts.strong
     weak_components = parts.weak_components
     at_goal_distance = goals.at_goal_distance
-    distances_run = goals.own_run
     goal_distances = goals.goal_distances
     hardest = goals.hardest
     other_metric = goals.other_metric

@@ -34,7 +34,8 @@ from hakoiri.worker.machine import SUPERVISOR, how_ended, start_child
 _PANELS = {
     "Look at puzzles": "puzzles show play new try",
     "Run a search": "run enqueue status cancel resume collect",
-    "Ask a run": " ".join(dict.fromkeys(["path", "distance", "layers", "hardest", "diameter", *COMMANDS])),
+    "Ask a run": "path distance layers hardest diameter "
+    + " ".join(sorted({*COMMANDS} - {"export"}, key=COMMANDS.index)),
     "Study deals, boards and sizes": "study hunt deal solve generate optimise contest replay",
     "Serve": "coordinator worker serve health drain",
     "Keep": "runs verify export delete",

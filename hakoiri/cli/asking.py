@@ -5,16 +5,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from hakoiri.cli.driving import (
-    ChunksOfOwnRun,
-    LayersOfOwnRun,
-    QueryOptions,
-    QueryWithWorkers,
-    answering,
-    opened,
-    refuse_with_queue,
-    report_queued,
-)
+from hakoiri.cli import driving
 from hakoiri.cli.options import RunArgument, ungrouped
 from hakoiri.coordinator.runs.catalogue import base_of, data_directory, find_run
 from hakoiri.hints import command as command_for
@@ -25,7 +16,10 @@ from hakoiri.render.tables import print_json
 from hakoiri.storage.ledger.ledger import Ledger
 
 #: The options of a command by the work that its question may need.
-_OPTIONS = {"": QueryOptions, "redis": QueryWithWorkers, "chunks": ChunksOfOwnRun, "layers": LayersOfOwnRun}
+_OPTIONS = {
+    "": driving.QueryOptions, "redis": driving.QueryWithWorkers, "chunks": driving.ChunksOfOwnRun,
+    "layers": driving.LayersOfOwnRun,
+}  # fmt: skip
 
 
 def asking(name: str) -> tuple[str, Callable[..., None], str]:
@@ -43,19 +37,23 @@ def asking(name: str) -> tuple[str, Callable[..., None], str]:
 def _ask(name: str, question: Question, options: Any) -> None:
     """Ask a run, and print the answer or the name of the queued run that finds it."""
     queue, resources = getattr(options, "queue", False), getattr(options, "resources", None)
-    refuse_with_queue(queue, {f"--{name}": value for name, value in vars(question).items() if isinstance(value, Path)})
+    driving.refuse_with_queue(
+        queue, {f"--{name}": value for name, value in vars(question).items() if isinstance(value, Path)}
+    )
     directory = find_run(data_directory(options.data), name)
     if question.has_own_run and (base := base_of(directory)):
         with Ledger(directory) as ledger:
             question, directory = question.about_base(ledger.manifest), directory.with_name(base)
     redis = None if resources is None else resources.redis
-    with opened(directory.name, options.data, options.memory, options.puzzle, redis) as run:
+    with driving.opened(directory.name, options.data, options.memory, options.puzzle, redis) as run:
         if resources is not None and queue:
             own, limits = question.own_run(run)
-            report_queued(own.make(resources, True, **limits), redis, options.json)
+            driving.report_queued(own.make(resources, True, **limits), redis, options.json)
             return
         again = command_for(question.again, named(run.store.directory)) if question.again else ""
-        stopping: Any = answering(question.stopped.format(again)) if question.stopped else nullcontext((None, None))
+        stopping: Any = (
+            driving.answering(question.stopped.format(again)) if question.stopped else nullcontext((None, None))
+        )
         with stopping as (control, observer):
             found: Any = question.ask(run, Means(control, observer, resources))
         question.write(run, found)

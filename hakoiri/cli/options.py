@@ -311,9 +311,6 @@ MemoryOption = Annotated[
     option("--memory", "SIZE", "Memory limit, 100MB or more.", parser=parse_memory,
            usual="half of what is free"),
 ]  # fmt: skip
-ComponentOption = Annotated[
-    int | None, option("--component", "K", "Number of the component.", min=0, usual="that of the puzzle's start")
-]
 QueueOption = Annotated[bool, flag("--queue", "Queue the run for the coordinator and return at once.")]
 FromOption = Annotated[
     str | None,

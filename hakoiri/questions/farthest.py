@@ -87,7 +87,7 @@ class FarthestPairs(Question):
         number = run.component_asked(self.component)
         if run.known_diameter(number, self.every) is not None:
             return cost.NOW
-        if self.every and not run.may_be_symmetry(number) and run.needs_run(number, True):
+        if self.every and not run.policy.may_be_symmetry(run.policy.size(number)) and run.needs_run(number, True):
             return "own run"
         large = self.every and (cost.is_long(run, most=cost.SMALL) or run.components(1)[0].size >= RUN_FROM)
         # Without `every`, the process that answers may begin a run of its own.
@@ -226,8 +226,10 @@ class FarthestFromGoal(Question):
         return cost.NOW if run.known_distances(run.other_metric(self.metric)) is not None else "own run"
 
     def own_run(self, run: "Run") -> "tuple[Derived, dict[str, Any]]":
+        from hakoiri.coordinator.goals.job import distances_run
+
         run.require_goals()
-        return run.distances_run(run.other_metric(self.metric)), {}
+        return distances_run(run.store, run.puzzle, run.other_metric(self.metric)), {}
 
     def ask(self, run: "Run", means: Means) -> "Hardest":
         control, observer, resources = means

@@ -75,24 +75,16 @@ def strong(
     """
     run.require_complete()
     run.require_components()
-    if not run.puzzle.undirected:
-        weak = _count(run) if run.is_census else 1
-        with run.context(control, observer, workers=resources) as context:
-            return strong_components(context, run_keys(context, run.store), weak)
-    count = _count(run) if run.is_census else 1
-    found = (diameter(run, number, control, observer) for number in range(count))
-    return of_undirected(found)
+    if run.puzzle.undirected:
+        return of_undirected(diameter(run, number, control, observer) for number in range(_count(run)))
+    with run.context(control, observer, workers=resources) as context:
+        return strong_components(context, run_keys(context, run.store), _count(run))
 
 
 def diameter(
-    run: OpenRun,
-    component: int | None = None,
-    control: Control | None = None,
-    observer: Observer | None = None,
-    *,
-    every: bool = False,
-    resources: Resources | None = None,
-) -> Diameter:
+    run: OpenRun, component: int | None = None, control: Control | None = None, observer: Observer | None = None, *,
+    every: bool = False, resources: Resources | None = None,
+) -> Diameter:  # fmt: skip
     """Return the exact diameter of a component, by default that of the puzzle's start.
 
     For a large component without `every`, its radius, centre and periphery stay unknown. With `every` the
@@ -166,7 +158,7 @@ def component_asked(run: OpenRun, component: int | None) -> int:
 
 def number_of(run: OpenRun, component: int | None) -> int:
     """Return the number of an existing component, by default that of the puzzle's start."""
-    count = _count(run) if run.is_census else 1
+    count = _count(run)
     number = start_component(run) if component is None else component
     if not 0 <= number < count:
         raise UnanswerableError(f"run {run.name} has the components 0 to {count - 1}, not {number}")
@@ -179,11 +171,6 @@ def start_component(run: OpenRun) -> int:
     return component_of(run, run.puzzle.start) if known is None else known
 
 
-def may_be_symmetry(run: OpenRun, component: int) -> bool:
-    """Return whether a component may have few kinds; only reading all of it tells."""
-    return run.policy.may_be_symmetry(run.policy.size(component))
-
-
 def known_diameter(run: OpenRun, component: int, every: bool) -> Diameter | None:
     """Return the known distances of a component: from its run, a census, or this process."""
     if (known := known_of(eccentricity_run(run, component), component, every)) is not None:
@@ -194,7 +181,7 @@ def known_diameter(run: OpenRun, component: int, every: bool) -> Diameter | None
 
 
 def _count(run: OpenRun) -> int:
-    return CensusFigures.of(run.store.state).components or 0
+    return (CensusFigures.of(run.store.state).components or 0) if run.is_census else 1
 
 
 def _require_undirected(run: OpenRun) -> None:

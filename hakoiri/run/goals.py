@@ -11,7 +11,6 @@ from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.goals.job import METRIC, GoalDistances, distances_run
 from hakoiri.coordinator.graphs.building import build_graph
 from hakoiri.coordinator.graphs.distances import component_keys
-from hakoiri.coordinator.runs.create import Derived
 from hakoiri.coordinator.runs.drive import drive_to_end
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, Observer, SilentObserver
@@ -53,13 +52,9 @@ class Hardest:
 
 
 def hardest(
-    run: OpenRun,
-    limit: int = _USUALLY_GIVEN,
-    control: Control | None = None,
-    observer: Observer | None = None,
-    metric: str | None = None,
-    resources: Resources | None = None,
-) -> Hardest:
+    run: OpenRun, limit: int = _USUALLY_GIVEN, control: Control | None = None, observer: Observer | None = None,
+    metric: str | None = None, resources: Resources | None = None,
+) -> Hardest:  # fmt: skip
     """Return the configurations farthest from their nearest goal, the `limit` least of them.
 
     With `metric` moves are counted by another metric than the run's; the configurations are checked to be the same.
@@ -70,7 +65,7 @@ def hardest(
     other = other_metric(run, metric)
     if (known := run.known_distances(other)) is None:
         resources = resources or replace(run.resources, redis=run.redis)
-        directory = own_run(run, other).make(resources)
+        directory = distances_run(run.store, run.puzzle, other).make(resources)
         drive_to_end(directory, resources, control or Control(), observer or SilentObserver())
         known = cast(GoalDistances, run.known_distances(other))
     layers = [record.size for record in known.store.layer_records()]
@@ -80,11 +75,6 @@ def hardest(
     metric = _metric_among(run, known.store.manifest.puzzle["options"])
     texts = tuple(run.texts(farthest[:_WRITTEN]))
     return Hardest(last, layers[last], farthest, layers, dead, known.store.manifest.run, metric, texts)
-
-
-def own_run(run: OpenRun, metric: str = "") -> Derived:
-    """Return the run with the goal distances, by `metric` if it is given."""
-    return distances_run(run.store, run.puzzle, metric)
 
 
 def other_metric(run: OpenRun, metric: str | None) -> str:
@@ -127,12 +117,6 @@ def statistics_of(run: OpenRun, configuration: Configuration | None = None) -> S
     images are merged, or without a way to a goal.
     """
     key = run.puzzle.start if configuration is None else run.puzzle.parse(configuration)
-    space = _solved_space(run, _component_with_goals(run, key))
-    return statistics(space, space.place(key), run.puzzle.render(key))
-
-
-def _component_with_goals(run: OpenRun, key: Key) -> int:
-    """Return the component of a configuration; `UnanswerableError` if its boards have no statistics."""
     if not run.puzzle.undirected:
         text = f"the moves of {run.puzzle.name} cannot be taken back, so boards have no statistics"
         raise UnanswerableError(text)
@@ -140,11 +124,7 @@ def _component_with_goals(run: OpenRun, key: Key) -> int:
     if isinstance(run.puzzle, Quotient):
         hint = Hint("run without", "merge_mirrors")
         raise UnanswerableError(f"run {run.name} has mirror images merged, so boards have no statistics", hint)
-    return components.component_of(run, key)
-
-
-def _solved_space(run: OpenRun, component: int) -> SolvedSpace:
-    """Return a component with its moves and goal distances; the last one is kept."""
+    component = components.component_of(run, key)
     if component not in run.solved:
         run.solved.clear()
         with run.context() as context:
@@ -152,7 +132,8 @@ def _solved_space(run: OpenRun, component: int) -> SolvedSpace:
             if not run.puzzle.is_goal(keys).any():
                 raise UnanswerableError(f"component {component} of run {run.name} has no goal")
             run.solved[component] = SolvedSpace.over(run.puzzle, keys, build_graph(context, keys))
-    return run.solved[component]
+    space = run.solved[component]
+    return statistics(space, space.place(key), run.puzzle.render(key))
 
 
 def _known(run: OpenRun) -> GoalDistances:

@@ -24,12 +24,6 @@ from hakoiri.worker.graphs.searches import (
 )
 from hakoiri.worker.layers.kernels import layers_within
 
-#: The default number of farthest configurations returned.
-_USUALLY_GIVEN = 1_000
-#: The most configurations of an answer that are written as texts.
-_WRITTEN = 12
-
-
 #: Components of up to this many configurations are shown completely; larger ones only by the layers nearest to the
 #: origin with up to this many together.
 MOST_SHOWN, MOST_OF_LARGER = 100_000, 20_000
@@ -59,12 +53,9 @@ class Map:
 
 
 def map_of(
-    run: OpenRun,
-    component: int | None = None,
-    axes: int = 3,
-    control: Control | None = None,
+    run: OpenRun, component: int | None = None, axes: int = 3, control: Control | None = None,
     observer: Observer | None = None,
-) -> Map:
+) -> Map:  # fmt: skip
     """Return the layout of a component in space (or in a plane: `axes` 2), by default that of the puzzle's start.
 
     The same run gives the same map. Raises `OverBudgetError` if the memory is too small, `StopRun` by `control`.
@@ -77,14 +68,18 @@ def map_of(
         eccentricities = None
         if whole and run.puzzle.undirected:
             eccentricities = components.eccentricities_among(run, context, number, keys, graph)
-        order = search_order(_both_ways(run, graph), int(lower_bounds(keys, run.puzzle.keys([origin]))[0]))
+        order = search_order(
+            graph if run.puzzle.undirected else both_ways(graph), int(lower_bounds(keys, run.puzzle.keys([origin]))[0])
+        )
         graph = inner_graph(graph, np.zeros(len(order), dtype=np.int32), order)
         seed = int(run.store.state.digest[:16] or "0", 16)
-        both = _both_ways(run, graph)
-        layout = lay_out(context, both, axes, seed)
+        layout = lay_out(context, graph if run.puzzle.undirected else both_ways(graph), axes, seed)
     keys, depths = keys[order], distances_from(graph, 0)
+    sources = np.repeat(np.arange(len(graph.offsets) - 1, dtype=np.uint32), np.diff(graph.offsets))
+    moves = np.stack([sources, graph.targets.astype(np.uint32)], axis=1)
     return Map(
-        number, size, whole, keys, layout.places, _moves(graph, run.puzzle.undirected), depths,
+        number, size, whole, keys, layout.places,
+        moves[moves[:, 0] < moves[:, 1]] if run.puzzle.undirected else moves, depths,
         _goals(run, keys, graph, depths, whole), None if eccentricities is None else eccentricities[order],
         layout.stress,
     )  # fmt: skip
@@ -101,33 +96,26 @@ def mapped_component(run: OpenRun, component: int | None = None) -> int:
 
 
 def _shown(run: OpenRun, number: int, context: ComputeContext) -> tuple[int | None, Key, Keys]:
-    """Return the size of a component, the origin, and the configurations to show in increasing order."""
-    size, origin, layers = _explored(run) if not run.is_census else _counted(run, number, context)
+    """Return the size of a component, the origin, and the configurations to show in increasing order.
+
+    A large component is shown by layers: from the start of a search, in a census from its start or least configuration.
+    """
+    if not run.is_census:
+        sizes = run.layer_sizes
+        most = MOST_SHOWN if sum(sizes) <= MOST_SHOWN else MOST_OF_LARGER
+        layers = [run.layer(depth) for depth in range(max(1, int(np.searchsorted(np.cumsum(sizes), most, "right"))))]
+        size, origin = sum(sizes) if run.exhausted else None, key_at(layers[0], 0)
+    else:
+        record = read_component(run.store, number)
+        size = record.size
+        origin = run.puzzle.start if number == components.start_component(run) else record.representative
+        if record.size > MOST_SHOWN:
+            layers, whole = layers_within(run.puzzle, run.puzzle.keys([origin]), MOST_OF_LARGER + 1)
+            layers = layers if whole else layers[:-1]
+        else:
+            layers = [component_keys(context, run.store, number)]
     keys = np.concatenate(layers)
     return size, origin, keys[order_of(keys)]
-
-
-def _explored(run: OpenRun) -> tuple[int | None, Key, list[Keys]]:
-    """Return the same for a search from a start: whole layers, all of them if they are not too many."""
-    sizes = run.layer_sizes
-    most = MOST_SHOWN if sum(sizes) <= MOST_SHOWN else MOST_OF_LARGER
-    shown = max(1, int(np.searchsorted(np.cumsum(sizes), most, "right")))
-    layers = [run.layer(depth) for depth in range(shown)]
-    return sum(sizes) if run.exhausted else None, key_at(layers[0], 0), layers
-
-
-def _counted(run: OpenRun, number: int, context: ComputeContext) -> tuple[int, Key, list[Keys]]:
-    """Return the same for a census: the component, or if large, layers around its start or least configuration."""
-    record = read_component(run.store, number)
-    origin = run.puzzle.start if number == components.start_component(run) else record.representative
-    if record.size > MOST_SHOWN:
-        layers, whole = layers_within(run.puzzle, run.puzzle.keys([origin]), MOST_OF_LARGER + 1)
-        return record.size, origin, layers if whole else layers[:-1]
-    return record.size, origin, [component_keys(context, run.store, number)]
-
-
-def _both_ways(run: OpenRun, graph: Graph) -> Graph:
-    return graph if run.puzzle.undirected else both_ways(graph)
 
 
 def _goals(run: OpenRun, keys: Keys, graph: Graph, depths: Distances, whole: bool) -> Distances | None:
@@ -137,10 +125,3 @@ def _goals(run: OpenRun, keys: Keys, graph: Graph, depths: Distances, whole: boo
         return depths if run.start_is_the_goal() else None if known is None else known.of(keys).astype(np.int32)
     goals = np.flatnonzero(run.puzzle.is_goal(keys)).astype(np.int32)
     return distances_from(graph if run.puzzle.undirected else transposed(graph), goals) if len(goals) else None
-
-
-def _moves(graph: Graph, undirected: bool) -> NDArray[np.uint32]:
-    """Return the moves as pairs of vertices, each once in an undirected graph."""
-    sources = np.repeat(np.arange(len(graph.offsets) - 1, dtype=np.uint32), np.diff(graph.offsets))
-    moves = np.stack([sources, graph.targets.astype(np.uint32)], axis=1)
-    return moves[moves[:, 0] < moves[:, 1]] if undirected else moves

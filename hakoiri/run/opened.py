@@ -159,7 +159,10 @@ class OpenRun:
         self.require_graph()
         if self.store.state.depth < 0:
             return self.puzzle.keys([]), np.empty(0, dtype=np.uint32)
-        self._require_memory_for_all()
+        # Twice, with depths and order.
+        count = self.reached.configurations
+        needed = count * (2 * self.store.layout.bytes + _BYTES_BESIDE_KEY)
+        self.resources.budget().require(f"a list of all {count:,} configurations of run {self.name}", needed)
         if self.is_census:
             self.require_components()
             keys = self.store.layer(0)
@@ -214,12 +217,9 @@ class OpenRun:
         """Return the error for something that the run has not found, with a hint how to find more."""
         if self.exhausted:
             return UnanswerableError(f"run {self.name} {what} among all that its start can reach")
-        depth, where = self.store.state.depth, "yet"
-        if depth >= 0:
-            where = f"up to layer {depth}, as far as it went"
-            where += (
-                "" if self.is_census else f": it is {depth + 1:,} or more moves from the start, or not to be reached"
-            )
+        depth = self.store.state.depth
+        far = "" if self.is_census else f": it is {depth + 1:,} or more moves from the start, or not to be reached"
+        where = f"up to layer {depth}, as far as it went{far}" if depth >= 0 else "yet"
         return UnanswerableError(f"run {self.name} {what} {where}", self._further())
 
     def _further(self) -> Hint:
@@ -242,12 +242,6 @@ class OpenRun:
         if not self.puzzle.has_goal:
             hint = Hint("give", "goal", "CONF")
             raise UnanswerableError(f"{NO_GOAL} for run {self.name}; run the puzzle again", hint)
-
-    def _require_memory_for_all(self) -> None:
-        """Raise `OverBudgetError` if all configurations do not fit the memory: twice, with depths and order."""
-        count = self.reached.configurations
-        needed = count * (2 * self.store.layout.bytes + _BYTES_BESIDE_KEY)
-        self.resources.budget().require(f"a list of all {count:,} configurations of run {self.name}", needed)
 
     @property
     def reached(self) -> StoredFigures:

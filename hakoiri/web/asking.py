@@ -109,7 +109,8 @@ class Asked:
 
     def ask(self, question: Question) -> Response:
         """Return the answer to a question, or the address of what finds it."""
-        if question.has_own_run:
+        # A component has its number in the run that is named.
+        if question.has_own_run and "component" not in self._request.path_params:
             self.directory = self.runs.base(self.directory.name)
         with self.opened() as run:
             cost = question.cost(run)

@@ -392,7 +392,7 @@ def test_what_has_no_goal_distances(tmp_path: Path, whole_run: Run, small_starts
         with refused(UnanswerableError, "are not computed yet", Hint("ask", run.name, "hardest")):
             run.goal_distances(run.layer(0))
         with pytest.raises(PuzzleError, match="has no goal"):
-            driven(run.distances_run().make(Resources()), Resources())
+            driven(distances_run(run.store, run.puzzle).make(Resources()), Resources())
         plan = {"base": "../elsewhere", "base_digest": ""}
         with pytest.raises(PuzzleError, match="lacks base and base_digest"):
             make_run(tmp_path, PuzzleSpec("klotski"), "hardest", plan, Resources())
