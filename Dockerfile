@@ -6,7 +6,7 @@ COPY requirements.lock ./
 # Left out, because nothing imports them: the packages' tests and sources in C, symbols that only a debugger reads. The
 # libraries in the folders *.libs were rewritten by auditwheel, and strip can break such files.
 RUN /opt/hakoiri/bin/pip install --no-cache-dir --no-compile --require-hashes -r requirements.lock \
-    && apt-get update && apt-get install --yes --no-install-recommends binutils \
+    && apt-get update && apt-get install --yes --no-install-recommends binutils redis-server \
     && find /opt/hakoiri -name '*.so' -not -path '*.libs/*' -exec strip --strip-unneeded {} + \
     && find /opt/hakoiri -type d -name tests -prune -exec rm -r {} + \
     && find /opt/hakoiri -type f -regex '.*\.\(c\|cpp\|h\|pxd\|pyi\|pyx\)' -delete
@@ -20,6 +20,10 @@ WORKDIR /
 RUN XDG_CACHE_HOME=/opt/kernels /opt/hakoiri/bin/python -m hakoiri.cli.built_in \
     && /opt/hakoiri/bin/python -c 'import hakoiri, pkgutil, PIL.Image, matplotlib.backends.backend_agg; \
     [__import__(each.name) for each in pkgutil.walk_packages(hakoiri.__path__, "hakoiri.")]'
+# What hosts alone call, by a host that ends with this step.
+RUN export XDG_CACHE_HOME=/opt/kernels HAKOIRI_DATA=/tmp/data HAKOIRI_REDIS=redis://127.0.0.1:6379/0 PATH=/opt/hakoiri/bin:$PATH \
+    && redis-server --save '' --daemonize yes && (hakoiri worker --store /tmp/store & sleep 9) \
+    && hakoiri run hanoi --hosts 1 && hakoiri run gap -o ranks=4 --hosts 1
 
 FROM python:3.13-slim-trixie
 LABEL org.opencontainers.image.title="Hakoiri" \

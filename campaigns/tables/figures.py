@@ -5,8 +5,7 @@ from math import erfc, log, perm
 from statistics import median
 from typing import Any
 
-from scipy.special import betaincinv
-from scipy.stats import chi2
+from scipy.special import betaincinv, gammaincc
 
 from hakoiri.puzzles.sliding_blocks.boards import EMPTY, LETTERS
 
@@ -120,7 +119,7 @@ def together(found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         rows = [(name, value) for row in found.values() for name, value in row.items() if f", {strategy}," in name]
         cells = [value for name, value in rows if "1,000" in name and value["deals"] > _PAPER]
         every += cells
-        chances.append(float(chi2.sf(-2 * sum(log(cell["wide"]) for cell in cells), 2 * len(cells))))
+        chances.append(float(gammaincc(len(cells), -sum(log(cell["wide"]) for cell in cells))))
     usual = sorted(cell["usual"] for cell in every)
     return {"cells": len(every), "chance": max(chances), "usual": [usual[0], median(usual), usual[-1]],
             "wider": sum(cell["wide"] < 0.5 for cell in every)}  # fmt: skip

@@ -63,8 +63,8 @@ def typed(text: Path) -> list[list[str]]:
         "README.md",
         # tests/system/test_own_puzzles.py types the same, and compares what is printed.
         pytest.param("docs/tutorial/index.md", marks=pytest.mark.slow),
-        "docs/how-to/own-board.md",
-        "docs/how-to/hand-on.md",
+        pytest.param("docs/how-to/own-board.md", marks=pytest.mark.ci_slow),
+        pytest.param("docs/how-to/hand-on.md", marks=pytest.mark.ci_slow),
         "docs/how-to/solitaires.md",
         # Its contest takes seconds.
         pytest.param("docs/how-to/nakuron.md", marks=pytest.mark.slow),

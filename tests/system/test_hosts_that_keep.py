@@ -489,6 +489,7 @@ def test_a_census_is_labelled_anew_without_a_host_that_is_lost_when_it_is_comple
     assert hakoiri.ask("verify", run)["faults"] == []
 
 
+@pytest.mark.ci_slow
 def test_the_redis_that_is_named_is_that_of_all_who_ask(hakoiri: Hakoiri, hosts: Hosts) -> None:
     """By an option alone: by a run that belongs to it, and by a process that answers a long question of the page."""
     words = ("pancakes", "-o", "n=7")

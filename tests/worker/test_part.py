@@ -42,7 +42,7 @@ from tests.support.servers import RedisServer
 from tests.support.toy_runs import EMBEDDINGS, expected, spied
 
 NAMES = ["a", "b", "c"]
-USUAL = {("u32", "clumped"), ("u64", "spread"), ("u128", "spread"), ("u256", "clumped")}
+USUAL = {("u64", "spread"), ("u256", "clumped")}
 
 
 def searches() -> Iterator[Any]:
