@@ -5,10 +5,11 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from hakoiri.errors import ConfigurationError, PuzzleError
+from hakoiri.errors import ConfigurationError
 from hakoiri.keys.layout import Keys
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.hanoi import Hanoi
+from tests.support.refusals import each_option_refused, each_text_refused
 
 PUBLISHED = {
     # OEIS A007664.
@@ -123,14 +124,7 @@ BAD_TEXTS = {
     "0x100000000": ["32 bits"],
 }
 
-
-@pytest.mark.parametrize("text", BAD_TEXTS)
-def test_what_is_no_configuration_is_refused_in_one_line(text: str) -> None:
-    with pytest.raises(ConfigurationError) as refusal:
-        Hanoi().parse(text)
-    message = str(refusal.value)
-    assert "\n" not in message
-    assert [part for part in BAD_TEXTS[text] if part not in message] == [], message
+test_what_is_no_configuration_is_refused_in_one_line = each_text_refused(Hanoi, BAD_TEXTS)
 
 
 def test_a_peg_that_is_not_there_is_refused() -> None:
@@ -138,18 +132,13 @@ def test_a_peg_that_is_not_there_is_refused() -> None:
         Hanoi({"pegs": "3"}, start="0xc")
 
 
-@pytest.mark.parametrize(
-    ("options", "parts"),
-    [
+test_bad_options_are_refused = each_option_refused(
+    Hanoi, [
         ({"pegs": "2"}, ["pegs=2", "3..8"]), ({"pegs": "9"}, ["pegs=9", "3..8"]),
         ({"discs": "0"}, ["discs=0", "1..20"]), ({"discs": "21"}, ["discs=21", "1..20"]),
         ({"discs": "many"}, ["discs=many", "1..20"]), ({"rods": "3"}, ["'rods'", "pegs, discs"]),
     ],
 )  # fmt: skip
-def test_bad_options_are_refused(options: dict[str, str], parts: list[str]) -> None:
-    with pytest.raises(PuzzleError) as refusal:
-        Hanoi(options)
-    assert [part for part in parts if part not in str(refusal.value)] == []
 
 
 @pytest.mark.parametrize(("pegs", "discs"), LARGE)

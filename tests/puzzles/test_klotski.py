@@ -14,6 +14,7 @@ from hakoiri.puzzles.quotient import MergedMirrors
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from tests.support.published import HAKOIRI
+from tests.support.refusals import each_text_refused
 
 METRICS = ("unit", "straight", "finger")
 START = HAKOIRI["start"]
@@ -223,15 +224,8 @@ BAD_TEXTS = {
     "0x17038b00": ["blank", "row 1 column 1"],
 }
 
-
-@pytest.mark.parametrize("text", BAD_TEXTS)
-@pytest.mark.parametrize("merge_mirrors", [False, True])
-def test_what_is_no_configuration_is_refused_in_one_line(text: str, merge_mirrors: bool) -> None:
-    with pytest.raises(ConfigurationError) as refusal:
-        PuzzleSpec("klotski", merge_mirrors=merge_mirrors).build().parse(text)
-    message = str(refusal.value)
-    assert "\n" not in message
-    assert [part for part in BAD_TEXTS[text] if part not in message] == [], message
+test_what_is_no_configuration_is_refused_in_one_line = each_text_refused(Klotski, BAD_TEXTS)
+test_nor_are_mirror_images = each_text_refused(PuzzleSpec("klotski", merge_mirrors=True).build, BAD_TEXTS)
 
 
 def test_only_the_configurations_are_keys(all_keys: Keys) -> None:

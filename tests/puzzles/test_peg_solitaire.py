@@ -9,6 +9,7 @@ from hakoiri.errors import ConfigurationError, PuzzleError
 from hakoiri.keys.layout import Key, Keys
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.peg_solitaire import PegSolitaire
+from tests.support.refusals import each_text_refused
 
 #: By jumps done, boards that are images of one another counted once: OEIS A112737.
 PUBLISHED = [1, 1, 2, 8, 39, 171, 719, 2757, 9751, 31312]
@@ -144,14 +145,7 @@ BAD_TEXTS = {
     "0x100000000": ["image of 0x1", "symmetry=on"],
 }
 
-
-@pytest.mark.parametrize("text", BAD_TEXTS)
-def test_what_is_no_configuration_is_refused_in_one_line(text: str) -> None:
-    with pytest.raises(ConfigurationError) as refusal:
-        PegSolitaire().parse(text)
-    message = str(refusal.value)
-    assert "\n" not in message
-    assert [part for part in BAD_TEXTS[text] if part not in message] == [], message
+test_what_is_no_configuration_is_refused_in_one_line = each_text_refused(PegSolitaire, BAD_TEXTS)
 
 
 def test_bad_options_are_refused() -> None:

@@ -2,8 +2,9 @@
 
 import pytest
 
-from hakoiri.errors import ConfigurationError, PuzzleError
+from hakoiri.errors import PuzzleError
 from hakoiri.puzzles.twisty.pyraminx import Pyraminx
+from tests.support.refusals import each_text_refused
 
 SOLVED = "FFFFFF/LLLLLL/RRRRRR/DDDDDD"
 #: Worked out by hand on the unfolded puzzle.
@@ -40,14 +41,7 @@ BAD_TEXTS = {
     "0x100000000": ["32 bits"],
 }
 
-
-@pytest.mark.parametrize("text", BAD_TEXTS)
-def test_what_is_no_pyraminx_is_refused_in_one_line(text: str) -> None:
-    with pytest.raises(ConfigurationError) as refusal:
-        Pyraminx().parse(text)
-    message = str(refusal.value)
-    assert "\n" not in message
-    assert [part for part in BAD_TEXTS[text] if part not in message] == [], message
+test_what_is_no_pyraminx_is_refused_in_one_line = each_text_refused(Pyraminx, BAD_TEXTS)
 
 
 def test_there_are_no_options() -> None:

@@ -5,11 +5,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from hakoiri.errors import ConfigurationError, PuzzleError
+from hakoiri.errors import PuzzleError
 from hakoiri.keys.layout import Keys
 from hakoiri.puzzles.twisty.base import Twisty
 from hakoiri.puzzles.twisty.cube2 import Cube2
 from hakoiri.puzzles.twisty.pyraminx import Pyraminx
+from tests.support.refusals import each_text_refused
 
 PUBLISHED = {
     # OEIS A079761.
@@ -187,14 +188,7 @@ BAD_TEXTS = {
     "0x100000000": ["32 bits"],
 }
 
-
-@pytest.mark.parametrize("text", BAD_TEXTS)
-def test_what_is_no_cube_is_refused_in_one_line(text: str) -> None:
-    with pytest.raises(ConfigurationError) as refusal:
-        Cube2().parse(text)
-    message = str(refusal.value)
-    assert "\n" not in message
-    assert [part for part in BAD_TEXTS[text] if part not in message] == [], message
+test_what_is_no_cube_is_refused_in_one_line = each_text_refused(Cube2, BAD_TEXTS)
 
 
 def test_bad_options_are_refused() -> None:
