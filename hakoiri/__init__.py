@@ -11,8 +11,8 @@ runs        explore, explore_graph, census, resume_run, open_run, verify_run, de
 a run       Run: layers, path, shortest_paths, distance, hardest, statistics, diameter, components, board, plot,
             film, export, to_dataframe, to_networkx, to_scipy
 answers     DrawnBoard, DrawnPath, Drawing, ShortestPaths, Diameter, Hardest, Map, Statistics
-a puzzle    Puzzle, Dealt, Scored, Sized, Number, Choice, Text, Expansion, ScoredMoves, jit, Key, Keys, U32, U64,
-            U128, U256, expand_runs
+a puzzle    Puzzle, Dealt, Scored, Sized, Number, Choice, Text, Expansion, BitKernel, ScoredMoves, jit, Key, Keys,
+            U32, U64, U128, U256, expand_runs
 pictures    Picture, Part, Span, Circle, Label, Line, Polygon, Rectangle
 errors      HakoiriError is the base of all; PuzzleError, RunError, StorageError and WorkerError of its parts
 
@@ -79,7 +79,7 @@ if TYPE_CHECKING:
     )
     from hakoiri.keys.layout import U32, U64, U128, U256, Key, Keys
     from hakoiri.puzzles.capabilities import Dealt, Scored, ScoredMoves, Sized, SizedMember
-    from hakoiri.puzzles.contract import Expansion, Puzzle
+    from hakoiri.puzzles.contract import BitKernel, Expansion, Puzzle
     from hakoiri.puzzles.options import Choice, Number, Text
     from hakoiri.puzzles.pictures import Circle, Label, Line, Part, Picture, Polygon, Rectangle, Span
     from hakoiri.puzzles.sliding_blocks.boards import expand_runs
@@ -90,6 +90,7 @@ if TYPE_CHECKING:
         "U64",
         "U128",
         "U256",
+        "BitKernel",
         "Choice",
         "Circle",
         "ConfigurationError",
@@ -169,7 +170,7 @@ _PLACES = {
         "Statistics", "census", "delete_run", "explore", "explore_graph", "open_run", "resume_run", "verify_run",
     ),
     "hakoiri.puzzles.capabilities": ("Dealt", "Scored", "ScoredMoves", "Sized", "SizedMember"),
-    "hakoiri.puzzles.contract": ("Expansion", "Puzzle"),
+    "hakoiri.puzzles.contract": ("BitKernel", "Expansion", "Puzzle"),
     "hakoiri.compiling": ("jit",),
     "hakoiri.keys.layout": ("U32", "U64", "U128", "U256", "Key", "Keys"),
     "hakoiri.puzzles.options": ("Choice", "Number", "Text"),

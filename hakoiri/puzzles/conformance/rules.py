@@ -11,18 +11,20 @@ from hakoiri.keys.order import is_increasing, members
 from hakoiri.keys.splitmix import random_words
 from hakoiri.puzzles.capabilities import Placements
 from hakoiri.puzzles.conformance.pool import Pool, RefusedError, describe_key, kind_of
-from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.contract import Puzzle, spread_of
 
 #: The number of configurations of the whole space that are tried, each with some neighbouring keys.
 _TRIED = 12
 #: In a whole space below this key every other key must be refused.
 _SCANNED = 8_000
+#: The most configurations of a puzzle whose kernel for bitmaps is tried.
+_MOST_BITS = 1 << 24
 #: A batch of more keys than any kernel handles at once.
 _MANY = 1_000
 
 
 def check_expand(pool: Pool) -> None:
-    """`expand` finds the same as `successors`, in every batch; the arrays are the caller's."""
+    """`expand`, and `spread` where there is one, find the same as `successors`; arrays are the caller's."""
     puzzle = pool.puzzle
     if expanded(puzzle, []) != []:
         raise RefusedError("expand of an empty batch returns successors")
@@ -40,6 +42,23 @@ def check_expand(pool: Pool) -> None:
     if puzzle.has_kernel and puzzle.undirected:
         for _, after in _one_way(pool):
             _check_agreement(puzzle, after, expanded(puzzle, [after])[0], puzzle.successors(after))
+    _check_bits(pool)
+
+
+def _check_bits(pool: Pool) -> None:
+    """Check the kernel for bitmaps on some configurations, one by one, unless there are too many in all."""
+    puzzle, kernel, total = pool.puzzle, spread_of(pool.puzzle), pool.puzzle.total or 0
+    if kernel is None or total > _MOST_BITS:
+        return
+    for key in pool.keys[:_TRIED]:
+        words, found = np.zeros(kernel.block // 64, dtype=np.uint64), np.zeros(-(-total // 64), dtype=np.uint64)
+        words[key % kernel.block // 64] = 1 << key % 64
+        kernel.write(words, key // kernel.block * kernel.block, found)
+        bits = np.flatnonzero(np.unpackbits(found.view(np.uint8), bitorder="little")).tolist()
+        if strays := {*bits} ^ {*pool.successors[key]}:
+            missing = min(strays) not in bits
+            said = f"spread {'leaves out' if missing else 'sets'} {describe_key(puzzle, min(strays))}"
+            raise RefusedError(f"successors of {describe_key(puzzle, key)}: {said}")
 
 
 def _check_agreement(puzzle: Puzzle, key: Key, fast: list[Key], plain: list[Key]) -> None:

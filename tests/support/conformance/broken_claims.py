@@ -8,7 +8,7 @@ import numpy as np
 
 from hakoiri.errors import ConfigurationError
 from hakoiri.keys.layout import Key, Keys, Mask, ints
-from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.contract import BitKernel, Puzzle
 from hakoiri.puzzles.options import Number, Option
 from hakoiri.puzzles.pictures import Picture
 from tests.support.conformance.dial import Dial, breaks
@@ -255,6 +255,17 @@ class WritesThePathBackwards(Dial):
 class AimsElsewhere(Dial):
     def is_goal(self, keys: Keys) -> Mask:
         return np.zeros(len(keys), dtype=np.bool_)
+
+
+@breaks("expand")
+class SetsNoBits(Dial):
+    def prepare(self, start: str | None) -> None:
+        super().prepare(start)
+        self.stride, self.total = 1, self.marks
+
+    @property
+    def spread(self) -> BitKernel:
+        return BitKernel(lambda *_: None)
 
 
 @breaks("keys")
