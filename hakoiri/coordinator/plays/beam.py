@@ -83,7 +83,8 @@ class Trail:
     def prune(self) -> None:
         """Remove the boards without descendants in the last layer; few boards of old layers remain."""
         for layer in range(len(self) - 1, 0, -1):
-            used, self._parents[layer] = _renumbered(self._parents[layer])
+            used, numbers = np.unique(self._parents[layer], return_inverse=True)
+            self._parents[layer] = numbers.astype(np.int32)
             if len(used) == len(self._parents[layer - 1]):
                 continue
             self._parents[layer - 1] = self._parents[layer - 1][used]
@@ -103,11 +104,6 @@ class Trail:
         return cls(np.split(arrays["parents"], ends), np.split(arrays["moves"], ends))
 
 
-def _renumbered(parents: NDArray[np.int32]) -> tuple[Array, NDArray[np.int32]]:
-    used, numbers = np.unique(parents, return_inverse=True)
-    return used, numbers.astype(np.int32)
-
-
 class Beam:
     """A beam search in progress. `points` and `sequence` are its best play so far, `tried` counts its moves."""
 
@@ -121,7 +117,9 @@ class Beam:
         """
         self._price, self._rising = price, rising
         self._context, self._puzzle, self._arena, self._seed = context, puzzle, arena, seed
-        self.frontier = _first_frontier(Moved(*do_task("move", puzzle, [arena.first], arena.shared)))
+        nothing = np.zeros(1, dtype=np.int64)
+        moved = Moved(*do_task("move", puzzle, [arena.first], arena.shared))
+        self.frontier = Frontier(*moved, nothing, nothing.copy())
         self.trail = Trail([], [])
         self.points, self.sequence, self.tried = 0, list[int](), 0
         self._idle = 0
@@ -164,8 +162,15 @@ class Beam:
         origins = np.concatenate([chosen for _, chosen in parts])
         self.trail.add(origins // self._moves, origins % self._moves)
         if self.depth % _FORGET_LAYERS == 0:
-            self._forget()
-        return self._look()
+            # Boards with a greater reserve than any in the frontier cannot recur.
+            self._met.forget(int((self.frontier.points + self.frontier.lost).min()))
+            self.trail.prune()
+        best = int(np.argmax(self.frontier.points))
+        better = int(self.frontier.points[best]) > self.points
+        if better:
+            self.points, self.sequence = int(self.frontier.points[best]), self.trail.sequence(best)
+        self._idle = 0 if better else self._idle + 1
+        return better
 
     @property
     def _moves(self) -> int:
@@ -202,34 +207,19 @@ class Beam:
     def _spread(self, chosen: Array) -> Iterator[tuple[int, list[Array]]]:
         """Make moves, given in increasing order, in chunks of neighbouring boards."""
         executor, shared = self._context.executor, self._arena.shared
-        chunks = [self._chunk(part) for part in np.array_split(chosen, self._pieces(len(chosen)))]
+        most = executor.workers * (2 if self._context.remote_workers else 1)
+        pieces = max(1, min(most, len(chosen) // _LEAST_MOVES))
+        chunks = [self._chunk(part) for part in np.array_split(chosen, pieces)]
         if len(chunks) == 1:
             yield 0, do_task("move", self._puzzle, chunks[0], shared)
         else:
             yield from executor.map("move", chunks, shared)
-
-    def _pieces(self, moves: int) -> int:
-        most = self._context.executor.workers * (2 if self._context.remote_workers else 1)
-        return max(1, min(most, moves // _LEAST_MOVES))
 
     def _chunk(self, chosen: Array) -> Arrays:
         places = chosen // self._moves
         first = int(places[0]) if len(places) else 0
         last = int(places[-1]) + 1 if len(places) else 0
         return [self.frontier.boards[first:last], places - first, (chosen % self._moves).astype(np.uint16)]
-
-    def _forget(self) -> None:
-        """Drop the seen boards that cannot recur: those with a greater reserve than any in the frontier."""
-        self._met.forget(int((self.frontier.points + self.frontier.lost).min()))
-        self.trail.prune()
-
-    def _look(self) -> bool:
-        best = int(np.argmax(self.frontier.points))
-        better = int(self.frontier.points[best]) > self.points
-        if better:
-            self.points, self.sequence = int(self.frontier.points[best]), self.trail.sequence(best)
-        self._idle = 0 if better else self._idle + 1
-        return better
 
     def arrays(self) -> dict[str, Array]:
         """Return the state that another process needs to continue."""
@@ -256,8 +246,3 @@ class Beam:
         self._met.take_over(arrays["digests_met"], arrays["met"])
         self.frontier = frontier
         self.trail = Trail.of(arrays)
-
-
-def _first_frontier(moved: Moved) -> Frontier:
-    nothing = np.zeros(1, dtype=np.int64)
-    return Frontier(*moved, nothing, nothing.copy())

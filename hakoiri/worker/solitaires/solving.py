@@ -130,25 +130,26 @@ def solve(puzzle: Dealt, start: Key, order: SearchOrder, until: Until, cap: int)
     position.
     """
     began, game = time.thread_time(), as_solitaire(puzzle)
-    places = np.array(game.placing.unpack(start), dtype=np.uint8)
-    if order == "bfs":
-        solved = _breadth_first(game, places, _UNTIL.index(until), cap)
-    elif order == "tree":
+    places, wanted = np.array(game.placing.unpack(start), dtype=np.uint8), _UNTIL.index(until)
+    columns, table = game.columns, _hash_table(game)
+    if order == "tree":
         solved = solve_tree(game, places, cap)
+    elif order == "bfs":
+        held, parents, count, ends, goals, exhausted = breadth_first(places, columns, game.any_ace, table, wanted, cap)
+        layers: list[int] = np.diff(ends, prepend=0).tolist()
+        solved = SolveResult(*_goals(held, parents, goals), count, len(layers) - 1, exhausted, layers)
     elif game.any_ace:
-        solved = _depth_first(game, places, _UNTIL.index(until), cap)
+        held, parents, count, depth, goals, exhausted = depth_first(places, columns, table, wanted, cap)
+        solved = SolveResult(*_goals(held, parents, goals), count, depth, exhausted, [])
     else:
-        solved = _depth_first_remembering(game, places, cap, longest=order == "longest")
+        held, parents, count, depth, goals, exhausted, to_goal = depth_first_remembering(
+            places, columns, table, cap, -1 if order == "longest" else 1
+        )
+        goal, _ = _goals(held, parents, goals)
+        if goal is not None and exhausted:
+            goal = replace(goal, moves=_along(game, held[:count], abs(to_goal)))
+        solved = SolveResult(goal, goal, count, depth, exhausted, [])
     return replace(solved, seconds=time.thread_time() - began)
-
-
-def _breadth_first(puzzle: Solitaire, start: NDArray[np.uint8], wanted: int, cap: int) -> SolveResult:
-    held, parents, count, ends, goals, exhausted = breadth_first(
-        start, puzzle.columns, puzzle.any_ace, _hash_table(puzzle), wanted, cap
-    )
-    layers: list[int] = np.diff(ends, prepend=0).tolist()
-    goal, fixed = _goals(held, parents, goals)
-    return SolveResult(goal, fixed, count, len(layers) - 1, exhausted, layers)
 
 
 def first_positions(
@@ -164,25 +165,14 @@ def first_positions(
     return list(map(tuple, held[:count].tolist())), depths, lambda place: _path(held, parents, place)
 
 
-def _depth_first(puzzle: Solitaire, start: NDArray[np.uint8], wanted: int, cap: int) -> SolveResult:
-    held, parents, count, depth, goals, exhausted = depth_first(start, puzzle.columns, _hash_table(puzzle), wanted, cap)
-    goal, fixed = _goals(held, parents, goals)
-    return SolveResult(goal, fixed, count, depth, exhausted, [])
-
-
-def _depth_first_remembering(puzzle: Solitaire, start: NDArray[np.uint8], cap: int, longest: bool) -> SolveResult:
-    held, parents, count, depth, goals, exhausted, to_goal = depth_first_remembering(
-        start, puzzle.columns, _hash_table(puzzle), cap, -1 if longest else 1
-    )
-    goal, _ = _goals(held, parents, goals)
-    if goal is not None and exhausted:
-        goal = replace(goal, moves=_along(puzzle, held[:count], abs(to_goal)))
-    return SolveResult(goal, goal, count, depth, exhausted, [])
-
-
-def _goals(places: NDArray[np.uint8], parents: NDArray[np.int32], goals: NDArray[np.int64]) -> list[Goal | None]:
+def _goals(
+    places: NDArray[np.uint8], parents: NDArray[np.int32], goals: NDArray[np.int64]
+) -> tuple[Goal | None, Goal | None]:
     """Return both goals with the moves by which the search reached them."""
-    return [None if index < 0 else Goal(_path(places, parents, index), found) for index, _, found in goals.tolist()]
+    first, fixed = (
+        None if index < 0 else Goal(_path(places, parents, index), found) for index, _, found in goals.tolist()
+    )
+    return first, fixed
 
 
 def _path(places: NDArray[np.uint8], parents: NDArray[np.int32], index: int) -> list[Move]:
