@@ -41,6 +41,7 @@ from hakoiri.worker.layers import kernels
 from hakoiri.worker.layers.kernels import DENSE_SPAN, merge, simple_edges, split
 from hakoiri.worker.tasks import TASKS, do_task
 from tests.support.keys import any_keys, layouts
+from tests.support.toy_runs import spied
 
 PUZZLE = Klotski()
 
@@ -90,15 +91,11 @@ def test_crowded_keys_are_merged_in_a_bitmap_and_others_by_sorting(
     known = [layout.pack(sorted(set(keys[begin : begin + 9_000]))) for begin in (0, 10_000)]
     known.append(layout.pack([0, layout.greatest]))
     expected = sorted(set(keys) - set(keys[:9_000]) - set(keys[10_000:19_000]) - {0, layout.greatest})
-    resources = []
-    for name in ("_merge_dense", "sort_keys"):
-        function = getattr(kernels, name)
-        monkeypatch.setattr(kernels, name, lambda *given, name=name, do=function: resources.append(name) or do(*given))
-    for span, way in ((DENSE_SPAN, "_merge_dense"), (1, "sort_keys")):
+    calls = spied(monkeypatch, (kernels, "sort_keys"))
+    for sorts, span in enumerate((DENSE_SPAN, 1)):
         monkeypatch.setattr(kernels, "DENSE_SPAN", span)
         assert ints(merge(parts, known)) == expected
-        assert resources == [way]
-        resources.clear()
+        assert calls["sort_keys"] == sorts
 
 
 def test_a_bitmap_has_a_bit_for_each_key_of_the_span_and_few_more(monkeypatch: pytest.MonkeyPatch) -> None:
