@@ -21,6 +21,8 @@ from tests.support.plain_search import SlowRules, Successors
 #: Where files cost no waiting for a disk, if it has that much room: not in a container as it comes.
 _MEMORY, _ROOM_BYTES = Path("/dev/shm"), 4 << 30
 
+# Garbage collections take a fourth of the time until the first test.
+gc.disable()
 # Below nohup it is ignored, and by all that is started, too.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 # The same examples each time, and others besides where there is time.
@@ -40,6 +42,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 def pytest_collection_finish() -> None:
     """Freeze all objects: otherwise each garbage collection visits all tests and modules."""
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

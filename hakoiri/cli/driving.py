@@ -26,11 +26,7 @@ from hakoiri.coordinator.errors import StoppedError, StopRun
 from hakoiri.coordinator.runs.catalogue import LAST, data_directory, find_run, last_twin, runs_like
 from hakoiri.coordinator.runs.kinds import kind_of
 from hakoiri.coordinator.runs.summary import summarise
-from hakoiri.errors import (
-    Hint,
-    PuzzleError,
-    WorkerError,
-)
+from hakoiri.errors import Hint, PuzzleError, WorkerError
 from hakoiri.hints import command, named, worded
 from hakoiri.render.facts import facts_of
 from hakoiri.render.progress import ProgressLine, expanded_text, progress_text, shown_progress

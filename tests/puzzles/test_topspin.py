@@ -7,14 +7,7 @@ import pytest
 
 from hakoiri.puzzles.permutation import topspin as kernels
 from hakoiri.puzzles.permutation.topspin import TopSpin
-from tests.support.plain_search import (
-    check_expand,
-    check_undirected,
-    layer_sizes,
-    plain_layer_sizes,
-    sampled,
-    whole,
-)
+from tests.support.plain_search import check_expand, check_undirected, layer_sizes, plain_layer_sizes, sampled, whole
 from tests.support.refusals import each_option_refused, each_text_refused
 
 #: (n, k) for all small rings.

@@ -35,16 +35,7 @@ from hakoiri.keys.order import difference, lower_bounds
 from hakoiri.puzzles.capabilities import Reversible
 from hakoiri.storage.layers.blocks import lanes_in, sum_lanes
 from hakoiri.storage.layers.codec import Words
-from hakoiri.storage.layers.store import (
-    HeldLayer,
-    Layer,
-    LayerUnion,
-    RunStore,
-    StoredLayer,
-    all_keys,
-    inside,
-    outside,
-)
+from hakoiri.storage.layers.store import HeldLayer, Layer, LayerUnion, RunStore, StoredLayer, all_keys, inside, outside
 from hakoiri.storage.ledger.manifest import LayerRecord, Progress
 from hakoiri.worker.graphs.searches import distances_from, transposed
 from hakoiri.worker.layers.closed_set import add, empty_filter

@@ -79,9 +79,7 @@ def drive(
 
 #: Errors that would recur, or that leave no run to resume: of the puzzle, of the limits of this process, of a run that
 #: another process drives or that is deleted.
-_FINAL = (
-    AddressSpaceError, ContradictionError, DamagedError, PuzzleError, TaskError, TakenOverError, GoneError,
-)  # fmt: skip
+_FINAL = (AddressSpaceError, ContradictionError, DamagedError, PuzzleError, TaskError, TakenOverError, GoneError)
 
 
 def drive_to_end(

@@ -11,15 +11,7 @@ from hakoiri.coordinator.session.job import Request, Table
 from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.session import Observer
 from hakoiri.coordinator.studies.study import Study, require_version
-from hakoiri.coordinator.studies.table import (
-    CONVENTIONS,
-    Deal,
-    Solution,
-    has_sizes,
-    limit_threads,
-    size_report,
-    tables,
-)
+from hakoiri.coordinator.studies.table import CONVENTIONS, Deal, Solution, has_sizes, limit_threads, size_report, tables
 from hakoiri.errors import Hint, PuzzleError, require_within
 from hakoiri.keys.layout import Key
 from hakoiri.puzzles.capabilities import Convention, Dealt, Move, SearchOrder

@@ -17,14 +17,7 @@ from hakoiri.storage.layers.store import Layer, Source
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord
 from hakoiri.worker.layers.exchange import Exchange
 from hakoiri.worker.layers.partition import Shares
-from hakoiri.worker.layers.ranges import (
-    MergedRange,
-    MergeInput,
-    RangeExpansion,
-    RangeInput,
-    RangeSource,
-    merge_range,
-)
+from hakoiri.worker.layers.ranges import MergedRange, MergeInput, RangeExpansion, RangeInput, RangeSource, merge_range
 from hakoiri.worker.pool import Threads
 from hakoiri.worker.transport.payload import Array
 
