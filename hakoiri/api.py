@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from hakoiri.coordinator.runs.catalogue import data_directory, find_run, last_twin
 from hakoiri.coordinator.runs.catalogue import delete_run as delete_directory
@@ -27,7 +27,7 @@ from hakoiri.errors import PuzzleError
 from hakoiri.export.graphs import to_dataframe, to_networkx, to_scipy
 from hakoiri.export.tables import export_play
 from hakoiri.hints import noted
-from hakoiri.keys.layout import Configuration, Key, as_text
+from hakoiri.keys.layout import Configuration, as_text
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec, puzzle_class, with_own_file
 from hakoiri.puzzles.user.files import require_loaded
@@ -44,11 +44,6 @@ from hakoiri.run.opened import OpenRun
 from hakoiri.run.paths import GOAL, ShortestPath, ShortestPaths
 from hakoiri.storage.results import Diameter
 from hakoiri.worker.studies.designing import Statistics
-
-if TYPE_CHECKING:
-    import networkx
-    import pandas
-    import scipy
 
 __all__ = [
     "Diameter",
@@ -106,7 +101,12 @@ class Run(OpenRun):
     statistics = goals.statistics_of
     map = maps.map_of
     mapped_component = maps.mapped_component
+    path_kind = DrawnPath
     distance = paths.distance
+    shortest_paths = paths.shortest_paths
+    to_dataframe = to_dataframe
+    to_networkx = to_networkx
+    to_scipy = to_scipy
 
     def __repr__(self) -> str:
         return f"<{self._described()}>"
@@ -130,16 +130,7 @@ class Run(OpenRun):
         self, target: Configuration = GOAL, source: Configuration | None = None, avoid: Sequence[str] = ()
     ) -> DrawnPath:
         """Return a shortest path, always the same of several; its boards can be drawn."""
-        return cast(DrawnPath, paths.path(self, target, source, avoid, DrawnPath))
-
-    def shortest_paths(
-        self, target: Configuration = GOAL, source: Configuration | None = None, avoid: Sequence[str] = ()
-    ) -> ShortestPaths:
-        """Return all shortest paths and their number; if there are several nearest goals, to any of them.
-
-        Raises `OverBudgetError` if the configurations on them do not fit the memory.
-        """
-        return paths.shortest_paths(self, target, source, avoid, DrawnPath)
+        return cast(DrawnPath, paths.path(self, target, source, avoid))
 
     def film(
         self, file: str | os.PathLike[str], target: Configuration = GOAL, source: Configuration | None = None
@@ -177,29 +168,6 @@ class Run(OpenRun):
         Returns the number of configurations.
         """
         return export_play(self, Path(file))
-
-    def to_dataframe(self, layers: int | None = None) -> "pandas.DataFrame":
-        """Return the configurations as a data frame: ``key``, ``configuration``, ``depth`` or ``component``, ``goal``.
-
-        With `layers`, only layers 0 to `layers`. A study gives its rows, a tree its solutions. Needs the extra
-        ``hakoiri[notebook]``.
-        """
-        return to_dataframe(self, layers)
-
-    def to_networkx(self, layers: int | None = None) -> "networkx.Graph[Key]":
-        """Return the moves as a graph, directed if the puzzle is; its nodes are keys, and have the columns of a frame.
-
-        It takes about 1 kB a configuration. Needs the extra ``hakoiri[notebook]``.
-        """
-        graph: networkx.Graph[Key] = to_networkx(self, layers)
-        return graph
-
-    def to_scipy(self) -> "scipy.sparse.csr_array":
-        """Return the moves as a sparse matrix, 1 where a move leads from a row to a column, in the order of the keys.
-
-        `configurations()` and `to_dataframe()` have the same order. Needs the extra ``hakoiri[notebook]``.
-        """
-        return to_scipy(self)
 
     def _described(self) -> str:
         if self._closed:

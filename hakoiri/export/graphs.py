@@ -23,7 +23,7 @@ import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
@@ -37,6 +37,13 @@ from hakoiri.puzzles.capabilities import Placements
 from hakoiri.run.maps import Map
 from hakoiri.run.opened import OpenRun
 from hakoiri.storage.engine.files import replaced
+
+if TYPE_CHECKING:
+    import networkx
+    import pandas
+    import scipy
+
+    from hakoiri.keys.layout import Key
 
 #: Characters that XML forbids, escaped or not.
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
@@ -163,10 +170,11 @@ def _dot_text(text: str) -> str:
 _EXTRA = "notebook"
 
 
-def to_dataframe(run: OpenRun, layers: int | None = None) -> Any:
-    """Return ``key``, ``configuration``, ``depth`` (or ``component``) and ``goal``, in the order of the keys.
+def to_dataframe(run: OpenRun, layers: int | None = None) -> "pandas.DataFrame":
+    """Return the configurations as a data frame: ``key``, ``configuration``, ``depth`` or ``component``, ``goal``.
 
-    With `layers`, only layers 0 to `layers`. For a study its rows, for a tree ``orbit``, ``key`` and ``solution``.
+    They are in the order of the keys; with `layers`, only layers 0 to `layers`. A study gives its rows, a tree
+    ``orbit``, ``key`` and ``solution``. Needs the extra ``hakoiri[notebook]``.
     """
     with needing(_EXTRA, "a data frame"):
         import pandas as pd
@@ -183,16 +191,16 @@ def to_dataframe(run: OpenRun, layers: int | None = None) -> Any:
     return pd.concat(parts, ignore_index=True)
 
 
-def to_networkx(run: OpenRun, layers: int | None = None) -> Any:
-    """Return a graph of the moves, directed if the puzzle is: its nodes are keys, with attributes as in a data frame.
+def to_networkx(run: OpenRun, layers: int | None = None) -> "networkx.Graph[Key]":
+    """Return the moves as a graph, directed if the puzzle is; its nodes are keys, and have the columns of a frame.
 
-    It takes about 1 kB a configuration.
+    It takes about 1 kB a configuration. Needs the extra ``hakoiri[notebook]``.
     """
     with needing(_EXTRA, "a graph of networkx"):
         import networkx as nx
 
     stream = Stream(run, layers=layers)
-    graph: Any = nx.Graph() if run.puzzle.undirected else nx.DiGraph()
+    graph: networkx.Graph[Key] = nx.Graph() if run.puzzle.undirected else nx.DiGraph()
     for keys, labels in stream.rows():
         described = zip(ints(keys), stream.texts(keys), labels.tolist(), run.puzzle.is_goal(keys).tolist(), strict=True)
         graph.add_nodes_from(
@@ -203,10 +211,10 @@ def to_networkx(run: OpenRun, layers: int | None = None) -> Any:
     return graph
 
 
-def to_scipy(run: OpenRun) -> Any:
-    """Return the moves as a sparse matrix: 1 in row i, column j if a move leads from the i-th key to the j-th.
+def to_scipy(run: OpenRun) -> "scipy.sparse.csr_array":
+    """Return the moves as a sparse matrix, 1 where a move leads from a row to a column, in the order of the keys.
 
-    The order is that of the data frame, and of `configurations()`.
+    `configurations()` and `to_dataframe()` have the same order. Needs the extra ``hakoiri[notebook]``.
     """
     with needing(_EXTRA, "a matrix of scipy"):
         from scipy.sparse import csr_array

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from rich.text import Text
 
 from hakoiri.errors import counted
-from hakoiri.questions.question import COMPONENT, CONFIGURATION, Means, Question, Route, flag, parameter
+from hakoiri.questions.question import COMPONENT, CONFIGURATION, Cost, Long, Means, Question, Route, flag, parameter
 from hakoiri.reading import read_board
 from hakoiri.render.tables import facts, rows_table, stdout, table
-from hakoiri.run import cost
 
 if TYPE_CHECKING:
     from hakoiri.api import Map, Run
@@ -32,7 +31,7 @@ def component_row(record: "ComponentRecord", puzzle: "Puzzle") -> dict[str, Any]
 def is_unmeasured(run: "Run") -> bool:
     """Return whether the only component of a search from a start is unmeasured, and takes long to measure."""
     searches = run.puzzle.undirected and not run.is_census
-    return cost.is_long(run, searches) and run.known_diameter(0, False) is None
+    return Question.is_long(run, searches) and run.known_diameter(0, False) is None
 
 
 @dataclass(frozen=True)
@@ -60,8 +59,8 @@ class ListComponents(Question):
     def checked(self) -> Question:
         return ListStrong(self.limit) if self.strong else self
 
-    def cost(self, run: "Run") -> cost.Cost:
-        return cost.Long("components", {}) if is_unmeasured(run) else cost.NOW
+    def cost(self, run: "Run") -> Cost:
+        return Long("components", {}) if is_unmeasured(run) else "now"
 
     def ask(self, run: "Run", means: Means) -> "list[ComponentRecord]":
         return run.components(self.limit) if run.puzzle.undirected else run.weak_components(self.limit)
@@ -100,8 +99,8 @@ class ListStrong(Question):
 
     limit: int | None
 
-    def cost(self, run: "Run") -> cost.Cost:
-        return cost.Long("components", {"strong": True, "limit": self.limit}) if cost.is_long(run) else cost.NOW
+    def cost(self, run: "Run") -> Cost:
+        return Long("components", {"strong": True, "limit": self.limit}) if self.is_long(run) else "now"
 
     def ask(self, run: "Run", means: Means) -> "StrongComponents":
         return run.strong_components(*means)
@@ -169,8 +168,8 @@ class OneComponent(Question):
 
     component: int
 
-    def cost(self, run: "Run") -> cost.Cost:
-        return cost.Long("diameter", {"component": self.component}) if is_unmeasured(run) else cost.NOW
+    def cost(self, run: "Run") -> Cost:
+        return Long("diameter", {"component": self.component}) if is_unmeasured(run) else "now"
 
     def ask(self, run: "Run", means: Means) -> "ComponentRecord":
         if run.puzzle.undirected:

@@ -10,9 +10,19 @@ from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.errors import counted
 from hakoiri.hints import command, named
 from hakoiri.questions.components import component_row
-from hakoiri.questions.question import COMPONENT, Means, Question, Route, flag, parameter, show_boards, written
+from hakoiri.questions.question import (
+    COMPONENT,
+    Cost,
+    Long,
+    Means,
+    Question,
+    Route,
+    flag,
+    parameter,
+    show_boards,
+    written,
+)
 from hakoiri.render.tables import facts, stdout
-from hakoiri.run import cost
 
 if TYPE_CHECKING:
     from hakoiri.api import Diameter, Hardest, Run
@@ -81,18 +91,18 @@ class FarthestPairs(Question):
         own = manifest.plan.get("component")
         return replace(self, component=own if self.component is None else self.component)
 
-    def cost(self, run: "Run") -> cost.Cost:
+    def cost(self, run: "Run") -> Cost:
         from hakoiri.coordinator.graphs.distances import RUN_FROM
 
         number = run.component_asked(self.component)
         if run.known_diameter(number, self.every) is not None:
-            return cost.NOW
+            return "now"
         if self.every and not run.policy.may_be_symmetry(run.policy.size(number)) and run.needs_run(number, True):
             return "own run"
-        large = self.every and (cost.is_long(run, most=cost.SMALL) or run.components(1)[0].size >= RUN_FROM)
+        large = self.every and (self.is_long(run, small=True) or run.components(1)[0].size >= RUN_FROM)
         # Without `every`, the process that answers may begin a run of its own.
-        long = large or cost.is_long(run, not run.is_census)
-        return cost.Long("diameter", {"component": number, "all": self.every}) if long else cost.NOW
+        long = large or self.is_long(run, not run.is_census)
+        return Long("diameter", {"component": number, "all": self.every}) if long else "now"
 
     def own_run(self, run: "Run") -> "tuple[Derived, dict[str, Any]]":
         return run.eccentricity_run(run.component_asked(self.component)), {"every": self.every}
@@ -221,9 +231,9 @@ class FarthestFromGoal(Question):
 
         return replace(self, metric=self.metric or manifest.puzzle["options"].get(METRIC))
 
-    def cost(self, run: "Run") -> cost.Cost:
+    def cost(self, run: "Run") -> Cost:
         run.require_goals()
-        return cost.NOW if run.known_distances(run.other_metric(self.metric)) is not None else "own run"
+        return "now" if run.known_distances(run.other_metric(self.metric)) is not None else "own run"
 
     def own_run(self, run: "Run") -> "tuple[Derived, dict[str, Any]]":
         from hakoiri.coordinator.goals.job import distances_run

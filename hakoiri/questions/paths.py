@@ -10,10 +10,9 @@ import typer
 from rich.text import Text
 
 from hakoiri.errors import PuzzleError, counted
-from hakoiri.questions.question import CONFIGURATION, Means, Question, Route, flag, parameter, written
+from hakoiri.questions.question import CONFIGURATION, Cost, Long, Means, Question, Route, flag, parameter, written
 from hakoiri.reading import read_board
 from hakoiri.render.tables import facts, stdout
-from hakoiri.run import cost
 
 if TYPE_CHECKING:
     from hakoiri.api import Run, ShortestPath, ShortestPaths
@@ -45,13 +44,13 @@ class _Ends(Question):
         source = None if self.source is None else read_board(self.source)
         return end, source, [read_board(text) for text in self.avoid or []]
 
-    def cost(self, run: "Run") -> cost.Cost:
+    def cost(self, run: "Run") -> Cost:
         begin = None if self.source is None else run.puzzle.parse(self.source)
         # A path from the start of a search is read from the layers.
-        if not cost.is_long(run, run.is_census or begin not in (None, run.puzzle.start), cost.SMALL):
-            return cost.NOW
+        if not self.is_long(run, run.is_census or begin not in (None, run.puzzle.start), True):
+            return "now"
         end = self.target if self.target in _ENDS else run.puzzle.layout.text(run.puzzle.parse(self.target))
-        return cost.Long("path", {"to": end, "from": None if begin is None else run.puzzle.layout.text(begin)})
+        return Long("path", {"to": end, "from": None if begin is None else run.puzzle.layout.text(begin)})
 
     def ask(self, run: "Run", means: Means) -> "ShortestPath":
         return run.path(self.target, self.source, self.avoid or [])
@@ -188,11 +187,11 @@ class BoardStatistics(Question):
 
     source: str | None = None
 
-    def cost(self, run: "Run") -> cost.Cost:
-        if not cost.is_long(run, most=cost.SMALL):
-            return cost.NOW
+    def cost(self, run: "Run") -> Cost:
+        if not self.is_long(run, small=True):
+            return "now"
         begin = None if self.source is None else run.puzzle.layout.text(run.puzzle.parse(self.source))
-        return cost.Long("path", {"statistics": True, "from": begin})
+        return Long("path", {"statistics": True, "from": begin})
 
     def ask(self, run: "Run", means: Means) -> dict[str, Any]:
         from hakoiri.rows.positions import statistics_row

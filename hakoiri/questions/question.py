@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 from rich.text import Text
 
 from hakoiri.render.tables import stderr, stdout
-from hakoiri.run.cost import NOW, Cost
 
 if TYPE_CHECKING:
     from hakoiri.api import Run
@@ -51,6 +50,16 @@ class Means(NamedTuple):
     control: "Control | None" = None
     observer: "Observer | None" = None
     resources: "Resources | None" = None
+
+
+class Long(NamedTuple):
+    """A long answer: over HTTP a process gives it, by this command with these options."""
+
+    command: str
+    options: Mapping[str, str | int | None]
+
+
+Cost = Literal["now", "own run"] | Long
 
 
 class Route(NamedTuple):
@@ -94,8 +103,17 @@ class Question:
         return self
 
     def cost(self, run: "Run") -> Cost:
-        """Return the cost of the answer, without computing it."""
-        return NOW
+        """Return the cost of the answer, without computing it: only this decides what is long."""
+        return "now"
+
+    @staticmethod
+    def is_long(run: "Run", searches: bool = True, small: bool = False) -> bool:
+        """Return whether a question that `searches` the whole run takes long: `small` runs are held in memory."""
+        from hakoiri.coordinator.graphs.distances import RUN_FROM
+        from hakoiri.rows.positions import SMALL
+
+        size: int = run.store.state.figures.get("configurations", 0)
+        return searches and size > (SMALL if small else RUN_FROM)
 
     def own_run(self, run: "Run") -> "tuple[Derived, dict[str, Any]]":
         """Return the run that computes the answer, and its limits."""

@@ -21,9 +21,8 @@ from hakoiri.keys.order import lower_bounds
 from hakoiri.render import print_sheet
 from hakoiri.render.films import page, script
 from hakoiri.render.images import text, titled
-from hakoiri.rows.positions import PositionTable, moves_row, statistics_row, table_of
+from hakoiri.rows.positions import SMALL, PositionTable, moves_row, statistics_row, table_of
 from hakoiri.run.components import start_component
-from hakoiri.run.cost import SMALL
 from hakoiri.run.goals import require_goals
 from hakoiri.run.opened import OpenRun
 from hakoiri.storage.engine.files import replaced

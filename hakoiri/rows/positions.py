@@ -20,7 +20,6 @@ from hakoiri.keys.order import equal_rows, lower_bounds, order_of
 from hakoiri.puzzles.capabilities import Placements, Quotient, Scored
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.pictures import SURFACES, Part, Picture, Polygon, Rectangle
-from hakoiri.run import cost
 from hakoiri.run.goals import statistics_of
 from hakoiri.run.opened import OpenRun
 from hakoiri.worker.graphs.searches import distances_from, transposed
@@ -125,6 +124,8 @@ def play_row(run: OpenRun, most: int) -> dict[str, Any]:
     return play.row() | {"proved": play.proved, "filmed": len(boards), "boards": boards}
 
 
+#: Runs up to this size are held in memory as a whole, with goal distances computed on first request.
+SMALL = 200_000
 #: The reasons for an unknown goal distance; the first is temporary.
 UNKNOWN = "the goal distances of the run are not known; request its hardest"
 _UNFINISHED = "the run is not complete"
@@ -161,8 +162,8 @@ class PositionTable(NamedTuple):
 
 def table_of(run: OpenRun) -> PositionTable | None:
     """Return the table of a small complete run; ``None`` for others."""
-    size = run.store.state.figures.get("configurations", cost.SMALL + 1)
-    if not (run.exhausted and run.knows_components) or size > cost.SMALL:
+    size = run.store.state.figures.get("configurations", SMALL + 1)
+    if not (run.exhausted and run.knows_components) or size > SMALL:
         return None
     keys, labels = run.configurations()
     none, found = np.full(len(keys), -1, dtype=np.int64), labels.astype(np.int64)

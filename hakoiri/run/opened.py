@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from functools import cache, cached_property
 from itertools import accumulate
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -49,6 +49,9 @@ class OpenRun:
     `resources` are the threads and memory of this process for questions; `redis` is the URL of the Redis of the hosts
     that keep the run, ``None`` if no hosts keep it.
     """
+
+    #: The class of its paths, by default `hakoiri.run.paths.ShortestPath`.
+    path_kind: ClassVar[Any] = None
 
     def __init__(self, store: RunStore, resources: Resources | None = None) -> None:
         """Take ownership of `store`; close it and raise if the run's puzzle differs from this program's.

@@ -93,22 +93,20 @@ def distance(
 
 
 def path(
-    run: OpenRun, target: Configuration = GOAL, source: Configuration | None = None, avoid: Sequence[str] = (),
-    kind: type[ShortestPath] = ShortestPath,
-) -> ShortestPath:  # fmt: skip
+    run: OpenRun, target: Configuration = GOAL, source: Configuration | None = None, avoid: Sequence[str] = ()
+) -> ShortestPath:
     """Return a shortest path, always the same of several."""
     levels, _ = _levels(run, target, source, avoid, one=True)
     path = [key_at(level, 0) for level in levels]
     if isinstance(run.puzzle, Quotient):
         # The images that follow from each other, beginning with the user's start.
         path = run.puzzle.lift(path, _real_start(run, source))
-    return kind(run.puzzle, path)
+    return (run.path_kind or ShortestPath)(run.puzzle, path)
 
 
 def shortest_paths(
-    run: OpenRun, target: Configuration = GOAL, source: Configuration | None = None, avoid: Sequence[str] = (),
-    kind: type[ShortestPath] = ShortestPath,
-) -> ShortestPaths:  # fmt: skip
+    run: OpenRun, target: Configuration = GOAL, source: Configuration | None = None, avoid: Sequence[str] = ()
+) -> ShortestPaths:
     """Return all shortest paths and their number; if there are several nearest goals, to any of them.
 
     Raises `OverBudgetError` if the configurations on them do not fit the memory.
@@ -117,7 +115,9 @@ def shortest_paths(
         target = path(run, FARTHEST, source, avoid).keys[-1]
     levels, puzzle = _levels(run, target, source, avoid)
     at_once = run.resources.tuning.paths_at_once
-    return ShortestPaths(len(levels) - 1, AllPaths(puzzle, levels, _real_start(run, source), at_once), kind)
+    return ShortestPaths(
+        len(levels) - 1, AllPaths(puzzle, levels, _real_start(run, source), at_once), run.path_kind or ShortestPath
+    )
 
 
 def _levels(
@@ -161,18 +161,13 @@ def _known_levels(
     known = run.known_distances() if _is_word(target, GOAL) else None
     begin = run.puzzle.keys([origin])
     if known is None or (distance := int(known.of(begin)[0])) < 0:
-        _require_way_to_goal(run, origin, known is not None)
+        if known is not None and run.store.find(origin) is not None:
+            raise UnanswerableError(
+                f"no path leads from {run.puzzle.render(origin)} to a goal; run {run.name} has every configuration "
+                "that leads to one"
+            )
         return None
     return levels_on(context, known.store, begin, distance, one)
-
-
-def _require_way_to_goal(run: OpenRun, origin: Key, known: bool) -> None:
-    """Raise `UnanswerableError` if the goal distances are known and `origin` leads to no goal."""
-    if known and run.store.find(origin) is not None:
-        raise UnanswerableError(
-            f"no path leads from {run.puzzle.render(origin)} to a goal; run {run.name} has every "
-            "configuration that leads to one"
-        )
 
 
 def _ends_from_start(run: OpenRun, target: Configuration, key: Key | None) -> tuple[Depth, Iterator[Keys]]:

@@ -33,9 +33,8 @@ from hakoiri.errors import Hint, PuzzleError, RunHeldError
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
 from hakoiri.puzzles.user.files import is_own
-from hakoiri.questions.question import Means, Question
+from hakoiri.questions.question import Long, Means, Question
 from hakoiri.rows.runs import status_row
-from hakoiri.run.cost import Long
 from hakoiri.storage.ledger.manifest import State
 from hakoiri.storage.names import DATA_FILE
 from hakoiri.web.problems import Unbegun, Unchanged

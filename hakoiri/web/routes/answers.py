@@ -13,9 +13,8 @@ from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response, StreamingResponse
 
 from hakoiri.export.graphs import ENDING
-from hakoiri.questions.question import Question, Route
+from hakoiri.questions.question import Long, Question, Route
 from hakoiri.questions.registry import QUESTIONS, question_class
-from hakoiri.run.cost import Long
 from hakoiri.web.asking import Asked, AskedRun, computed, pending
 from hakoiri.web.routes.runs import LOOK_SECONDS, Streams, event
 from hakoiri.worker.graphs.searches import MOST_VERTICES

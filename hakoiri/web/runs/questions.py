@@ -26,7 +26,7 @@ from hakoiri.coordinator.errors import RunError, UnknownRunError
 from hakoiri.coordinator.runs.catalogue import keepers_of
 from hakoiri.coordinator.session.resources import LEAST_MEMORY
 from hakoiri.errors import DamagedError, Hint
-from hakoiri.run.cost import Long
+from hakoiri.questions.question import Long
 from hakoiri.storage.engine.environment import translated
 from hakoiri.storage.engine.files import open_inside
 from hakoiri.storage.ledger.lock import holder_of, interrupt_holder, locked

@@ -16,8 +16,8 @@ from hakoiri.coordinator.graphs import distances
 from hakoiri.export.graphs import write_map
 from hakoiri.keys.layout import ints
 from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.rows import positions
 from hakoiri.rows.positions import position_row, table_of
-from hakoiri.run import cost
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.web.runs.questions import LongQuestion, Questions
 from hakoiri.web.settings import Settings
@@ -100,7 +100,7 @@ def test_statistics_of_a_board_of_a_large_run_are_a_long_question(
 
     where = f"/api/runs/{served.small}/statistics?from=1.2/345"
     expected = asked(served, where)
-    monkeypatch.setattr(cost, "SMALL", 10)
+    monkeypatch.setattr(positions, "SMALL", 10)
     monkeypatch.setattr(Questions, "start", begin)
     assert served.client.post(where).json() == expected == asked(served, where)
     monkeypatch.undo()

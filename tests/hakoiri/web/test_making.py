@@ -19,8 +19,8 @@ from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.puzzles.nakuron.board import random_board
 from hakoiri.puzzles.user import files
+from hakoiri.rows import positions
 from hakoiri.rows.positions import position_row, table_of
-from hakoiri.run import cost
 from hakoiri.storage.names import HOLDER_FILE, questions_folder
 from hakoiri.web.routes import runs as routes
 from hakoiri.web.settings import Settings
@@ -238,7 +238,7 @@ def test_a_kill_between_the_key_and_the_run_leaves_one_run(client: TestClient, d
 
 def test_what_is_found_later_is_told_then(client: TestClient, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A position whose goal distance is still to be found is kept neither by the client nor here."""
-    monkeypatch.setattr(cost, "SMALL", 0)
+    monkeypatch.setattr(positions, "SMALL", 0)
     run = client.post("/api/runs", json=TILES | {"start": "1./23"}).json()["run"]
     drive(data, client)
     where = f"/api/runs/{run}/positions/1./23"

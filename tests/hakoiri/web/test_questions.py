@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from hakoiri.run import cost
+from hakoiri.questions.question import Long, Question
 from hakoiri.storage.ledger.manifest import State
 from hakoiri.web.routes.puzzles import PROBING
 from hakoiri.web.runs.questions import BusyError, LongQuestion, Questions
@@ -22,7 +22,7 @@ from tests.hakoiri.web.conftest import Served
 from tests.support.commands import wait_until
 from tests.support.web import TOKEN, client_of
 
-VERIFY = cost.Long("verify", {})
+VERIFY = Long("verify", {})
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ _LONG = [
 @pytest.mark.parametrize("path", _LONG)
 def test_get_says_where_to_post_to(served: Served, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every run is a large one here."""
-    monkeypatch.setattr(cost, "is_long", lambda _, searches=True, *__, **___: searches)
+    monkeypatch.setattr(Question, "is_long", staticmethod(lambda _, searches=True, small=False: searches))
     begun: list[LongQuestion] = []
     monkeypatch.setattr(Questions, "start", lambda _, question: begun.append(question))
     where = f"/api/runs/{path.format(small=served.small, whole=served.whole, directed=served.directed)}"
