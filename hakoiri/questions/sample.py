@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class RandomSample(Question):
     """Draw random configurations, each as likely as any other.
 
-    Draws are independent, so one may come twice. A census has no start, so --depth is only for a search.
+    Draws are independent, so one may come twice. A census has no start, and all its configurations in layer 0.
     """
 
     example = "sample last --depth 20..30 -n 5"
@@ -46,10 +46,9 @@ class RandomSample(Question):
         layers = None
         if self.depth is not None:
             match = re.fullmatch(r"(\d{1,9})(?:\.\.(\d{1,9}))?", self.depth)
-            layers = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
-            if layers[0] > layers[1] or run.is_census:
-                expected = "all of a census" if run.is_census else "layers such as 25 or 20..30"
-                raise PuzzleError(f"depth {self.depth} is not possible; expected {expected}")
+            if match is None or int(match[1]) > int(match[2] or match[1]):
+                raise PuzzleError(f"depth {self.depth} is malformed; expected layers such as 25 or 20..30")
+            layers = int(match[1]), int(match[2] or match[1])
         return run.sample(self.count, layers, self.seed or 0)
 
     def row(self, run: "Run", found: "list[tuple[int, Key]]") -> dict[str, Any]:
