@@ -32,7 +32,7 @@ from hakoiri.puzzles.capabilities import Dealt, Family, Placements, Scored
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.nakuron.board import MOST_SIZE
 from hakoiri.storage.layers.blocks import lanes_of
-from hakoiri.worker.census.forests import PAIR_LAYOUTS, balance, fold
+from hakoiri.worker.census.forests import PAIR_LAYOUTS, Forest
 from hakoiri.worker.graphs.lanes import LANES, look_from, narrowed, pairs_at
 from hakoiri.worker.graphs.searches import Graph, component_distances, eccentricities_of
 from hakoiri.worker.graphs.strong import all_diameters, bounded_diameter
@@ -177,9 +177,9 @@ def neighbours(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
 def forest(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
     """[keys] -> [pairs that connect keys as their moves do (`worker.census.forests`); number of moves, the balance]."""
     (keys,) = chunk
-    targets, counts = simple_edges(keys, *puzzle.expand(keys))
-    figures = np.array([len(targets), balance(keys, targets, counts)], dtype=np.uint64)
-    return [fold(keys, targets, counts, puzzle.undirected), figures]
+    made = Forest(keys)
+    made.link(0, *simple_edges(keys, *puzzle.expand(keys)), puzzle.undirected)
+    return [made.pairs(), np.array([made.moves, made.balance], dtype=np.uint64)]
 
 
 def eccentricities(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:

@@ -37,7 +37,7 @@ from hakoiri.storage.ledger.manifest import Progress
 from hakoiri.storage.names import LABELS, META, NUMBERS_KEY, PARTIAL_KEY, SPILL_FOLDER, number_key
 from hakoiri.storage.results import Diameter, read_component, read_pairs, stage_component
 from hakoiri.worker.census import joining
-from hakoiri.worker.census.forests import Forest, balance, fold, pairs_of, split_numbered
+from hakoiri.worker.census.forests import Forest, balance, pairs_of, split_numbered
 from hakoiri.worker.graphs.searches import find_roots, unite_all
 from hakoiri.worker.layers.exchange import Exchange
 from tests.support.refusals import refused
@@ -510,10 +510,12 @@ def test_ranges_that_know_nothing_of_each_other_hang_together_as_the_edges_do(
             mine = ends[(ends[:, 0] >= begin) & (ends[:, 0] < end)]
             moves = keys[mine[:, 1]], np.bincount(mine[:, 0] - begin, minlength=end - begin).astype(np.uint16)
             if by_chunks:
-                forest.join(fold(keys[begin:end], *moves, undirected))
+                chunk = Forest(keys[begin:end])
+                chunk.link(0, *moves, undirected)
+                forest.join(chunk.pairs(), chunk.moves, chunk.balance)
             else:
                 forest.link(0, *moves, undirected)
-        trees = forest.trees(low)
+        trees = forest.grown(low)
         assert {*trees.labels.tolist()} == {*range(low, low + trees.size)}
         labels[low:high] = trees.labels
         away += [split_numbered(batch, LAYOUTS[layout]) for batch in trees.pairs]
@@ -532,7 +534,9 @@ def test_moves_without_a_way_back_do_not_balance() -> None:
     there_and_back = keys[[1, 0, 2, 1]], np.array([1, 2, 1], dtype=np.uint16)
     assert balance(keys, *there_and_back) == 0
     assert balance(keys, keys[[1, 2, 1]], np.array([1, 1, 1], dtype=np.uint16)) != 0
-    assert ints(fold(keys, *there_and_back, undirected=True)) == ints(pairs_of(keys[1:], keys[[0, 0]]))
+    forest = Forest(keys)
+    forest.link(0, *there_and_back, undirected=True)
+    assert ints(forest.pairs()) == ints(pairs_of(keys[1:], keys[[0, 0]]))
 
 
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)

@@ -15,7 +15,6 @@ from itertools import chain
 from typing import NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hakoiri.coordinator.errors import ContradictionError, UnanswerableError
 from hakoiri.coordinator.graphs.building import stray_move
@@ -71,38 +70,36 @@ def grown_ranges(context: ComputeContext, ranges: SlabRanges, missing: list[int]
     """Yield the trees of some ranges with the number of the range, in any order."""
     puzzle, cost = context.puzzle, Cost()
     if context.executor is not context.local:
-        sample = ranges.sample()
+        sample = ranges.layer.sample()
         cost = context.control.compute(puzzle, lambda: Cost.of(lambda keys: forest(puzzle, [keys], [])[0], sample))
-    if size := context.farmed_chunk(ranges.size, cost._replace(successors=MOVE_ARRAYS * puzzle.most_successors)):
+    if size := context.farmed_chunk(ranges.layer.size, cost._replace(successors=MOVE_ARRAYS * puzzle.most_successors)):
         yield from _grown_by_workers(context, ranges, missing, size)
     else:
-        context.note_expanded_here("configurations", ranges.size, cost)
+        context.note_expanded_here("configurations", ranges.layer.size, cost)
         yield from grown_by_threads(context.local, puzzle, context.shares, ranges, missing)
 
 
 def _grown_by_workers(
     context: ComputeContext, ranges: SlabRanges, missing: list[int], size: int
 ) -> Iterator[tuple[int, Grown]]:
-    #: The range of each chunk; of each range its trees, its chunks in work, and their moves and balance.
-    numbers, forests, left, sums = list[int](), dict[int, Forest](), Counter[int](), dict[int, NDArray[np.uint64]]()
+    #: The range of each chunk; of each range its trees, and the number of its chunks in work.
+    numbers, forests, left = list[int](), dict[int, Forest](), Counter[int]()
 
     def chunks() -> Iterator[list[Keys]]:
         for number in missing:
             keys = np.concatenate([*ranges.keys(number)])
             parts = split(keys, size)
-            forests[number], left[number], sums[number] = Forest(keys), len(parts), np.zeros(2, dtype=np.uint64)
+            forests[number], left[number] = Forest(keys), len(parts)
             for part in parts:
                 numbers.append(number)
                 yield [part]
 
     for place, (pairs, figures) in context.executor.map("forest", chunks()):
         number = numbers[place]
-        forests[number].join(pairs)
-        # Balances add up modulo 2^64, as uint64 does.
-        sums[number] += figures
+        forests[number].join(pairs, *figures.tolist())
         left[number] -= 1
         if not left[number]:
-            yield number, Grown(forests.pop(number).trees(ranges.first_place(number)), *map(int, sums[number]))
+            yield number, forests.pop(number).grown(ranges.first_place(number))
 
 
 _AT_ONCE = 1 << 14

@@ -137,15 +137,18 @@ def _last_words(keys: Keys) -> Keys:
     return keys if keys.ndim == 1 else keys[:, -1]
 
 
-class Trees(NamedTuple):
+class Grown(NamedTuple):
     """The trees of a range, numbered by their least keys: the tree of each key, how many there are, pairs (key, tree).
 
-    The pairs are of keys elsewhere, in batches; they are in no order, and may repeat.
+    The pairs are of keys elsewhere, in batches; they are in no order, and may repeat. Then the number of moves of the
+    keys, and their balance.
     """
 
     labels: NDArray[np.uint32]
     size: int
     pairs: list[Keys]
+    moves: int
+    balance: int
 
 
 class PlaceIndex:
@@ -178,20 +181,24 @@ class Forest:
         self._index = PlaceIndex(keys)
         self._far = [(self._layout.empty(0), self._parents[:0])]
         self._count, self._most = 0, len(keys)
+        #: The number of moves so far, and their balance.
+        self.moves = self.balance = 0
 
     def link(self, first: int, targets: Keys, counts: Counts, undirected: bool) -> None:
         """Join the keys from number `first` on to the `targets` of each in turn. Overwrites `targets`.
 
         Moves of an undirected puzzle to lesser keys are left out: their counterparts connect the same keys.
         """
-        dense = self._index.dense
+        self.moves, dense = self.moves + len(targets), self._index.dense
+        self.balance += balance(self.keys[first : first + len(counts)], targets, counts)
         places = self._parents[:0] if dense else self._index.places(targets)
         members = np.empty(len(targets), dtype=np.int32)
         count = _link(self._parents, self.keys, first, targets, counts, places, dense, undirected, members)
         self._keep(targets[:count].copy(), members[:count].copy())
 
-    def join(self, pairs: Keys) -> None:
-        """Join the keys of pairs of which at least one is in the forest."""
+    def join(self, pairs: Keys, moves: int, balance: int) -> None:
+        """Join the keys of pairs of which at least one is in the forest; they stand for `moves` of this `balance`."""
+        self.moves, self.balance = self.moves + moves, self.balance + balance
         ones, others = split_pairs(pairs, self._layout)
         places, other_places = self._index.places(ones), self._index.places(others)
         inside, beyond = (places >= 0) & (other_places >= 0), places < 0
@@ -231,34 +238,16 @@ class Forest:
         parts.append((lesser[~upwards], targets[~upwards]))
         return merge([pairs_of(*each) for each in parts], [])
 
-    def trees(self, first: int) -> Trees:
+    def grown(self, first: int) -> Grown:
         """Return its trees, numbered from `first` on. The forest is used up."""
         is_root = self.roots() == np.arange(len(self.keys), dtype=np.int32)
         # The last one of a space has the greatest number at most.
         numbers = np.cumsum(is_root, dtype=np.uint32) - np.uint32(1) + np.uint32(first)
         labels = numbers[self._parents]
-        return Trees(labels, int(np.count_nonzero(is_root)), self._take_far(labels))
-
-
-def fold(keys: Keys, targets: Keys, counts: Counts, undirected: bool) -> Keys:
-    """Return increasing pairs, as few as possible, that connect the same configurations as the moves of `keys`.
-
-    `keys` increase; `targets` holds the moves of each in turn, and is overwritten. One key of each pair is in `keys`.
-    """
-    forest = Forest(keys)
-    forest.link(0, targets, counts, undirected)
-    return forest.pairs()
+        return Grown(labels, int(np.count_nonzero(is_root)), self._take_far(labels), self.moves, self.balance)
 
 
 _WORD_BITS = 32
-
-
-class Grown(NamedTuple):
-    """The trees of a range, the number of moves of its keys, and their balance."""
-
-    trees: Trees
-    moves: int
-    balance: int
 
 
 class TreeEdges(NamedTuple):
@@ -273,12 +262,10 @@ class TreeEdges(NamedTuple):
 
 def grow(puzzle: Puzzle, keys: Keys, first: int, step: int) -> Grown:
     """Return the trees of a range, numbered from `first` on, by the moves of its keys, expanded `step` at a time."""
-    forest, moves, total = Forest(keys), 0, 0
+    forest = Forest(keys)
     for number, part in enumerate(split(keys, step)):
-        targets, counts = simple_edges(part, *puzzle.expand(part))
-        moves, total = moves + len(targets), total + balance(part, targets, counts)
-        forest.link(number * step, targets, counts, puzzle.undirected)
-    return Grown(forest.trees(first), moves, total)
+        forest.link(number * step, *simple_edges(part, *puzzle.expand(part)), puzzle.undirected)
+    return forest.grown(first)
 
 
 def edges_to(keys: Keys, labels: NDArray[np.int64], pairs: Iterable[Keys]) -> TreeEdges | None:

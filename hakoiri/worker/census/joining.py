@@ -197,16 +197,15 @@ class Joining:
     def grow(self, grown_ranges: Callable[[list[int]], Iterator[tuple[int, Grown]]]) -> Iterator[int]:
         """Make the trees of all ranges; `grown_ranges` yields those of some ranges."""
         missing = [self.ranges.numbers[place] for place, count in enumerate(self.done.trees) if count == _UNKNOWN]
-        done = self.ranges.size - sum(map(self.ranges.size_of, missing))
+        done = self.ranges.layer.size - sum(map(self.ranges.size_of, missing))
         for number, grown in grown_ranges(missing):
-            labels, count, pairs = grown.trees
-            stage_labels(self._store, labels, self.ranges.first_slab(number))
-            for batch in pairs:
+            stage_labels(self._store, grown.labels, self.ranges.first_slab(number))
+            for batch in grown.pairs:
                 self.exchange.add(*scatter(batch, self.exchange.partition.table))
             if self.exchange.held_bytes > self._most_pairs:
                 self.exchange.code_held(self._threads, bits=False)
             trees, balance = [*self.done.trees], (self.done.balance + grown.balance) % (1 << 64)
-            trees[number - self.ranges.numbers.start] = count
+            trees[number - self.ranges.numbers.start] = grown.size
             self.done = replace(self.done, trees=trees, moves=self.done.moves + grown.moves, balance=balance)
             done += self.ranges.size_of(number)
             if time.monotonic() - self._durable_at > self._checkpoint:
@@ -338,7 +337,7 @@ class Joining:
         """Label all configurations; `components` has the number for each root."""
         ranges, trees = self.ranges, self.numbers
         missing = sorted({*range(len(self.done.trees))} - {*self.done.numbered})
-        done = self.ranges.size - sum(ranges.size_of(ranges.numbers[place]) for place in missing)
+        done = self.ranges.layer.size - sum(ranges.size_of(ranges.numbers[place]) for place in missing)
 
         def labels(work: tuple[int, Labels, Labels]) -> Labels:
             place, roots, labels = work

@@ -214,19 +214,13 @@ def slabs_in(size: int) -> int:
 class SlabRanges:
     """The ranges of `partition` from number `first` on whose configurations `layer` has, `range_slabs` slabs in each.
 
-    The last range of the space may have fewer. Attributes: `numbers`, those of these ranges; `size`, the number of
-    their configurations.
+    The last range of the space may have fewer. Attributes: `layer`; `numbers`, those of these ranges.
     """
 
     def __init__(self, layer: StoredLayer, partition: Partition, range_slabs: int, first: int) -> None:
-        self._layer, self._partition, self._range_slabs = layer, partition, range_slabs
-        self.size = layer.size
+        self.layer, self._partition, self._range_slabs = layer, partition, range_slabs
         self._end = first * range_slabs * SLAB + layer.size
         self.numbers = range(first, -(-self._end // (range_slabs * SLAB)))
-
-    def sample(self) -> Keys:
-        """Return some keys of all ranges."""
-        return self._layer.sample()
 
     def first_slab(self, number: int) -> int:
         """Return the number of the first slab of a range, among all of the space."""
@@ -242,14 +236,14 @@ class SlabRanges:
 
     def keys(self, number: int) -> Iterable[Keys]:
         """Return the keys of a range, in batches that any thread may decode."""
-        return self._layer.between(*self._partition.bounds(number))
+        return self.layer.between(*self._partition.bounds(number))
 
 
 def grown_by_threads(
     threads: Threads, puzzle: Puzzle, shares: Shares, ranges: SlabRanges, missing: list[int]
 ) -> Iterator[tuple[int, Grown]]:
     """Yield the trees of some ranges with the number of the range, in any order."""
-    chunk = shares.chunk_size(ranges.size, MOVE_ARRAYS * puzzle.most_successors)
+    chunk = shares.chunk_size(ranges.layer.size, MOVE_ARRAYS * puzzle.most_successors)
     step = max(1, min(chunk, _BATCH // puzzle.most_successors))
 
     def work(item: tuple[int, Iterable[Keys]]) -> Grown:
