@@ -60,7 +60,12 @@ class LayerSizes(Question):
 
     def write(self, run: "Run", found: list[dict[str, Any]]) -> None:
         if not found:
-            raise _without_layers(run)
+            see, things = f"hakoiri status {run.name}", run.kind.row_noun
+            if not things:
+                text = f"run {run.name} has no layers yet; see how it stands with: {see}"
+                raise UnanswerableError(text)
+            kind = f"is of the kind {run.store.manifest.kind}: it has {things} and no layers"
+            raise UnanswerableError(f"run {run.name} {kind}; see: {see}")
         if self.plot is not None:
             from hakoiri.render.plots import plot_layers
 
@@ -88,15 +93,6 @@ class LayerSizes(Question):
         for row, cells, digest in zip(found, figures, digests, strict=True):
             listed.add_row(*cells, digest, Text("█" * min(bar, max(1, round(bar * row["size"] / widest))), "blue"))
         stdout().print(listed)
-
-
-def _without_layers(run: "Run") -> UnanswerableError:
-    """Return the error for a run that has no layers yet, or never will."""
-    see = f"hakoiri status {run.name}"
-    if not run.kind.row_noun:
-        return UnanswerableError(f"run {run.name} has no layers yet; see how it stands with: {see}")
-    kind = f"is of the kind {run.store.manifest.kind}: it has {run.kind.row_noun} and no layers"
-    return UnanswerableError(f"run {run.name} {kind}; see: {see}")
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""Runs and puzzles as plain values: the JSON of the command line and of the web, made only here."""
+"""Runs, puzzles and positions as plain values, for the JSON of the command line and of the web."""

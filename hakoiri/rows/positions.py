@@ -4,7 +4,7 @@ For a small run all of that is kept in memory and found by binary search. For a 
 layer, and only the layers that a move can lead to.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from itertools import accumulate
 from statistics import fmean
@@ -168,16 +168,11 @@ def table_of(run: OpenRun) -> PositionTable | None:
     keys, labels = run.configurations()
     none, found = np.full(len(keys), -1, dtype=np.int64), labels.astype(np.int64)
     depths, components = (none, found) if run.is_census else (found, np.zeros(len(keys), dtype=np.int64))
-    return PositionTable(keys, depths, components, _goal_distances(run, keys))
-
-
-def _goal_distances(run: OpenRun, keys: Keys) -> NDArray[np.int64]:
-    """Return the distance of each key to the nearest goal, -1 if none can be reached."""
-    goals = np.flatnonzero(run.puzzle.is_goal(keys)).astype(np.int32)
-    if not len(goals):
-        return np.full(len(keys), -1, dtype=np.int64)
-    _, graph = run.graph()
-    return distances_from(graph if run.puzzle.undirected else transposed(graph), goals).astype(np.int64)
+    distances, goals = none, np.flatnonzero(run.puzzle.is_goal(keys)).astype(np.int32)
+    if len(goals):
+        _, graph = run.graph()
+        distances = distances_from(graph if run.puzzle.undirected else transposed(graph), goals).astype(np.int64)
+    return PositionTable(keys, depths, components, distances)
 
 
 def position_row(run: OpenRun, table: PositionTable | None, configuration: str) -> dict[str, Any]:
@@ -236,7 +231,8 @@ def _know(run: OpenRun, table: PositionTable | None, keys: Keys, around: int | N
         return []
     order = order_of(keys)
     wanted, found = keys[order], np.full(len(keys), -1, dtype=np.int64)
-    for depth in _layers_around(run, around):
+    last, near = run.store.state.depth, 0 if around is None or not run.puzzle.undirected else max(0, around - 1)
+    for depth in range(near, (last if around is None else min(last, around + 1)) + 1):
         missing = np.flatnonzero(found < 0)
         if not len(missing):
             break
@@ -253,10 +249,3 @@ def _know(run: OpenRun, table: PositionTable | None, keys: Keys, around: int | N
         Known(None if run.is_census else depth, component, None if goal < 0 else goal) if depth >= 0 else None
         for depth, goal in zip(depths.tolist(), goals, strict=True)
     ]
-
-
-def _layers_around(run: OpenRun, around: int | None) -> Iterable[int]:
-    last = run.store.state.depth
-    if around is None:
-        return range(last + 1)
-    return range(max(0, around - 1) if run.puzzle.undirected else 0, min(last, around + 1) + 1)
