@@ -3,8 +3,8 @@
 In an undirected puzzle this is the usual search by layers with another first layer. In a directed puzzle U(N+1) is made
 in one of three ways:
 
-- by the puzzle's own moves backwards. They lead to many configurations that the run does not have. A
-  Bloom filter drops most of these; the rest is compared with the run, one key range after the other;
+- by the puzzle's own moves backwards. They lead to many configurations that the run does not have. A Bloom filter drops
+  most of these; the rest is compared with the run, one key range after the other;
 - by all moves, looked up once and followed backwards in memory, if they fit (`layers_backwards`);
 - by a filter: the configurations that are left are expanded once for each layer.
 
@@ -179,8 +179,7 @@ class GoalSearch(LayeredSearch):
         unmoves = isinstance(self.puzzle, Reversible)
         few_passes = self.store.layout.words == 1 and len(self._base.layer_records()) <= _MOST_PASSES
         if not (unmoves and few_passes) and (backwards := self._known_backwards()) is not None:
-            keys = next(backwards, self.store.layout.empty(0))
-            return self._add_small(keys)
+            return self._add_small(next(backwards, self.store.layout.empty(0)))
         known = self._layers.known(self.state.depth + 1)
         if unmoves:
             return self._led_from(current, known)
@@ -214,13 +213,9 @@ class GoalSearch(LayeredSearch):
                 self._layers.forget_older()
             except (OverBudgetError, UnanswerableError) as error:
                 self._fits = False
-                others = (
-                    "its own moves backwards are made"
-                    if isinstance(self.puzzle, Reversible)
-                    else "all that is left is looked at"
-                )
-                said = f"{error}; so {others} for each distance"
-                self._session.observer.note(said, *error.hints)
+                unmoves = isinstance(self.puzzle, Reversible)
+                others = "its own moves backwards are made" if unmoves else "all that is left is looked at"
+                self._session.observer.note(f"{error}; so {others} for each distance", *error.hints)
         return self._backwards
 
 
