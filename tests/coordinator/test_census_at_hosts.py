@@ -443,7 +443,7 @@ def test_a_census_without_copies_gets_them_with_its_next_session(task: str, tmp_
 
 
 @pytest.mark.parametrize("copies", [2, pytest.param(1, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("task", ["host-take", "host-list", "host-join", "host-edges", "host-number"])
+@pytest.mark.parametrize("task", first_usual(2, "host-list", "host-number", "host-take", "host-join", "host-edges"))
 def test_a_host_that_is_to_leave_keeps_nothing_of_a_census(
     task: str, copies: int, tmp_path: Path, hosts: NearHosts
 ) -> None:

@@ -43,6 +43,7 @@ from tests.support.near_hosts import (
     with_searches,
 )
 from tests.support.runs import Notes
+from tests.support.seeds import first_usual
 from tests.support.toy_runs import new_run
 
 pytestmark = pytest.mark.timeout(300)
@@ -264,7 +265,7 @@ def test_a_host_with_a_damaged_store_of_copies_serves_again_when_it_is_mended(
     assert_as_a_plain_search(directory, options, hosts)
 
 
-@pytest.mark.parametrize("task", ["host-merge", "host-send", "host-receive"])
+@pytest.mark.parametrize("task", first_usual(1, "host-merge", "host-send", "host-receive"))
 def test_what_a_host_has_done_is_counted_once(
     task: str, hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -297,9 +298,7 @@ def test_who_keeps_a_run_alone_leaves_it_to_a_host_that_did_not_take_part(
 
 
 MOVING = ["host-send", "host-receive", "recorded", "host-settle", "host-leave"]
-USUAL_DRAINS = [
-    ("drain", "host-send", 1), ("drain", "recorded", 1), ("drain", "host-settle", 2), ("collect", "recorded", 2),
-]  # fmt: skip
+USUAL_DRAINS = [("drain", "host-send", 1), ("drain", "recorded", 1), ("collect", "recorded", 2)]
 DRAINS = [
     pytest.param(*each, marks=() if each in USUAL_DRAINS else pytest.mark.slow)
     for each in product(["drain", "collect"], MOVING, [1, 2])

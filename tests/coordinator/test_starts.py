@@ -302,18 +302,12 @@ def test_a_varied_board_differs_in_a_piece_or_two() -> None:
 @pytest.mark.parametrize(
     ("wanted", "said"),
     [
-        ({"size": "9x9"}, "above the limit of 64 free cells"),
-        ({"pieces": "2x2:9"}, "no board of 3x4"),
-        ({"pieces": "x.x:1"}, "not connected"),
-        ({"pieces": "xx/x:1"}, "'xx/x' is not a piece"),
-        ({"goal": "2x2@4,4"}, "does not fit"),
-        ({"goal": "A@4,4"}, "such as 2x2@4,2"),
-        ({"least": 0}, "least moves"),
-        ({"least": 21}, "most moves"),
-        ({"boards": 0}, "boards 0"),
-        ({"hunt": -1}, "hunt -1"),
+        ({"size": "9x9"}, "above the limit of 64 free cells"), ({"pieces": "2x2:9"}, "no board of 3x4"),
+        ({"pieces": "x.x:1"}, "not connected"), ({"pieces": "xx/x:1"}, "'xx/x' is not a piece"),
+        ({"goal": "2x2@4,4"}, "does not fit"), ({"goal": "A@4,4"}, "such as 2x2@4,2"), ({"least": 0}, "least moves"),
+        ({"least": 21}, "most moves"), ({"boards": 0}, "boards 0"), ({"hunt": -1}, "hunt -1"),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_is_refused(wanted: dict[str, Any], said: str) -> None:
     with pytest.raises(PuzzleError, match=said):
         GenerateBoards.parse_request(PuzzleSpec("sliding"), **WANTED | wanted)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import zlib
 from dataclasses import fields
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from socket import gethostname
@@ -15,6 +16,7 @@ import msgpack
 import psutil
 import pytest
 import redis
+from rq import Worker
 
 from hakoiri.worker.transport.connection import QUEUE, living_workers
 from hakoiri.worker.transport.payload import TaskRequest
@@ -199,10 +201,13 @@ def test_tools_of_rq_show_who_works(hakoiri: Hakoiri, redis_server: RedisServer,
 
     with workers(redis_server.url, 2) as team:
         hakoiri.ask("run", "klotski", "--redis", redis_server.url, "--farm", "always")
-        wait_until(lambda: sum(int(done) for *_, done in shown()) >= 168, what=f"{shown()}")
+        known = partial(Worker.all, connection=redis_server.client)
+        wait_until(lambda: sum(each.successful_job_count for each in known()) >= 168, what="168 chunks")
+        assert sum(int(done) for *_, done in shown()) >= 168
         assert [(pid, state) for pid, state, _ in shown()] == sorted((str(pid), "idle") for pid in team.pids())
     # They are killed, and pass from RQ's registry.
-    wait_until(lambda: not shown())
+    wait_until(lambda: not known())
+    assert not shown()
 
 
 def test_what_an_interrupted_run_leaves_in_redis_passes(hakoiri: Hakoiri, redis_server: RedisServer) -> None:

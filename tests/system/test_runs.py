@@ -31,11 +31,9 @@ def details(hakoiri: Hakoiri) -> dict[str, str]:
 
 def test_runs_of_one_puzzle_are_told_apart(hakoiri: Hakoiri) -> None:
     lines = {
-        "usual": (*SMALL,),
-        "goal": (*SMALL, *GOAL, "--until-goal"),
-        "start": (*SMALL, "--from", "1./23"),
+        "usual": (*SMALL,), "goal": (*SMALL, *GOAL, "--until-goal"), "start": (*SMALL, "--from", "1./23"),
         "whole": (*SMALL, "--whole", "--diameters", "none"),
-    }
+    }  # fmt: skip
     for name, line in lines.items():
         hakoiri.here("run", *line, "--name", name)
     found = details(hakoiri)
@@ -69,13 +67,10 @@ def several(hakoiri: Hakoiri) -> Hakoiri:
 @pytest.mark.parametrize(
     ("line", "listed"),
     [
-        ("", "done waiting towers"),
-        ("--puzzle tiles", "done waiting"),
-        ("--status complete", "done towers"),
-        ("--puzzle tiles --status queued", "waiting"),
-        ("--puzzle klotski", ""),
+        ("", "done waiting towers"), ("--puzzle tiles", "done waiting"), ("--status complete", "done towers"),
+        ("--puzzle tiles --status queued", "waiting"), ("--puzzle klotski", ""),
     ],
-)
+)  # fmt: skip
 def test_runs_are_chosen_by_puzzle_and_status(line: str, listed: str, several: Hakoiri) -> None:
     assert [row["run"] for row in several.ask("runs", *line.split())["runs"]] == listed.split()
     printed = several.here("runs", *line.split())
