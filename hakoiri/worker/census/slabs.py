@@ -127,6 +127,10 @@ def first_places(slabs: Slabs) -> Places:
     return places
 
 
+#: Configurations coded together, so that blocks are full.
+_TOGETHER = 1 << 19
+
+
 def gathered(blocks: Iterable[Keys], least: int) -> Iterator[Keys]:
     """Yield the keys of blocks, at least so many at a time but for the last."""
     waiting = list[Keys]()
@@ -140,12 +144,12 @@ def gathered(blocks: Iterable[Keys], least: int) -> Iterator[Keys]:
 
 
 def listed(puzzle: Puzzle, low: Key, high: Key) -> Iterator[Keys]:
-    """Yield the configurations with low <= key < high, about half a slab at a time: a puzzle may list small blocks."""
+    """Yield the configurations with low <= key < high, some at a time: a puzzle may list small blocks."""
     blocks = takewhile(lambda block: key_at(block, 0) < high, filter(len, puzzle.configurations()))
     cut = (
         each if low <= key_at(each, 0) <= key_at(each, -1) < high else slice_between(each, low, high) for each in blocks
     )
-    return gathered(cut, SLAB // 2)
+    return gathered(cut, _TOGETHER)
 
 
 @dataclass(frozen=True)
