@@ -153,7 +153,11 @@ def stopped_at(directory: Path, headline: str) -> str:
 
 
 @pytest.mark.parametrize("layout", ["u32", pytest.param("u128", marks=pytest.mark.slow)])
-def test_each_pass_goes_on_where_it_was_interrupted(layout: str, tmp_path: Path) -> None:
+def test_each_pass_goes_on_where_it_was_interrupted(
+    layout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Configurations of several slabs are listed together.
+    small_slabs(monkeypatch, 8)
     straight, stopped = (started(tmp_path, layout, "clumped", "dust") for _ in range(2))
     driven(straight, _SHORT)
     for headline in _PASSES:

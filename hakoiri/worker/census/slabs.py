@@ -127,8 +127,8 @@ def first_places(slabs: Slabs) -> Places:
     return places
 
 
-#: Configurations coded together, so that blocks are full.
-_TOGETHER = 1 << 19
+#: Slabs of configurations coded together, so that blocks are full.
+_TOGETHER = 8
 
 
 def gathered(blocks: Iterable[Keys], least: int) -> Iterator[Keys]:
@@ -149,7 +149,7 @@ def listed(puzzle: Puzzle, low: Key, high: Key) -> Iterator[Keys]:
     cut = (
         each if low <= key_at(each, 0) <= key_at(each, -1) < high else slice_between(each, low, high) for each in blocks
     )
-    return gathered(cut, _TOGETHER)
+    return gathered(cut, _TOGETHER * SLAB)
 
 
 @dataclass(frozen=True)
