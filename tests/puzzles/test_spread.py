@@ -20,7 +20,7 @@ from hakoiri.worker.layers.ranges import RangeExpansion
 from hakoiri.worker.layers.rules import goals_only
 from tests.support.toy_runs import spied
 
-PUZZLES = [Pancakes({"n": "9"}), Pancakes({"n": "10"}), Hanoi({"discs": "3"}), Hanoi({"discs": "8"})]
+PUZZLES = [Pancakes({"n": "10"}), Pancakes({"n": "11"}), Hanoi({"discs": "3"}), Hanoi({"discs": "8"})]
 
 
 @pytest.mark.parametrize("puzzle", PUZZLES, ids=lambda puzzle: f"{puzzle.name} {puzzle.total}")
@@ -56,15 +56,15 @@ class _Plain(Hanoi):
 def test_changed_moves_are_expanded() -> None:
     tower = PUZZLES[-1]
     changed = [
-        _Lazy({"n": "9"}), _Plain({"discs": "8"}), avoiding(tower, any_of(tower, [tower.render(5)])), goals_only(tower),
-        Hanoi({"discs": "2"}), Hanoi({"discs": "8", "pegs": "3"}), Pancakes({"n": "8"}),
+        _Lazy({"n": "10"}), _Plain({"discs": "8"}), avoiding(tower, any_of(tower, [tower.render(5)])), goals_only(tower),
+        Hanoi({"discs": "2"}), Hanoi({"discs": "8", "pegs": "3"}), Pancakes({"n": "9"}),
     ]  # fmt: skip
     assert [spread_of(puzzle) for puzzle in changed] == [None] * len(changed)
     # A goal of one's own changes no moves.
     assert spread_of(PuzzleSpec("hanoi", {"discs": "8", "goal": tower.render(5)}).build()) is not None
 
 
-@pytest.mark.parametrize(("name", "options"), [("pancakes", {"n": "9"}), ("hanoi", {"discs": "10"})])
+@pytest.mark.parametrize(("name", "options"), [("pancakes", {"n": "10"}), ("hanoi", {"discs": "10"})])
 def test_runs_by_bitmaps_have_the_same_layers(
     name: str, options: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

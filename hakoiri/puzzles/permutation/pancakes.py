@@ -35,6 +35,8 @@ _TABLE_PANCAKES = 8
 #: The orders of the upper eight: a block of bits. For fewer than the second number in a block no sums are tabled, which
 #: would take 30 us.
 _BLOCK_ORDERS, _FEW = 40_320, 1_000
+#: With fewer pancakes the kernel for bitmaps saves less than its tables take.
+_LEAST_SPREAD = 10
 #: Keys of burnt pancakes that a kernel processes together.
 _BLOCK = 1024
 
@@ -99,8 +101,8 @@ class Pancakes(_Stacks):
 
     @property
     def spread(self) -> BitKernel | None:
-        """The kernel for bitmaps, from nine pancakes on."""
-        if self.n <= _TABLE_PANCAKES:
+        """The kernel for bitmaps, from ten pancakes on."""
+        if self.n < _LEAST_SPREAD:
             return None
         worth, n = self._tables.worth, self.n
 
