@@ -56,8 +56,8 @@ class _Plain(Hanoi):
 def test_changed_moves_are_expanded() -> None:
     tower = PUZZLES[-1]
     changed = [
-        _Lazy({"n": "10"}), _Plain({"discs": "8"}), avoiding(tower, any_of(tower, [tower.render(5)])), goals_only(tower),
-        Hanoi({"discs": "2"}), Hanoi({"discs": "8", "pegs": "3"}), Pancakes({"n": "9"}),
+        _Lazy({"n": "10"}), _Plain({"discs": "8"}), Hanoi({"discs": "2"}), Hanoi({"discs": "8", "pegs": "3"}),
+        Pancakes({"n": "9"}), avoiding(tower, any_of(tower, [tower.render(5)])), goals_only(tower),
     ]  # fmt: skip
     assert [spread_of(puzzle) for puzzle in changed] == [None] * len(changed)
     # A goal of one's own changes no moves.
