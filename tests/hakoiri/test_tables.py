@@ -57,14 +57,9 @@ def test_a_run_fits_and_only_its_details_take_more_lines(
 ) -> None:
     created = "2026-11-21 10:00:07+09:00"
     row = {
-        "run": "05b6f8-klotski",
-        "kind": "search",
-        "details": "metric=unit from=ABBC/ABBC/DEEF/DGHF/I..J",
-        "keepers": [],
-        "status": "interrupted",
-        "depth": 167,
-        "created": created,
-    }
+        "run": "05b6f8-klotski", "kind": "search", "details": "metric=unit from=ABBC/ABBC/DEEF/DGHF/I..J",
+        "keepers": [], "status": "interrupted", "depth": 167, "created": created,
+    }  # fmt: skip
     monkeypatch.setattr(listing, "status_row", lambda found: dict(row))
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()

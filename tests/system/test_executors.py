@@ -21,6 +21,7 @@ from hakoiri.worker.graphs.searches import Graph
 from hakoiri.worker.tasks import TASKS
 from hakoiri.worker.transport.connection import QUEUE, connect, own_queue
 from hakoiri.worker.transport.payload import Arrays, TaskRequest, pack_arrays
+from tests.support.seeds import first_usual
 from tests.support.servers import RedisServer, Workers
 
 WORKERS = 2
@@ -79,7 +80,7 @@ def collected(executor: Executor, task: str, chunks: list[Arrays], shared: Array
     return results
 
 
-@pytest.mark.parametrize("size", [1, 97, 1_000, 100_000])
+@pytest.mark.parametrize("size", first_usual(2, 97, 100_000, 1, 1_000))
 @pytest.mark.parametrize("task", ["neighbours", "forest"])
 def test_every_chunk_has_its_result_once(made: Made, task: str, size: int, keys: Keys) -> None:
     chunks = cut(keys[: 60 * size], size)

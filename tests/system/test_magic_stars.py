@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.support.commands import Hakoiri, Running, wait_until
+from tests.support.seeds import first_usual
 from tests.support.servers import Workers, by_workers
 
 #: Orbits by the 2n symmetries of the figure. Up to 8 points published; all by two independent programs.
@@ -31,7 +32,7 @@ def assert_counts(found: dict[str, Any], points: int) -> None:
     assert found["seconds_left"] is None
 
 
-@pytest.mark.parametrize("points", [5, 6, 7, 8])
+@pytest.mark.parametrize("points", first_usual(2, 5, 8, 6, 7))
 def test_published_counts(points: int, hakoiri: Hakoiri, farm: Workers) -> None:
     """By threads and by workers, in chunks of any size, by more than one strategy: always the same digest."""
     found = stars(hakoiri, points)

@@ -47,7 +47,7 @@ def poison(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("name", "said", "code", "again"),
     [
-        ("Leaves", "ended with exit code 0", 1, True),
+        pytest.param("Leaves", "ended with exit code 0", 1, True, marks=pytest.mark.ci_slow),
         ("Crashes", "ended by SIGSEGV", 128 + signal.SIGSEGV, False),
         pytest.param("Exits", "SystemExit: 0", 1, False, marks=pytest.mark.ci_slow),
         ("Raises", "_OddError", 1, False),
