@@ -432,8 +432,10 @@ def test_moves_backwards_may_be_interrupted_at_any_check(
     begun = False
     while status != "complete":
         sessions += 1
-        resources = MANNERS[rng.choice(["starving", "durable", "spilling"])].take(monkeypatch, options["layout"])
-        status = driven(directory, resources, StoppingAfter(rng.randrange(1, 30 * sessions + 1))).status
+        manner = rng.choice(["starving", "durable", "spilling"]) if begun else "durable"
+        resources = MANNERS[manner].take(monkeypatch, options["layout"])
+        checks = rng.randrange(1, 30 * sessions + 1) if begun else sessions
+        status = driven(directory, resources, StoppingAfter(checks)).status
         with RunLock(directory), RunStore(directory, writable=True) as store:
             if not begun and store.state.depth > 0 and (found := store.read_partial(Partial)):
                 # As an older version left it, which had compared keys with a part of the others.
