@@ -432,7 +432,7 @@ def test_moves_backwards_may_be_interrupted_at_any_check(
     begun = False
     while status != "complete":
         sessions += 1
-        manner = rng.choice(["starving", "durable", "spilling"]) if begun else "durable"
+        manner = rng.choice(["starving", "durable", "spilling"]) if begun else "starving"
         resources = MANNERS[manner].take(monkeypatch, options["layout"])
         checks = rng.randrange(1, 30 * sessions + 1) if begun else sessions
         status = driven(directory, resources, StoppingAfter(checks)).status
