@@ -126,8 +126,9 @@ class HostStep:
         begun = {str(number): hex(key) for number, key in self._ranges.at.items()}
         given = self._given.counts.tolist()
         self._step.mark = replace(
-            mark, round=mark.round + 1, begun=begun, seconds=took, sent=mark.sent + sent, given=given
-        )
+            mark, round=mark.round + 1, attempt=self._request.attempt, begun=begun, seconds=took,
+            sent=mark.sent + sent, given=given,
+        )  # fmt: skip
 
     def _expand_part(self, until: float, seconds: float) -> None:
         """Expand to the end, or until that time, or until enough keys for others are found; then send these."""
