@@ -8,14 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hakoiri.api import Run, explore
-from hakoiri.keys.layout import Key
+from hakoiri.keys.layout import U32, Key
 from hakoiri.puzzles.contract import BitKernel, Expansion, Puzzle, spread_of
 from hakoiri.puzzles.goals import any_of, avoiding
 from hakoiri.puzzles.hanoi import Hanoi
 from hakoiri.puzzles.permutation.pancakes import Pancakes
 from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.storage.layers.spill import Spill
 from hakoiri.worker.layers import step
+from hakoiri.worker.layers.exchange import Exchange
 from hakoiri.worker.layers.kernels import set_within
+from hakoiri.worker.layers.partition import Partition
 from hakoiri.worker.layers.ranges import RangeExpansion
 from hakoiri.worker.layers.rules import goals_only
 from tests.support.toy_runs import spied
@@ -62,6 +65,11 @@ def test_changed_moves_are_expanded() -> None:
     assert [spread_of(puzzle) for puzzle in changed] == [None] * len(changed)
     # A goal of one's own changes no moves.
     assert spread_of(PuzzleSpec("hanoi", {"discs": "8", "goal": tower.render(5)}).build()) is not None
+
+
+def test_a_puzzle_that_does_not_know_its_size_has_no_bitmap_of_all(tmp_path: Path) -> None:
+    exchange = Exchange(Partition(U32, ()), 1, Spill(tmp_path, U32, 1), 1)
+    assert [exchange.plan_marks(total, 1e9, 1 << 20, 2, []) for total in (0, 64, 1 << 30)] == [False, True, False]
 
 
 @pytest.mark.parametrize(("name", "options"), [("pancakes", {"n": "10"}), ("hanoi", {"discs": "10"})])

@@ -63,7 +63,7 @@ class Exchange:
     def plan_marks(self, total: int, most: float, room: int, threads: int, spare: Sequence[Words]) -> bool:
         """Use a bitmap of all `total` keys for each of `threads` if these fit in `room`, and one in `most` words."""
         length = -(-total // WORD_BITS)
-        if length > most or length * threads * WORD_BITS // 8 > room:
+        if not 0 < length <= most or length * threads * WORD_BITS // 8 > room:
             return False
         self.whole = [Bitmap(0, length, words) for words in _fitting(spare, length, threads)]
         return True
