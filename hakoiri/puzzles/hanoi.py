@@ -8,7 +8,7 @@ So three discs on the first of four pegs are ``CBA/././.``.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise, product
 
 import numpy as np
@@ -78,7 +78,7 @@ class Hanoi(Sized):
         ones = self._ones >> 2 * _WORD_DISCS
 
         def write(words: Words, base: Key, marks: Words) -> None:
-            _spread_four(words, base >> 6, ones, 3 * ones + 1, *_MASKS, _LOWER, marks)
+            _spread_four(words, base >> 6, ones, 3 * ones + 1, *_word_masks(), _LOWER, marks)
 
         return BitKernel(write)
 
@@ -201,6 +201,17 @@ def _pairs(pegs: int) -> int:
 
 
 @jit
+def _tops(key: int, ones: int, none: int) -> tuple[int, int, int, int]:
+    """Return the top disc of each of four pegs."""
+    high = key >> 1
+    on_0 = ~(key | high) & ones | none
+    on_1 = key & ~high & ones | none
+    on_2 = high & ~key & ones | none
+    on_3 = key & high & ones | none
+    return on_0 & -on_0, on_1 & -on_1, on_2 & -on_2, on_3 & -on_3
+
+
+@jit
 def _expand_four(keys: Keys, ones: int, none: int, room: Keys, counts: Counts) -> int:
     """Write the successors of all `keys` into `room`, the number of each into `counts`; return the total.
 
@@ -211,12 +222,7 @@ def _expand_four(keys: Keys, ones: int, none: int, room: Keys, counts: Counts) -
     total = 0
     for i in range(len(keys)):
         key = np.int64(keys[i])
-        high = key >> 1
-        on_0 = ~(key | high) & ones | none
-        on_1 = key & ~high & ones | none
-        on_2 = high & ~key & ones | none
-        on_3 = key & high & ones | none
-        top_0, top_1, top_2, top_3 = on_0 & -on_0, on_1 & -on_1, on_2 & -on_2, on_3 & -on_3
+        top_0, top_1, top_2, top_3 = _tops(int(key), ones, none)
         first = total
         top = min(top_0, top_1)
         room[total] = key ^ top
@@ -240,6 +246,7 @@ def _expand_four(keys: Keys, ones: int, none: int, room: Keys, counts: Counts) -
     return total
 
 
+@cache
 def _word_masks() -> tuple[Words, Words]:
     """Return masks of the bits of a word: [disc, a ^ b] where a disc moves from peg a to b; [a, b] where none is there.
 
@@ -257,7 +264,6 @@ def _word_masks() -> tuple[Words, Words]:
     return moving, apart
 
 
-_MASKS = _word_masks()
 #: The lower ones of neighbouring groups of 1, 2, 4, 8, 16, 32 bits: changing a bit of a peg's number exchanges both.
 _LOWER = np.array([0xFFFFFFFFFFFFFFFF // ((1 << (1 << k)) + 1) for k in range(6)], dtype=np.uint64)
 
@@ -285,30 +291,12 @@ def _spread_four(
             found |= _exchange(both, 2 * disc + 1, lower)
         key = np.int64(first + i)
         marks[key] |= found
-        high = key >> 1
-        on_0 = ~(key | high) & ones | none
-        on_1 = key & ~high & ones | none
-        on_2 = high & ~key & ones | none
-        on_3 = key & high & ones | none
-        top_0, top_1, top_2, top_3 = on_0 & -on_0, on_1 & -on_1, on_2 & -on_2, on_3 & -on_3
-        top = min(top_0, top_1)
-        if top != none:
-            marks[key ^ top] |= word & apart[0, 1]
-        top = min(top_0, top_2)
-        if top != none:
-            marks[key ^ top * 2] |= word & apart[0, 2]
-        top = min(top_0, top_3)
-        if top != none:
-            marks[key ^ top * 3] |= word & apart[0, 3]
-        top = min(top_1, top_2)
-        if top != none:
-            marks[key ^ top * 3] |= word & apart[1, 2]
-        top = min(top_1, top_3)
-        if top != none:
-            marks[key ^ top * 2] |= word & apart[1, 3]
-        top = min(top_2, top_3)
-        if top != none:
-            marks[key ^ top] |= word & apart[2, 3]
+        tops = _tops(int(key), ones, none)
+        for one in range(4):
+            for two in range(one + 1, 4):
+                top = min(tops[one], tops[two])
+                if top != none:
+                    marks[key ^ top * (one ^ two)] |= word & apart[one, two]
 
 
 @jit

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from hakoiri.coordinator.studies.deals import StudyDeals
 from hakoiri.coordinator.studies.table import Deal, tally
 from hakoiri.errors import counted
 from hakoiri.puzzles.capabilities import Convention, Placements
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
+
+    from hakoiri.coordinator.studies.deals import StudyDeals
 
 PLOTS = (".png", ".svg", ".pdf")
 _DOTS_PER_INCH = 120
@@ -157,7 +158,7 @@ _SKEWED = 3
 _LEGEND = 0.2
 
 
-def plot_study(study: StudyDeals, target: Path) -> None:
+def plot_study(study: "StudyDeals", target: Path) -> None:
     """Draw moves, positions and shares by size into `target` (PNG, SVG or PDF)."""
     with drawn_into(target, (13, 4.8)) as figure:
         moves, positions, shares = figure.subplots(1, 3)
@@ -175,7 +176,7 @@ def plot_study(study: StudyDeals, target: Path) -> None:
         _finish(figure, study, searched)
 
 
-def _draw_moves(axes: "Axes", study: StudyDeals, found: StudyResult) -> None:
+def _draw_moves(axes: "Axes", study: "StudyDeals", found: StudyResult) -> None:
     """Draw the moves of the solvable deals, both conventions back to back."""
     drawn = {
         (which, place): [solution.moves for deal in deals if (solution := deal.found(which)) is not None]
@@ -232,7 +233,7 @@ def _log_ticks(axes: "Axes") -> None:
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{10**value:,.0f}" if value >= 0 else ""))
 
 
-def _draw_shares(axes: "Axes", study: StudyDeals, found: StudyResult) -> None:
+def _draw_shares(axes: "Axes", study: "StudyDeals", found: StudyResult) -> None:
     """Draw bars of a hundred per cent: solvable, unsolvable and undecided deals."""
     width = 0.8 / len(study.puzzle.goal_names)
     for number, which in enumerate(study.puzzle.goal_names):
@@ -256,7 +257,7 @@ def _draw_shares(axes: "Axes", study: StudyDeals, found: StudyResult) -> None:
     axes.legend(frameon=False, loc="upper center", ncols=2)
 
 
-def _finish(figure: "Figure", study: StudyDeals, found: StudyResult) -> None:
+def _finish(figure: "Figure", study: "StudyDeals", found: StudyResult) -> None:
     """Set what all parts share."""
     for axes in figure.axes:
         axes.set_xticks(range(len(found)), [str(size) for size in found])

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import psutil
 import pytest
@@ -40,7 +40,7 @@ from hakoiri.worker.transport.data_redis import (
     is_loopback,
     open_data_redis,
 )
-from hakoiri.worker.transport.payload import packed
+from hakoiri.worker.transport.payload import packed, unpacked
 from tests.support.commands import wait_until
 from tests.support.forking import SERVER
 from tests.support.servers import RedisServer
@@ -280,6 +280,18 @@ def test_the_names_of_hosts_match_one_pattern(server_of_queue: RedisServer) -> N
         server_of_queue.client.sadd(HOSTS, name)
         server_of_queue.client.set(worker_key(name), beat_of("here"))
     assert [*living_hosts(server_of_queue.client)] == ["host-1.lan"]
+
+
+def test_hosts_are_told_of_a_new_map_while_redis_is_away(server_of_queue: RedisServer) -> None:
+    """The old map cannot be removed then; it is not sent in place of the new one."""
+    spec = PuzzleSpec("klotski")
+    pool = HostPool(
+        server_of_queue.url, server_of_queue.client, spec.build(), spec, Control(), SilentObserver(), Tuning(), 0
+    )
+    for number in range(2):
+        pool.tell("host-back", packed({"owners": [number]}), {"ghost": packed({})})
+        server_of_queue.kill()
+    assert unpacked(pool._shared.arrays, dict[str, Any]) == {"owners": [1]}
 
 
 def test_who_is_idle_and_takes_no_request_counts_as_away(server_of_queue: RedisServer) -> None:

@@ -42,8 +42,11 @@ class Shared:
         """Share these arrays from now on; they are sent with the next chunk."""
         if len(arrays) == len(self.arrays) and all(map(is_, arrays, self.arrays)):
             return
-        self.take_back()
+        old = [name for name, _ in self._named()]
+        # IMPORTANT: first, so that an error of Redis leaves no old arrays to be sent in place of these.
         self.arrays, self.number = arrays, self.number + 1
+        if old:
+            self._redis.unlink(*old)
 
     @property
     def pieces(self) -> list[int]:

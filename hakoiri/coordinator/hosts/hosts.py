@@ -213,7 +213,8 @@ class HostPool:
         self._stage += 1
         # The same bytes are shared until a host or a range moves.
         if not (self._shared.arrays and np.array_equal(shared[0], self._shared.arrays[0])):
-            self._shared.become(shared)
+            with suppress(redis.RedisError):  # The old ones expire by themselves.
+                self._shared.become(shared)
         flight = InFlight(self._redis, task, self._stage, self._request, self._shared)
         return flight, {flight.add(n, arrays, 0.0).token: host for n, (host, arrays) in enumerate(requests.items())}
 

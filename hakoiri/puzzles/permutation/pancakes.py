@@ -32,8 +32,8 @@ _Numbers = NDArray[np.uint16]
 _Masks = NDArray[np.uint64]
 #: The number of upper pancakes that have tables: 8! numbers fit in 16 bits.
 _TABLE_PANCAKES = 8
-#: The orders of the upper eight: a block of bits. For fewer than the second number in a block no sums are tabled, which
-#: would take 30 us.
+#: The orders of the upper eight: a block of bits. Sums are tabled from the second number in a block on: 1,000 orders of
+#: eleven pancakes take 35 us so, 999 take 31 us without.
 _BLOCK_ORDERS, _FEW = 40_320, 1_000
 #: With fewer pancakes the kernel for bitmaps saves less than its tables take.
 _LEAST_SPREAD = 10
@@ -138,7 +138,7 @@ class SpreadTables(NamedTuple):
 
 @lru_cache(maxsize=1)
 def spread_tables() -> SpreadTables:
-    """Return the tables, of 400 kB."""
+    """Return the tables, of 680 kB; to make them takes 17 ms."""
     turned = tables_of(_TABLE_PANCAKES).turned
     small = np.zeros((15, 256, 2), dtype=np.uint64)
     for order in range(120):

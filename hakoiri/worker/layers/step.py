@@ -55,8 +55,8 @@ class Partial(Totals):
     `expanded` counts the keys of U(N), in order, whose successors are durable in the spill files. `at` is the next key
     to expand, as hexadecimal text, if known. `merged` counts the merged ranges of U(N+1).
 
-    `part` is the number of keys in memory at a time when a layer is filtered by comparison with other keys
-    (`coordinator.goals.search`), else 0. `flow` is the flow of the moves of all expanded keys, if it is summed.
+    `part` is not 0 if an earlier version has compared keys with so many others at a time; such a layer begins anew.
+    `flow` is the flow of the moves of all expanded keys, if it is summed.
     """
 
     depth: Depth
