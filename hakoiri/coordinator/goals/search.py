@@ -12,8 +12,8 @@ The first and the last are layer steps by other rules (`worker.layers.rules`).
 
 The choice was measured in processor time. Moves backwards read the run once for each layer, which costs little for
 keys of one word. Peg solitaire, 23 million in 31 layers, takes 3.5 s by them; an earlier version took 74 s by its moves
-in memory. Superpuzz of 5 columns takes 1.4 s, in memory 0.8 s, and by the filter 7.2 s; of 6 columns, 13 million wide
-keys in 35 layers, an earlier version took 116 s and 26 s.
+in memory. Superpuzz of 5 columns takes 1.4 s by them, 0.8 s in memory, and 7.2 s by the filter. For 6 columns, 13
+million wide keys in 35 layers, an earlier version took 116 s by them and 26 s in memory.
 """
 
 from collections.abc import Iterator
