@@ -231,17 +231,18 @@ def delete_run(name: str, data: str | os.PathLike[str] | None = None) -> None:
 def explore(
     puzzle: str | type[Puzzle] | Puzzle = "klotski", options: Mapping[str, str] | None = None, *,
     start: Configuration | os.PathLike[str] | None = None, merge_mirrors: bool = False, until_goal: bool = False,
-    layers: int | None = None, reuse: bool = False, data: str | os.PathLike[str] | None = None,
-    resources: Resources | None = None, observer: Observer | None = None,
+    layers: int | None = None, keep: str = "layers", reuse: bool = False,
+    data: str | os.PathLike[str] | None = None, resources: Resources | None = None, observer: Observer | None = None,
 ) -> Run:  # fmt: skip
     """Create a run and drive it to its end in this process: all that `start` reaches, by layers, or `layers` of it.
 
     `puzzle` is a name, ``FILE.py:NAME``, or a class or an instance of yours; of those in a script or notebook the
-    source is kept. `start` is a configuration, or a file that holds one. With `reuse`, the last run that did the same
+    source is kept. `start` is a configuration, or a file that holds one. To `keep` is ``layers``, ``frontier`` or
+    ``depths``, as on the command line. With `reuse`, the last run that did the same
     is opened instead, or resumed if it was stopped.
     """
     spec = _spec(puzzle, options, start, merge_mirrors)
-    plan = Job.parse_request(spec, until_goal=until_goal, layers=layers).plan
+    plan = Job.parse_request(spec, until_goal=until_goal, layers=layers, keep=keep).plan
     return _run_to_end(spec, None, plan, data, resources, observer, reuse)
 
 

@@ -17,6 +17,7 @@ StorageError (HakoiriError)
 ├── GoneError (LookupError)            the run was deleted after it was found
 ├── NameTakenError (FileExistsError)   another run was made by the same name meanwhile
 ├── ElsewhereError                     the requested layer is kept by hosts
+├── NotKeptError                       the run has dropped the requested layer, as its user asked
 ├── DamagedError                       bytes on disk differ from those written: names the first block that fails
 ├── FormatError                        written by another version of the format
 ├── DiskFullError (OSError)            no room left, found before or during a write
@@ -184,6 +185,10 @@ class NameTakenError(StorageError, FileExistsError):
 
 class ElsewhereError(StorageError):
     """A layer is kept by hosts, and is not on this machine."""
+
+
+class NotKeptError(StorageError):
+    """The run does not keep the keys of the requested layer."""
 
 
 class DamagedError(StorageError):

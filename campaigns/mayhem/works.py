@@ -14,9 +14,10 @@ from campaigns.mayhem import own
 from hakoiri.coordinator.graphs import bounding
 from hakoiri.errors import StorageError
 from hakoiri.puzzles.nakuron.board import random_board
+from hakoiri.storage.layers.depths import Kept
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import State, unpack_record
-from hakoiri.storage.names import CHUNKS, COMPONENTS, LABELS, LAYERS, PAIRS, ROWS, created_at, run_directories
+from hakoiri.storage.names import CHUNKS, CLOSED, COMPONENTS, LABELS, LAYERS, PAIRS, ROWS, created_at, run_directories
 from tests.support.commands import Hakoiri
 from tests.support.process_setup import be_impatient, be_starved
 
@@ -80,6 +81,8 @@ _FARMED = ("--chunk", "120", "--farm", "always")
 #: 81,462 configurations, whose eccentricities are no part of the run itself.
 _LARGE = ("run", "sliding", "--from", "ABBC/ABBC/EDDG/HFFJ/.II.")
 _SUPERPUZZ = ("run", "superpuzz", "-o", "columns=4", "--from", _DEAL)
+_TILES = ("run", "tiles", "-o", "rows=2", "-o", "columns=4")
+_DEPTHS = (*_TILES, "--keep", "depths")
 #: Beyond its memory, so that layers pass through the disk.
 _SCARCE = ("--memory", "1MB", "--chunk", "500", "--farm", "1")
 WORKS = {
@@ -105,6 +108,9 @@ WORKS = {
         Work("hardest", ("hardest", "last"), _SMALL, ("run", "klotski"), farmed=_FARMED),
         Work("hardest, spilled", ("hardest", "last"), _SCARCE, ("run", "klotski"), before=be_starved),
         Work("eccentricities", ("diameter", "last", "--all"), base=_LARGE, before=_keep_often),
+        Work("depths", _DEPTHS, before=be_impatient),
+        Work("depths, spilled", _DEPTHS, _SCARCE, before=be_starved),
+        Work("frontier", (*_TILES, "--keep", "frontier"), before=be_impatient),
         Work("own puzzle", ("run", f"{OWN_FILE}:Rings", "--whole"), ("--chunk", "7"),
              farmed=("--chunk", "7", "--farm", "1")),
     )
@@ -138,6 +144,8 @@ def findings(directory: Path) -> dict[str, Any]:
     """All that a run has found, without what the clock says."""
     with Ledger(directory) as ledger:
         found: dict[str, Any] = {"status": ledger.state.status, "digest": ledger.state.digest}
+        if Kept.of(ledger).table:
+            found |= {f"depths {name!r}": ledger.read(CLOSED, name) for name in ledger.names(CLOSED)}
         for database in _RECORDS:
             for name in ledger.names(database):
                 fields = unpack_record(ledger.read(database, name) or b"", "record", database + name)

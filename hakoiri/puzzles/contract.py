@@ -99,6 +99,8 @@ class Puzzle(ABC):
     most_successors: int
     #: The number of configurations reachable from a start, if the puzzle knows it.
     total: int | None = None
+    #: All keys are below this, and most numbers below it are keys; ``None`` if keys are sparse.
+    numbers: int | None = None
     #: `canonical` implements a symmetry that keeps moves and goals.
     has_mirrors: bool = False
     #: The start decides which puzzle it is (its pieces), so the whole space needs it too.
@@ -345,7 +347,7 @@ class Numbered(Puzzle):
 
     def number(self, size: int) -> None:
         """Set the number of configurations; to be called by `prepare`."""
-        self.size = self.total = size
+        self.size = self.total = self.numbers = size
         self.layout = narrowest((size - 1).bit_length())
 
     def usual_start(self) -> Key:

@@ -47,6 +47,7 @@ class Hanoi(Sized):
     def prepare(self, start: str | None) -> None:
         self.pegs, self.discs = self.parameters["pegs"], self.parameters["discs"]
         self.total = self.pegs**self.discs
+        self.numbers = self.total if self.pegs in (4, 8) else None
         self._bits = (self.pegs - 1).bit_length()
         self._all = (1 << self._bits * self.discs) - 1
         # The lowest bit of each disc: times a peg, this is the key of all discs on that peg.

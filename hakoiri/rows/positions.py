@@ -230,15 +230,8 @@ def _know(run: OpenRun, table: PositionTable | None, keys: Keys, around: int | N
     if not len(keys):
         return []
     order = order_of(keys)
-    wanted, found = keys[order], np.full(len(keys), -1, dtype=np.int64)
-    last, near = run.store.state.depth, 0 if around is None or not run.puzzle.undirected else max(0, around - 1)
-    for depth in range(near, (last if around is None else min(last, around + 1)) + 1):
-        missing = np.flatnonzero(found < 0)
-        if not len(missing):
-            break
-        found[missing[run.store.contains(depth, wanted[missing])]] = depth
     depths = np.empty(len(keys), dtype=np.int64)
-    depths[order] = found
+    depths[order] = run.store.depths_of(keys[order], None if around is None or not run.puzzle.undirected else around)
     if run.start_is_the_goal():
         goals = depths.tolist()
     else:

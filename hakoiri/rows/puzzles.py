@@ -104,10 +104,12 @@ _MOST_SECONDS = 7 * 86_400
 def probe_row(puzzle: Puzzle, resources: Resources, data: Path, whole: bool = False) -> dict[str, Any]:
     """Return the figures of a probe (`coordinator.layers.job`), and what a run with runs in `data` would need.
 
-    `fits` is false if the disk is too small or a week too short, ``None`` if the size of the space is unknown.
+    `disk_of_depths` is the bytes of a table of all depths, ``None`` if the puzzle has none. `fits` is false if the disk
+    is too small or a week too short, ``None`` if the size of the space is unknown.
     """
     found = probe_whole(puzzle) if whole else probe(puzzle)
     there = next(folder for folder in (data.absolute(), *data.absolute().parents) if folder.exists())
+    table = None if puzzle.numbers is None or not puzzle.undirected or whole else puzzle.numbers // 4
     disk, free, seconds = found.stored_bytes, shutil.disk_usage(there).free, found.seconds
     return {
         "puzzle": puzzle.name,
@@ -120,6 +122,7 @@ def probe_row(puzzle: Puzzle, resources: Resources, data: Path, whole: bool = Fa
         "expected": found.expected,
         "memory": resources.budget().memory,
         "disk": disk,
+        "disk_of_depths": table,
         "free": free,
         "seconds": seconds,
         "fits": None if disk is None or seconds is None else disk < free and seconds < _MOST_SECONDS,

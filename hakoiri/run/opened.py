@@ -85,9 +85,8 @@ class OpenRun:
     def close(self) -> None:
         """Close the run; it answers no more questions. A second call does nothing."""
         self._closed = True
-        self._store.close()
-        for known in self._distances.values():
-            known.store.close()
+        for store in {self._store, *(known.store for known in self._distances.values())}:
+            store.close()
 
     @property
     def is_census(self) -> bool:
@@ -185,10 +184,13 @@ class OpenRun:
     def known_distances(self, metric: str = "") -> GoalDistances | None:
         """Return the distances of the run's configurations to the nearest goal, if computed (`hardest`).
 
-        If `metric` is given, the moves are counted by this one.
+        A run that keeps depths knows them without that if the start is the only goal. If `metric` is given, the moves
+        are counted by this one.
         """
         if metric not in self._distances and self.exhausted:
             found = GoalDistances.open(self.store, self.puzzle, metric, self.redis)
+            if found is None and not metric and self.store.kept.first and self.start_is_the_goal():
+                found = GoalDistances(self.store)
             if found is not None:
                 self._distances[metric] = found
         return self._distances.get(metric)

@@ -89,6 +89,9 @@ def distance(
     run: OpenRun, target: Configuration, source: Configuration | None = None, avoid: Sequence[str] = ()
 ) -> int:
     """Return the exact distance in moves."""
+    origin, key = _ends(run, target, source)
+    if not avoid and not run.is_census and origin == run.puzzle.start:
+        return _ends_from_start(run, target, key)[0]
     return len(path(run, target, source, avoid))
 
 
@@ -124,16 +127,8 @@ def _levels(
     run: OpenRun, target: Configuration, source: Configuration | None, avoid: Sequence[str], one: bool = False
 ) -> tuple[list[Keys], Puzzle]:
     """Return the levels of all shortest paths, or of `one`, and the puzzle without the avoided configurations."""
-    run.require_graph()
     avoid = [avoid] if isinstance(avoid, str) else avoid
-    if _is_word(target, GOAL):
-        run.require_goal()
-    origin = run.puzzle.start if source is None else run.puzzle.parse(source)
-    key = None if _is_word(target, GOAL, FARTHEST) else run.puzzle.parse(target)
-    for text in (source, target):
-        # Boards of a path are known by their keys.
-        if type(text) is str and text not in (GOAL, FARTHEST):
-            run.puzzle.remark_on(text)
+    origin, key = _ends(run, target, source)
     with run.context(puzzle=_without(run, avoid, origin, key)) as context:
         levels = None if avoid else _known_levels(run, context, origin, target, key, one)
         if levels is None and _is_word(target, FARTHEST):
@@ -146,6 +141,20 @@ def _levels(
         origin_text = run.puzzle.render(origin)
         raise UnanswerableError(f"no path leads from {origin_text} to {end}; the search is exhaustive")
     return levels, context.puzzle
+
+
+def _ends(run: OpenRun, target: Configuration, source: Configuration | None) -> tuple[Key, Key | None]:
+    """Return the keys of both ends, ``None`` for a goal or the farthest; `UnanswerableError` for an impossible one."""
+    run.require_graph()
+    if _is_word(target, GOAL):
+        run.require_goal()
+    origin = run.puzzle.start if source is None else run.puzzle.parse(source)
+    key = None if _is_word(target, GOAL, FARTHEST) else run.puzzle.parse(target)
+    for text in (source, target):
+        # Boards of a path are known by their keys.
+        if type(text) is str and text not in (GOAL, FARTHEST):
+            run.puzzle.remark_on(text)
+    return origin, key
 
 
 # Known levels

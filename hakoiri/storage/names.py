@@ -48,6 +48,8 @@ DATABASES = (META, LAYERS, BLOCKS, CLOSED, COMPONENTS, PAIRS, LABELS, CHUNKS, FO
 MANIFEST_KEY, LIMITS_KEY, STATE_KEY, CANCEL_KEY = b"manifest", b"limits", b"state", b"cancel"
 #: The state of the layer under way, and the list of a directed search's segments of older keys.
 PARTIAL_KEY, CLOSED_KEY = b"partial", b"closed"
+#: The layers whose keys are kept, unless all are (`storage.layers.depths`).
+KEPT_KEY = b"kept"
 #: The hosts that keep layers of the run, with the ranges of each.
 HOSTS_KEY = b"hosts"
 #: At a host: the ranges of all layers that it keeps (`HostRequest.own_digest`).

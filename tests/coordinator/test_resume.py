@@ -529,12 +529,16 @@ def test_what_will_not_fit_on_the_disk_is_said(
     until_goal: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(job, "shutil", SimpleNamespace(disk_usage=lambda _: SimpleNamespace(free=300)))
-    notes: list[str] = []
+    notes: list[tuple[str, tuple[Hint, ...]]] = []
     observer = SilentObserver()
-    monkeypatch.setattr(observer, "note", lambda text, *_: notes.append(text))
+    monkeypatch.setattr(observer, "note", lambda text, *hints: notes.append((text, hints)))
     explore("tiles", {"rows": "2"}, data=tmp_path, until_goal=until_goal, observer=observer).close()
     expected = "all 360 configurations do not fit on this disk: they need at least 0 MiB, 0 MiB are free;"
-    assert [note.startswith(expected) for note in notes] == [True] * (not until_goal)
+    for text, hints in notes:
+        assert text.startswith(expected)
+        # The table of depths takes 90 bytes.
+        assert hints == (Hint("give", "keep", "depths"),)
+    assert len(notes) == (not until_goal)
 
 
 @pytest.mark.slow

@@ -55,7 +55,7 @@ def leave_memory(free: int) -> None:
 def be_starved() -> None:
     """Be impatient, and have so little memory for a layer that one of some hundred configurations is spilled."""
     be_impatient()
-    vars(DEFAULT).update(least_bytes=40_000, merged_at_once=4_096)
+    vars(DEFAULT).update(least_bytes=40_000, merged_at_once=4_096, least_dropped=1_000)
 
 
 def stand_still(depth: int, what: str) -> None:

@@ -46,6 +46,12 @@ UntilGoalOption = Annotated[bool, flag("--until-goal", "Stop after the layer of 
 LayersOption = Annotated[
     int | None, option("--layers", "N", "Stop after layer N, which is N moves from the start.", min=0)
 ]
+KeepOption = Annotated[
+    str | None,
+    option("--keep", "layers|frontier|depths",
+           "Store all configurations; those of the last two layers; or these and the depth of all others, in two bits "
+           "each, if the puzzle numbers them.", usual="layers"),
+]  # fmt: skip
 MergeMirrorsOption = Annotated[bool, flag("--merge-mirrors", "Count mirror images as one configuration.")]
 NameOption = Annotated[str | None, option("--name", "NAME", "Name of the run.", usual="six digits and the puzzle")]
 ReuseOption = Annotated[bool, flag("--reuse", "Use a complete run with the same parameters, if there is one.")]
@@ -62,6 +68,7 @@ class Wanted:
     by: ByOption = None
     until_goal: UntilGoalOption = False
     layers: LayersOption = None
+    keep: KeepOption = None
     merge_mirrors: MergeMirrorsOption = False
     start: shared.FromOption = None
     goal: shared.GoalOption = None
@@ -76,6 +83,8 @@ class Wanted:
         if self.whole:
             if self.layers is not None:
                 raise PuzzleError("a census has no start and so no layers; leave out --layers")
+            if self.keep is not None:
+                raise PuzzleError("a census keeps all configurations; leave out --keep")
             from hakoiri.coordinator.census.job import CensusJob
 
             return "census", CensusJob.parse_request(
@@ -84,7 +93,7 @@ class Wanted:
         for name, value in (("--diameters", self.diameters), ("--by", self.by)):
             if value is not None:
                 raise PuzzleError(f"{name} needs --whole")
-        return None, Job.parse_request(spec, until_goal=self.until_goal, layers=self.layers)
+        return None, Job.parse_request(spec, until_goal=self.until_goal, layers=self.layers, keep=self.keep or "layers")
 
 
 @command_line("run klotski --whole")
@@ -112,7 +121,7 @@ def _print_needs(spec: "PuzzleSpec", search: LayersHere, whole: bool) -> None:
     if search.json:
         print_json(row)
         return
-    known = row["expected"] is not None
+    known, depths = row["expected"] is not None, row["disk_of_depths"]
     free = f"{_size(row['free'])} are free"
     told = {
         "puzzle": row["puzzle"],
@@ -122,6 +131,8 @@ def _print_needs(spec: "PuzzleSpec", search: LayersHere, whole: bool) -> None:
         "nearest goal": None if whole else nearest_goal(row, row["goal"] is not None),
         "memory": f"{_size(row['memory'])} at most",
         "disk": f"{_size(row['disk'])}, {free}" if known else free,
+        "--keep frontier": "some of the widest layers",
+        "--keep depths": f"{_size(depths)}, and some of the widest layers" if depths else None,
         "time": f"{clock(row['seconds'])} by one thread" if known else None,
     }  # fmt: skip
     stdout().print(facts(told))

@@ -74,13 +74,7 @@ class GoalDistances:
     def of(self, keys: Keys) -> NDArray[np.int64]:
         """The distance of each key in moves, or `NOWHERE`. Costs a block decoded per layer for a few keys."""
         distinct = merge([keys], [])
-        found = np.full(len(distinct), NOWHERE)
-        for depth in range(self.store.state.depth + 1):
-            left = np.flatnonzero(found < 0)
-            if not len(left):
-                break
-            found[left[self.store.contains(depth, distinct[left])]] = depth
-        return found[lower_bounds(distinct, keys)]
+        return self.store.depths_of(distinct)[lower_bounds(distinct, keys)]
 
 
 #: Sample size, without `full`, of the check that dead configurations reach no goal.

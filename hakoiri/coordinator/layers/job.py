@@ -5,6 +5,7 @@ A probe is a short search in memory. It estimates the size and the time of a run
 
 import math
 import shutil
+from collections.abc import Mapping
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -16,10 +17,11 @@ from hakoiri.coordinator.session.check import Check
 from hakoiri.coordinator.session.job import Job, Play
 from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.session import Observer, Session
-from hakoiri.errors import Hint
+from hakoiri.errors import Hint, PuzzleError
 from hakoiri.keys.layout import Keys
 from hakoiri.puzzles.capabilities import Placements, Scored
 from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.blocks import code_keys
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord
 from hakoiri.timing import clock
@@ -45,20 +47,39 @@ class Explore(Job):
     def by_hosts(cls, puzzle: Puzzle) -> bool:
         return True
 
+    @classmethod
+    def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
+        puzzle, keep = super().validate(spec, plan), plan.get("keep")
+        if keep and not puzzle.undirected:
+            text = f"a move of {puzzle.name} may lead to any older layer, so all configurations are kept"
+            raise PuzzleError(text, Hint("leave out", "keep"))
+        if keep == "depths" and puzzle.numbers is None:
+            raise PuzzleError(
+                f"the configurations of {puzzle.name} are not numbered without gaps, as depths need it",
+                Hint("give", "keep", "frontier"),
+            )
+        return puzzle
+
+    @property
+    def hosts_may_keep(self) -> bool:
+        return super().hosts_may_keep and "keep" not in self.store.manifest.plan
+
     def limit_resources(self, resources: Resources, observer: Observer) -> Resources:
         """Change nothing; note if the disk cannot hold the puzzle's known number of configurations."""
         found, total = SearchFigures.of(self.store.state), self.puzzle.total or 0
         needed, free = (total - found.configurations) * _LEAST_BYTES, shutil.disk_usage(self.store.directory).free
         if needed > free and not self.store.manifest.plan:
+            fits = self.puzzle.undirected and self.puzzle.numbers and self.puzzle.numbers // 4 < free
             observer.note(
                 f"all {total:,} configurations do not fit on this disk: they need at least {needed >> 20:,} MiB, "
-                f"{free >> 20:,} MiB are free; the run stops, resumable, when the disk is full"
+                f"{free >> 20:,} MiB are free; the run stops, resumable, when the disk is full",
+                *([Hint("give", "keep", "depths")] if fits else []),
             )
         return resources
 
     def work(self, session: Session) -> None:
-        search = LayeredSearch(session, self.puzzle.start)
-        search_to_end(session, search, self.store.plan(ExplorePlan))
+        plan = self.store.plan(ExplorePlan)
+        search_to_end(session, LayeredSearch(session, self.puzzle.start, plan.keep), plan)
 
     def repair(self, session: Session) -> None:
         repair_layers(session)

@@ -70,7 +70,7 @@ def _levels(
             parts = [ExpandedChunk(*arrays).keys(store.layout) for _, arrays in found]
         else:
             moves = (merge([way(keys).successors], []) for keys in split(levels[-1], at_once))
-            parts = [keys[store.contains(nearer, keys)] for keys in moves]
+            parts = [keys[store.contains_near(nearer, keys)] for keys in moves]
         level = merge([context.puzzle.keys([]), *parts], [])
         if not len(level):
             run = store.directory.name

@@ -7,6 +7,7 @@ cut up.
 """
 
 import math
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -22,13 +23,15 @@ from hakoiri.coordinator.session.session import ComputeContext, Session
 from hakoiri.coordinator.session.work_log import Maker
 from hakoiri.keys.layout import Key, Keys
 from hakoiri.storage.layers.blocks import chain
+from hakoiri.storage.layers.depths import DepthTable, Kept
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import HeldLayer, Layer, RunStore, StoredLayer, all_keys, outside, scratch_store
 from hakoiri.storage.ledger.manifest import Depth, Figures, LayerRecord, Progress
-from hakoiri.storage.names import HOSTS_KEY, META
+from hakoiri.storage.names import BLOCKS, HOSTS_KEY, META, PARTIAL_KEY, number_key
 from hakoiri.timing import clock
 from hakoiri.worker.layers.kernels import flow_of, merge, total_flow
 from hakoiri.worker.layers.part import PartLayers
+from hakoiri.worker.layers.table import LayerTable, table_bytes
 
 #: A layer that takes this long to expand is large enough to note at once that it is not sent to workers.
 _NOTED_SECONDS = 0.1
@@ -83,8 +86,8 @@ class LayeredSearch:
     #: A run kept by hosts that contains all configurations of the layers, if any.
     _within: RunStore | None = None
 
-    def __init__(self, session: Session, start: Key) -> None:
-        self._session, self._start = session, start
+    def __init__(self, session: Session, start: Key, keep: str = "layers") -> None:
+        self._session, self._start, self._keep = session, start, keep
         self.store, self.puzzle = session.store, session.puzzle
         self.state = self.store.state
         self.found = self.figures.of(self.state)
@@ -104,16 +107,24 @@ class LayeredSearch:
 
             self._hosting = HostedStep.begun(session, self._within)
         depth = self.state.depth
+        #: The bytes of the layers whose configurations are kept.
+        self._stored = {each.depth: each.stored_bytes for each in self.store.layer_records()}
         if not self.store.has_partial:
             Spill(self.store.directory, self.store.layout, depth + 1).clear()
         shares, tuning = session.context.shares, session.context.tuning
         self._layers = PartLayers(self.store, self.puzzle.undirected, shares, tuning.merged_at_once, self._commit_older)
+        #: The table in which layers are made, if depths are kept and it fits in memory.
+        self._table: LayerTable | None = None
         self.current = self._layers.layer(depth) if depth >= 0 else self._first()
+        if keep == "depths":
+            self._table, self._committed = self._begun_table(), time.monotonic()
 
     def step(self) -> None:
         """Make the next layer. Commits when due; raises `StopRun`, and storage, worker and budget errors."""
         self._session.control.check()
         self.current = self._next(self.current)
+        if self._keep != "layers":
+            self.drop()
 
     def exhaust(self) -> None:
         """Make all remaining layers and commit them."""
@@ -128,7 +139,40 @@ class LayeredSearch:
         self._note_expanded_here()
 
     def commit(self) -> None:
+        if self._table is not None:
+            self._stage_table(self._table)
         self.state = self._session.commit(self.state)
+
+    def drop(self, now: bool = False) -> None:
+        """Drop the layers before the last two, if these are large or `now`; before that, enter them in the table.
+
+        IMPORTANT: entering is repeatable, so a kill before the last commit costs time only.
+        """
+        if self._table is not None:
+            if now or time.monotonic() - self._committed > self._session.context.tuning.checkpoint:
+                self.commit()
+                self._committed = time.monotonic()
+            return
+        depth, first, table = self.state.depth, self.store.kept.first, DepthTable(self.store)
+        least = self._session.context.tuning.least_dropped
+        sizes = [self._stored[each] for each in range(first, depth + 1)]
+        stay = sum(sizes[-2:]) + (self.puzzle.numbers or 0) // 4 * (self._keep == "depths")
+        if depth <= first or (not now and sum(sizes[:-2]) < max(least, stay // 2)):
+            return
+        self.commit()
+        if self._keep == "depths":
+            layers = [(each, StoredLayer(self.store, each, 0).between) for each in range(first, depth + 1)]
+            for _ in table.enter(layers, self.puzzle.numbers or 0):
+                # A commit frees the old blocks for those to come.
+                if self.store.staged_bytes > least:
+                    self.commit()
+                self._session.control.check()
+            self.commit()
+        for each in range(first, depth - 1):
+            self.store.erase(BLOCKS, number_key(each))
+        Kept(max(0, depth - 1), self._keep == "depths").stage(self.store)
+        self.state = replace(self.state, stored_bytes=sum(sizes[-2:]) + table.stored_bytes)
+        self.commit()
 
     def _commit_older(self) -> None:
         self.commit()
@@ -154,6 +198,8 @@ class LayeredSearch:
 
     def _next(self, current: Layer) -> Layer:
         """Return the layer after `current`, stored unless it is empty."""
+        if self._table is not None:
+            return self._made_in_table(self._table)
         if (layer := self._hosted(current)) is not None:
             return layer
         began, made = clock(), self._made_here(current)
@@ -170,7 +216,54 @@ class LayeredSearch:
             self._maker = "small"
             keys, self.last_flow, self._cost = small_step(self._session, all_keys(current), known, depth)
             return self._add_small(keys, self.last_flow)
-        return self._made_by(LayerStep(self._session, depth, current, known, self._pace, self._commit_staged))
+        return self._made_by(LayerStep(self._session, depth, current, known, self._pace, self.commit_staged))
+
+    def _begun_table(self) -> LayerTable | None:
+        """Return the table of the depths so far, if layers can be made in it: by threads with a kernel, in memory."""
+        context, store = self._session.context, self.store
+        needed = table_bytes(self.puzzle.numbers or 0, context.local.workers)
+        if not self.puzzle.has_kernel or context.budget.farm_from is not None or needed > context.shares.free:
+            return None
+        self.commit()
+        depth = self.state.depth
+        if store.has_partial:
+            # A session with less memory has begun it.
+            store.erase(META, PARTIAL_KEY)
+            store.erase(BLOCKS, number_key(depth + 1))
+        Spill(store.directory, store.layout, depth + 1).clear()
+        self._layers.forget()
+        layers = ((each, store.blocks(each)) for each in range(store.kept.first, depth + 1))
+        return LayerTable(self.puzzle, context.local, DepthTable(store), layers)
+
+    def _made_in_table(self, table: LayerTable) -> Layer:
+        """Return the next layer, made in memory; the run is as durable as its last checkpoint."""
+        depth, self._maker = self.state.depth + 1, "threads"
+        inspected_expansion(self.puzzle, table.sample(), depth)
+        table.expand()
+        totals = table.merge(depth)
+        if not totals.size:
+            return HeldLayer([])
+        self._record = record = totals.record(depth, self.store.state.session)
+        self.store.stage_layer(record)
+        self._add(record)
+        return StoredLayer(self.store, depth, record.size)
+
+    def _stage_table(self, table: LayerTable) -> None:
+        """Stage the table and its frontier, the only layer whose configurations are kept, if there are new layers."""
+        depth = self.state.depth
+        if not self.store.staged or self.store.poisoned:
+            return
+        if table.depth != depth:
+            # An error has struck in the midst of the end of a layer: the last commit stands.
+            self.store.discard_staged()
+            self.state = self.store.state
+            return
+        for each in range(self.store.kept.first, depth):
+            self.store.erase(BLOCKS, number_key(each))
+        stored, index = table.stage(self.store)
+        self.store.stage_layer(replace(self._record, stored_bytes=stored, index=index))
+        Kept(depth, table=True).stage(self.store)
+        self.state = replace(self.state, stored_bytes=stored + table.stored_bytes)
 
     def _hosted(self, current: Layer) -> Layer | None:
         """Return the layer after `current`, made by hosts; ``None`` if no hosts take part, or not yet."""
@@ -181,7 +274,7 @@ class LayeredSearch:
             seconds = math.inf if context.budget.is_given else self._seconds
             if not (large and context.hosts.pays(context.local.workers, seconds)):
                 return None
-            self._commit_staged()
+            self.commit_staged()
             if self.store.has_partial:
                 # Threads have begun this layer and finish it.
                 return None
@@ -234,7 +327,10 @@ class LayeredSearch:
         if not self._is_noted and self._hosting is None:
             self._is_noted = self._session.context.note_expanded_here("layers", self._widest, self._cost)
 
-    def _commit_staged(self) -> None:
+    def commit_staged(self) -> None:
+        """Commit finished work at the end of a session, unless the store is poisoned."""
+        if self._table is not None:
+            self._stage_table(self._table)
         self.state = self._session.commit_staged(self.state)
 
     def _add_small(self, keys: Keys, flow: int | None = None) -> Layer:
@@ -249,7 +345,7 @@ class LayeredSearch:
 
     def _add(self, record: LayerRecord) -> None:
         depth, state = record.depth, self.state
-        self.found = self.found.with_layer(record)
+        self.found, self._stored[depth] = self.found.with_layer(record), record.stored_bytes
         stored = state.stored_bytes + record.stored_bytes
         self.state = replace(state, depth=depth, stored_bytes=stored, figures=self.found.as_dict())
         if self._session.context.redis is not None:
@@ -260,21 +356,24 @@ class LayeredSearch:
 
 
 @contextmanager
-def scratch_search(context: ComputeContext, run: RunStore, start: Key) -> Iterator[LayeredSearch]:
+def scratch_search(
+    context: ComputeContext, run: RunStore, start: Key, keep: str = "layers"
+) -> Iterator[LayeredSearch]:  # fmt: skip
     """Yield a temporary search, within the memory of `context`; its layers are stored beside the layers of `run`.
 
     Its layers are not made by hosts, because a temporary run cannot read layers that hosts keep.
     """
     with scratch_store(run) as store:
-        yield LayeredSearch(Session(store, replace(context, hosts=None)), start)
+        yield LayeredSearch(Session(store, replace(context, hosts=None)), start, keep)
 
 
 @dataclass(frozen=True)
 class ExplorePlan:
-    """Stop at the first layer with a goal, or at depth `layers`; else search until nothing is left."""
+    """Stop at the first layer with a goal, or at depth `layers`; else search until nothing is left. Store `keep`."""
 
     until_goal: bool = False
     layers: int | None = None
+    keep: str = "layers"
 
 
 def search_to_end(session: Session, search: LayeredSearch, plan: ExplorePlan) -> None:
@@ -290,9 +389,11 @@ def search_to_end(session: Session, search: LayeredSearch, plan: ExplorePlan) ->
                 break
             search.step()
     finally:
-        search.state = session.commit_staged(search.state)
+        search.commit_staged()
         search.end()
     search.require_older()
+    if plan.keep != "layers":
+        search.drop(now=True)
     _require_total(search)
     records = session.store.layer_records()
     _require_balance(search, [record.flow for record in records])

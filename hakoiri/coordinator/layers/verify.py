@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hakoiri.coordinator.layers.search import SearchFigures, small_step
+from hakoiri.coordinator.layers.search import SearchFigures, scratch_search, small_step
 from hakoiri.coordinator.session.check import KEYS_AT_ONCE, MOST_FAULTS, Check, Moves
 from hakoiri.coordinator.session.session import ComputeContext, Session
 from hakoiri.errors import DamagedError
@@ -27,9 +27,10 @@ from hakoiri.puzzles.conformance.pool import disagreement_among
 from hakoiri.puzzles.contract import Expansion, Puzzle
 from hakoiri.storage.layers.audit import check_layer
 from hakoiri.storage.layers.blocks import chain
+from hakoiri.storage.layers.depths import BLOCK_KEYS, DepthTable, Kept, code_of
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import HeldLayer, Layer, RunStore, StoredLayer, inside, outside, scratch_store
-from hakoiri.storage.ledger.manifest import Depth
+from hakoiri.storage.ledger.manifest import Depth, LayerRecord
 from hakoiri.storage.names import BLOCKS, CLOSED, CLOSED_KEY, LAYERS, META, PARTIAL_KEY, number_key
 from hakoiri.worker.layers.closed_set import ClosedSet
 from hakoiri.worker.layers.kernels import flow_of, merge
@@ -43,14 +44,15 @@ def repair_layers(session: Session) -> None:
     """
     store, observer = session.store, session.observer
     _forget_begun(session)
-    damaged = {depth: faults for depth in range(store.state.depth + 1) if (faults := list(check_layer(store, depth)))}
+    kept = range(store.kept.first, store.state.depth + 1)
+    damaged = {depth: faults for depth in kept if (faults := list(check_layer(store, depth)))}
     if not damaged:
         observer.note("no layer is damaged; nothing to repair")
     for depth, faults in damaged.items():
         observer.note(f"{faults[0]}; computing layer {depth} again")
         _replace_layer(store, depth, _derive(session, depth), session.puzzle)
     # A recomputed layer may be cut into other blocks.
-    stored = sum(record.stored_bytes for record in store.layer_records())
+    stored = sum(store.layer_record(depth).stored_bytes for depth in kept) + DepthTable(store).stored_bytes
     store.commit(replace(store.state, stored_bytes=stored))
 
 
@@ -119,6 +121,8 @@ def key_set(scratch: RunStore, context: ComputeContext) -> ClosedSet:
     return ClosedSet(scratch, 0, shares, once, lambda: scratch.commit(scratch.state))
 
 
+#: Keys of a layer that are compared together with the table of depths.
+_AT_ONCE = 1 << 20
 #: Configurations checked per layer, without `full`.
 SAMPLE_PER_LAYER = 64
 
@@ -130,16 +134,19 @@ class LayersVerifier(Check):
     _has_nearest_goal = True
 
     def check(self) -> None:
-        self._deepest = self.store.state.depth
-        if self._deepest >= 0 and ints(self.store.layer(0)) != [self.puzzle.start]:
+        self._deepest, kept = self.store.state.depth, self.store.kept
+        if kept.first:
+            self._check_dropped(kept)
+        elif self._deepest >= 0 and ints(self.store.layer(0)) != [self.puzzle.start]:
             self.report.fault("layer 0 is not just the start")
         with ExitStack() as stack:
             together = self.full and not self.puzzle.undirected
             scratch = [stack.enter_context(scratch_store(self.store)) for _ in range(2 if together else 0)]
             #: For a directed puzzle, with `full`: the layers before the present one, and the keys that it leads to.
             self._older = self._reached = key_set(scratch[0], self.context) if together else None
-            flow, sums_flow = 0, self.full and SearchFigures.of(self.store.state).exhausted
-            for depth in self.each(range(self._deepest + 1), "layers derived again"):
+            flow, sums_flow = 0, self.full and SearchFigures.of(self.store.state).exhausted and not kept.first
+            # The first kept layer is compared with none before it.
+            for depth in self.each(range(kept.first and kept.first + 1, self._deepest + 1), "layers derived again"):
                 if together:
                     self._reached = key_set(scratch[1], self.context)
                 for keys, successors, counts in self._derived(depth):
@@ -152,6 +159,67 @@ class LayersVerifier(Check):
             if self.report.ok and flow % (1 << 64):
                 self.report.mistake("some moves are not reversed by another; set undirected = False")
         self._check_state()
+
+    def _check_dropped(self, kept: Kept) -> None:
+        """Check layers whose keys are not kept: with `full` by making all again, and the table of depths by a sample.
+
+        By the kernels, whose samples are compared with the reference rules.
+        """
+        records, table = self.store.layer_records(), DepthTable(self.store)
+        if kept.table:
+            self._check_table(table, records)
+        self.report.sampled |= not self.full
+        if not self.full:
+            return
+        with scratch_search(self.context, self.store, self.puzzle.start, "frontier") as search:
+            for record in self.each(records, "layers made again"):
+                search.commit()
+                made = search.store.layer_record(record.depth)
+                if (made.size, made.goals, made.digest) != (record.size, record.goals, record.digest):
+                    self.report.fault(
+                        f"layer {record.depth} made again has the digest {made.digest}, expected {record}"
+                    )
+                    return
+                for keys in search.current.chunks(0, _AT_ONCE) if kept.table and record.depth <= kept.first + 1 else ():
+                    if len(wrong := keys[table.codes(keys) != code_of(record.depth)]):
+                        self.report.fault(f"the table of depths lacks {key_at(wrong, 0):#x} of layer {record.depth}")
+                        return
+                if record.depth < self._deepest:
+                    search.step()
+
+    def _check_table(self, table: DepthTable, records: list[LayerRecord]) -> None:
+        """Check the numbers of keys in the table, and for some that the rules lead to the start by way of it."""
+        numbers, counts = table.numbers(), np.zeros(4, dtype=np.int64)
+        for number in self.each(numbers, "blocks of depths checked"):
+            self.control.check()
+            counts += np.bincount(table.block(number), minlength=4)
+        least, most = np.zeros(4, dtype=np.int64), np.zeros(4, dtype=np.int64)
+        for record in records:
+            most[code_of(record.depth)] += record.size
+            # A stopped run may have entered later layers, too.
+            least[code_of(record.depth)] += record.size * (record.depth <= self.store.kept.first + 1)
+        if (counts[1:] < least[1:]).any() or (counts[1:] > most[1:]).any():
+            self.report.fault(
+                f"the table of depths has {counts[1:].tolist()} configurations, expected {least[1:].tolist()}"
+            )
+        random = np.random.default_rng(self.report.seed)
+        for number in random.choice(numbers, SAMPLE_PER_LAYER).tolist() if numbers else ():
+            self.control.check()
+            self._walk(table, number * BLOCK_KEYS + int(random.choice(np.flatnonzero(table.block(number)))))
+
+    def _walk(self, table: DepthTable, key: Key) -> None:
+        """Report a fault unless a way leads from a key to the start, by the reference rules, as its depth says."""
+        at, depth, code = key, 0, int(table.codes(self.puzzle.keys([key]))[0])
+        while at != self.puzzle.start:
+            near = self.puzzle.keys(sorted(*self._successors_of(self.puzzle.keys([at]))))
+            nearer = near[table.codes(near) == code_of(code + 1 - depth)]
+            if not len(nearer) or depth > self._deepest:
+                self.report.fault(f"no way leads from {key:#x} to the start by the table of depths")
+                return
+            at, depth = key_at(nearer, 0), depth + 1
+        self.report.count("configurations")
+        if code_of(depth) != code:
+            self.report.fault(f"{key:#x} is {depth} moves from the start, which is not what the table of depths says")
 
     def _samples(self, depth: Depth) -> Iterator[Keys]:
         if self.full:
@@ -279,7 +347,7 @@ class LayersVerifier(Check):
         if (total := sum(record.size for record in records)) != found.configurations:
             self.report.fault(f"the layers have {total} configurations, but {found.configurations} in the state")
         for record in records:
-            if (goals := self.audited[record.depth].goals) != record.goals:
+            if record.depth in self.audited and (goals := self.audited[record.depth].goals) != record.goals:
                 self.report.fault(f"layer {record.depth} has {goals} goals, but {record.goals} in its record")
         nearest = next((record.depth for record in records if record.goals), None)
         if self._has_nearest_goal and nearest != found.goal_depth:

@@ -144,7 +144,7 @@ def pinned_puzzle(store: RunStore) -> tuple[Puzzle, PuzzleSpec]:
                 f"run {manifest.run} was made with another puzzle: {what} was {pinned}, and is {here} here; "
                 "use the Hakoiri that made it, or start a new run"
             )
-    store.are_keys = puzzle.are_keys
+    store.are_keys, store.expand = puzzle.are_keys, lambda keys: puzzle.expand(keys).successors
     return puzzle, spec
 
 

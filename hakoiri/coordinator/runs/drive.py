@@ -114,7 +114,7 @@ def _session(job: Job, resources: Resources, control: Control, observer: Observe
         resources = job.limit_resources(resources, observer)
         with (
             telling(partial(_compiling, job.puzzle, control, observer)),
-            open_context(job.puzzle, spec, resources, control, observer, job.by_hosts(job.puzzle)) as context,
+            open_context(job.puzzle, spec, resources, control, observer, job.hosts_may_keep) as context,
         ):
             session = Session(store, context)
             if repair:
@@ -137,7 +137,7 @@ def _require_hosts(job: Job, resources: Resources) -> None:
         return
     if resources.hosts == -1:
         raise PuzzleError("copies need hosts", Hint("give", "copies", "1"))
-    if not job.by_hosts(job.puzzle):
+    if not job.hosts_may_keep:
         raise PuzzleError(
             "hosts can keep explorations, censuses, and goal distances by backward moves, but not this run",
             Hint("leave out", "hosts"),

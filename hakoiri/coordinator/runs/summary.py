@@ -23,6 +23,8 @@ def summarise(job: "Job", budget: "Budget") -> dict[str, Any]:
     manifest, state = job.store.manifest, job.store.state
     own = {"status": state.status, "reason": state.reason, "digest": state.digest, "sessions": state.session}
     stored = sum(record.stored_bytes for record in job.store.layer_records())
+    if job.store.kept.first:
+        stored = state.stored_bytes
     figures = {"edges": None, "components": None} | job.figures.of(state).as_dict()
     return identity(manifest) | standing(state) | own | {"stored_bytes": stored} | figures | job.summary(budget)
 

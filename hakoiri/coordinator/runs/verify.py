@@ -50,7 +50,7 @@ def verify_run(
     report, job = Report(state=store.state), open_job(store)
     if seed is not None:
         report.seed = seed
-    depths, spec = range(store.state.depth + 1), PuzzleSpec.from_dict(store.manifest.puzzle)
+    depths, spec = range(store.kept.first, store.state.depth + 1), PuzzleSpec.from_dict(store.manifest.puzzle)
     with open_context(job.puzzle, spec, resources.over(store.manifest.settings), control, observer) as context:
         run_hosts = _living_hosts(store, context)
         home = [depth for depth in depths if run_hosts is None or not _is_hosted(store, depth)]

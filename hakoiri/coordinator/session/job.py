@@ -15,6 +15,7 @@ from hakoiri.coordinator.errors import UnanswerableError, UntrustedError
 from hakoiri.coordinator.session.check import Check
 from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.session import Observer, Session
+from hakoiri.errors import Hint, PuzzleError
 from hakoiri.keys.layout import Key
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
@@ -60,6 +61,11 @@ class Play(NamedTuple):
         return {"score": self.score, "moves": self.moves, "sequence": self.sequence}
 
 
+#: What a run may keep of its layers: all configurations; those of the last two layers; or these and the depth of all
+#: others.
+KEEPS = ("layers", "frontier", "depths")
+
+
 class Job(ABC):
     """The operations on a run of one kind. `store` is the open run, `puzzle` is pinned by its manifest."""
 
@@ -87,14 +93,23 @@ class Job(ABC):
         """Return whether hosts that keep ranges may make its layers."""
         return False
 
+    @property
+    def hosts_may_keep(self) -> bool:
+        """Return whether hosts may make this run."""
+        return self.by_hosts(self.puzzle)
+
     @classmethod
-    def parse_request(cls, spec: PuzzleSpec, *, until_goal: bool = False, layers: int | None = None) -> Request:
+    def parse_request(
+        cls, spec: PuzzleSpec, *, until_goal: bool = False, layers: int | None = None, keep: str = "layers"
+    ) -> Request:
         """Return the requested run. Each kind has its own arguments, named as in JSON, with defaults.
 
         The caller has checked their types. Raises `PuzzleError` for invalid values.
         """
-        plan = {"until_goal": True} if until_goal else {}
-        return Request(spec, plan | ({} if layers is None else {"layers": layers}), {})
+        if keep not in KEEPS:
+            raise PuzzleError(f"a run keeps {', '.join(KEEPS)}, not {keep!r}", Hint("change", "keep"))
+        wanted = {"until_goal": until_goal or None, "layers": layers, "keep": None if keep == "layers" else keep}
+        return Request(spec, {name: value for name, value in wanted.items() if value is not None}, {})
 
     @classmethod
     def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:

@@ -36,6 +36,9 @@ class Tuning:
     paced_from: float = 1.0
     #: Keys merged at a time when segments of older keys are merged on disk.
     merged_at_once: int = MERGED_AT_ONCE
+    #: Layers that are not kept are dropped once they take this many bytes, and half as many as all that stays: this
+    #: takes some commits, and rewrites much of the table of depths.
+    least_dropped: int = 1 << 22
     #: Prefixes of a tree are enough when there are as many as this, or when half of the levels are made,
     enough_prefixes: int = 4_096
     #: and if no more numbers than this are placed below each (some tenths of a second), judged by a few of them.

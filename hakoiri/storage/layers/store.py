@@ -23,12 +23,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hakoiri.errors import DamagedError, DiskFullError, ElsewhereError, Hint
+from hakoiri.errors import DamagedError, DiskFullError, ElsewhereError, Hint, NotKeptError, StorageError
 from hakoiri.keys.layout import LAYOUTS, Key, Keys, Mask, ints, key_at
 from hakoiri.keys.order import difference, lower_bounds, members, slice_between
 from hakoiri.storage.engine.environment import require_free, translated
 from hakoiri.storage.engine.files import is_folder
 from hakoiri.storage.layers.blocks import Block, Coded, code_keys, count_of, decode, digest_text, lanes_of
+from hakoiri.storage.layers.depths import DepthTable, Kept, code_of
 from hakoiri.storage.ledger.ledger import Ledger, begin_books
 from hakoiri.storage.ledger.lock import RunLock, holder_of
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord, State
@@ -59,9 +60,10 @@ class RunStore(Ledger):
 
     `database` in some methods is BLOCKS, the layers by depth, or CLOSED, the segments of a directed search by number.
     `elsewhere` returns the blocks of layers that hosts keep; it is called when such a layer is read. Callers that can
-    reach the hosts set it; without it such a layer is an `ElsewhereError`. `are_keys` is that of the run's puzzle, and
-    set by callers that give keys to its kernels. Layers up to `checked_to` are checked when they are read; others were
-    made, and checked, by this process.
+    reach the hosts set it; without it such a layer is an `ElsewhereError`. A layer that the run has dropped
+    (`storage.layers.depths`) is a `NotKeptError`. `are_keys` is that of the run's puzzle, and set by callers that give
+    keys to its kernels; `expand` returns the successors of keys, for a run that keeps depths. Layers up to `checked_to`
+    are checked when they are read; others were made, and checked, by this process.
     """
 
     def __init__(self, directory: Path, writable: bool = False, durable: bool = True) -> None:
@@ -74,6 +76,7 @@ class RunStore(Ledger):
         self._away: dict[Depth, bool] = {}
         self.elsewhere: Callable[[], HostedEntries] | None = None
         self.are_keys: Callable[[Keys], Mask] | None = None
+        self.expand: Callable[[Keys], Keys] | None = None
         self.checked_to = self.state.depth + 1 if writable else sys.maxsize
 
     def close(self) -> None:
@@ -88,8 +91,8 @@ class RunStore(Ledger):
         blocks = list(self.blocks(depth))
         keys = np.concatenate(blocks) if blocks else self.layout.empty(0)
         if len(keys) != size:
-            raise self.damaged(
-                f"layer {depth} has {len(keys)} configurations on disk, expected {size} as in its record"
+            raise self._lost(
+                depth, f"layer {depth} has {len(keys)} configurations on disk, expected {size} as in its record"
             )
         return keys
 
@@ -155,10 +158,27 @@ class RunStore(Ledger):
 
     def contains(self, depth: Depth, keys: Keys) -> Mask:
         """Return for each of `keys`, which increase, whether the layer contains it. Decodes each block at most once."""
+        return self.depths_of(keys) == depth if depth < self.kept.first else self.contains_near(depth, keys)
+
+    def contains_near(self, depth: Depth, keys: Keys) -> Mask:
+        """Return `contains` for keys that are at `depth`, at the depth before it or after it, or not in the run.
+
+        This is all that the table of depths tells at once.
+        """
         if not 0 <= depth <= self.state.depth:
             return np.zeros(len(keys), dtype=np.bool_)
+        if depth < self.kept.first and self.kept.table:
+            found: Mask = DepthTable(self).codes(keys) == code_of(depth)
+            return found
         self.require_whole(depth)
-        return self.members(depth, keys)
+        found = self.members(depth, keys)
+        # Otherwise it may have been dropped meanwhile.
+        return found if depth >= self.kept.first else self.contains_near(depth, keys)
+
+    @property
+    def kept(self) -> Kept:
+        """The layers whose keys this run keeps. Another process may drop some at any time."""
+        return Kept.of(self)
 
     def members(self, number: Depth, keys: Keys, database: bytes = BLOCKS) -> Mask:
         """Return `contains` for a layer or segment that is known to be whole."""
@@ -190,9 +210,44 @@ class RunStore(Ledger):
         return self.read(LABELS, name) or self._entries(LABELS, 0).get(LABELS, name)
 
     def find(self, key: Key) -> Depth | None:
-        """Return the depth of the layer that holds `key`, or ``None``. Decodes at most one block per layer."""
-        wanted = self.layout.pack([key])
-        return next((depth for depth in range(self.state.depth + 1) if self.contains(depth, wanted)[0]), None)
+        """Return the depth of the layer that holds `key`, or ``None``."""
+        depth = int(self.depths_of(self.layout.pack([key]))[0])
+        return None if depth < 0 else depth
+
+    def depths_of(self, keys: Keys, around: Depth | None = None) -> NDArray[np.int64]:
+        """Return the depth of each of `keys`, which increase; -1 for those in no layer.
+
+        If `around` is given, none is more than one move nearer to the start than this depth, or farther. Decodes each
+        block at most once. Where only depths are kept, walks from each key to the start, which reads a block of the
+        table for each successor on the way.
+        """
+        depths, kept, last = np.full(len(keys), -1, dtype=np.int64), self.kept, self.state.depth
+        first, last = (kept.first, last) if around is None else (max(0, around - 1), min(last, around + 1))
+        for depth in range(first, last + 1):
+            left = np.flatnonzero(depths < 0)
+            if not len(left):
+                break
+            depths[left[self.contains_near(depth, keys[left])]] = depth
+        if kept.first and around is None:
+            left = np.flatnonzero(depths < 0)
+            depths[left] = [self._walked(keys[place : place + 1]) for place in left.tolist()]
+        return depths
+
+    def _walked(self, key: Keys) -> Depth:
+        """Return the length of a way to the start by the table of depths; -1 if it lacks the key."""
+        if self.expand is None or not self.kept.table:
+            raise self._dropped(0)
+        table, depth, most = DepthTable(self), 0, self.read_state().depth
+        code, first = int(table.codes(key)[0]), key
+        while code and depth <= most:
+            near = self.expand(key)
+            nearer = np.flatnonzero(table.codes(near) == code_of(code + 1))
+            if not len(nearer):
+                break
+            key, code, depth = near[nearer[:1]], code_of(code + 1), depth + 1
+        if code not in (0, code_of(0)):
+            raise self.damaged(f"its table of depths has no way from {key_at(first, 0):#x} to the start")
+        return depth if code else -1
 
     def put_layer(self, depth: Depth, keys: Keys, goals: int, flow: int | None = None) -> LayerRecord:
         """Stage a layer; it is on disk after the next `commit`. `keys` must be strictly increasing."""
@@ -237,6 +292,8 @@ class RunStore(Ledger):
 
     def _entries(self, database: bytes, number: Depth) -> Entries:
         """Return the entries that hold a layer, or labels of it: of LMDB, or of hosts."""
+        if database == BLOCKS and number < self.kept.first:
+            raise self._dropped(number)
         if database not in (BLOCKS, LABELS) or not self._is_away(number):
             return self._environment
         if self.elsewhere is None:
@@ -257,7 +314,17 @@ class RunStore(Ledger):
         for name in self.names(database, number_key(number)):
             found = zlib.crc32(name, found)
         if found != index:
-            raise self.damaged(f"{what} is damaged: its blocks do not match its record")
+            text = f"{what} is damaged: its blocks do not match its record"
+            raise self._lost(number, text) if database == BLOCKS else self.damaged(text)
+
+    def _lost(self, depth: Depth, text: str) -> StorageError:
+        """Return the error for a layer without all its blocks: damage, unless the run has dropped it."""
+        return self._dropped(depth) if depth < self.kept.first else self.damaged(text)
+
+    def _dropped(self, depth: Depth) -> NotKeptError:
+        run = self.directory.name
+        text = f"run {run} keeps the configurations of layers {self.kept.first} to {self.state.depth} only, not of"
+        return NotKeptError(f"{text} layer {depth}", Hint("run without", "keep"))
 
     def _name_around(self, database: bytes, number: Depth, key: Key) -> bytes | None:
         """Return the name of a layer's block with the greatest first key not above `key`, else of its first block."""

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 from hakoiri.keys.layout import Keys
+from hakoiri.storage.layers.depths import TableLayer
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import HeldLayer, Layer, RunStore, Source, StoredLayer
 from hakoiri.storage.ledger.manifest import Depth
@@ -43,6 +44,8 @@ class PartLayers:
         if depth in self._held:
             return self._held[depth]
         record, store = self.store.layer_record(depth), self.store
+        if depth < store.kept.first:
+            return TableLayer(store, store.layout)
         if not record.hosted:
             store.require_whole(depth)
             if record.size * store.layout.bytes <= self.shares.layer_bytes:

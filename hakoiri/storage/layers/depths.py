@@ -1,0 +1,174 @@
+"""The table of a run that keeps depths: the depth of each configuration modulo 3, in two bits.
+
+A move of an undirected puzzle changes the depth by at most one. So the depth modulo 3 tells which neighbours are nearer
+to the start (Cooperman, Finkelstein, "New methods for using Cayley graphs in interconnection networks", 1992).
+
+The *code* of a key is 1 + depth % 3, or 0 if the table lacks it. Entry number N (`storage.names.number_key`) of the
+database CLOSED has the codes of the keys from N * 2**18 on. It is a CRC-32 (`storage.ledger.manifest.seal`) and two
+bitmaps: the low bits of the codes, and the high bits. Their words have 64 bits and are little-endian; the least key has
+the lowest bit. Entries without keys are missing.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hakoiri.compiling import jit
+from hakoiri.errors import DamagedError
+from hakoiri.keys.layout import Key, Keys, Layout
+from hakoiri.keys.order import slice_between
+from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.storage.ledger.manifest import Depth, seal, unseal
+from hakoiri.storage.names import CLOSED, KEPT_KEY, META, number_key
+
+_BLOCK_BITS = 18
+#: The keys of a block, and the words of one of its bitmaps.
+BLOCK_KEYS, BLOCK_WORDS = 1 << _BLOCK_BITS, 1 << _BLOCK_BITS - 6
+#: Blocks entered together: 4 MiB.
+_TOGETHER = 64
+_WORD = np.dtype("<u8")
+Codes = NDArray[np.uint8]
+#: The low and the high bits of the codes of a block.
+Planes = NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The layers whose keys a run keeps: all from `first` on. With a `table`, the depths of all others are known."""
+
+    first: Depth = 0
+    table: bool = False
+
+    @classmethod
+    def of(cls, ledger: Ledger) -> "Kept":
+        """Return the record of a run; most runs have none, and keep all layers."""
+        return ledger.read_if_any(cls, META, KEPT_KEY, "record of the kept layers") or cls()
+
+    def stage(self, ledger: Ledger) -> None:
+        """Stage the record."""
+        ledger.stage_record(META, KEPT_KEY, dict(vars(self)))
+
+
+def code_of(depth: Depth) -> int:
+    """Return the code of the keys of a layer."""
+    return 1 + depth % 3
+
+
+class DepthTable:
+    """The table in the store of a run."""
+
+    def __init__(self, store: Ledger) -> None:
+        self._store = store
+
+    def codes(self, keys: Keys) -> Codes:
+        """Return the code of each key. Reads a block of 64 KiB for each run of keys that lie in the same one."""
+        codes, numbers = np.zeros(len(keys), dtype=np.uint8), keys >> keys.dtype.type(_BLOCK_BITS)
+        ends = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(keys)]
+        for begin, end in pairwise(ends) if len(keys) else ():
+            number = int(numbers[begin])
+            codes[begin:end] = _codes(self.planes(number), keys[begin:end], np.uint64(number << _BLOCK_BITS))
+        return codes
+
+    def enter(
+        self, layers: Iterable[tuple[Depth, Callable[[Key, Key], Iterable[Keys]]]], numbers: int
+    ) -> Iterator[None]:
+        """Stage the depths of the keys of some layers, all below `numbers`; yield often, for commits of what is staged.
+
+        For each layer there is a function that returns its keys between two keys.
+        """
+        layers = list(layers)
+        for low, high in pairwise([*range(0, numbers, _TOGETHER * BLOCK_KEYS), numbers]):
+            parts = [(depth, keys) for depth, between in layers for keys in between(low, high)]
+            if not parts:
+                continue
+            planes = np.zeros((_TOGETHER, 2, BLOCK_WORDS), dtype=_WORD)
+            touched = np.zeros(_TOGETHER, dtype=np.bool_)
+            for depth, keys in parts:
+                enter_keys(planes, touched, keys, np.uint64(low), code_of(depth))
+            for place in np.flatnonzero(touched).tolist():
+                number = (low >> _BLOCK_BITS) + place
+                self.stage(number, planes[place] | self.planes(number))
+            yield
+
+    def stage(self, number: int, planes: Planes) -> None:
+        """Stage a block."""
+        name = number_key(number)
+        self._store.stage(CLOSED, name, seal(planes.astype(_WORD, copy=False).tobytes(), CLOSED + name))
+
+    def numbers(self) -> list[int]:
+        """Return the numbers of all blocks."""
+        return [int.from_bytes(name, "big") for name in self._store.names(CLOSED)]
+
+    def block(self, number: int) -> Codes:
+        """Return the codes of all keys of a block, in order; `DamagedError` if it is damaged."""
+        return _codes(self.planes(number), np.arange(BLOCK_KEYS, dtype=np.uint32), np.uint64(0))
+
+    @property
+    def stored_bytes(self) -> int:
+        """The bytes of the table on disk."""
+        return len(self._store.names(CLOSED)) * BLOCK_KEYS // 4
+
+    def planes(self, number: int) -> Planes:
+        """Return a block, of zeroes if it is missing; `DamagedError` if it is damaged."""
+        name = number_key(number)
+        if (raw := self._store.read(CLOSED, name)) is None:
+            return np.zeros((2, BLOCK_WORDS), dtype=_WORD)
+        try:
+            payload = unseal(raw, f"block {number} of its depths", CLOSED + name)
+            return np.frombuffer(payload, dtype=_WORD).reshape(2, BLOCK_WORDS)
+        except (DamagedError, ValueError) as error:
+            raise self._store.damaged(str(error)) from error
+
+
+@jit
+def enter_keys(planes: NDArray[np.uint64], touched: NDArray[np.bool_], keys: Keys, first: np.uint64, code: int) -> None:
+    """Enter keys in the planes of the blocks from the key `first` on; mark the blocks that it has `touched`."""
+    for index in range(len(keys)):
+        offset = np.uint64(keys[index]) - first
+        block, word = offset >> np.uint64(18), (offset >> np.uint64(6)) & np.uint64(4095)
+        bit = np.uint64(1) << (offset & np.uint64(63))
+        touched[block] = True
+        planes[block, 0, word] |= bit * np.uint64(code & 1)
+        planes[block, 1, word] |= bit * np.uint64(code >> 1)
+
+
+class TableLayer:
+    """All configurations in the table of a run: they are subtracted in place of a layer that is not kept."""
+
+    held_bytes = 0
+
+    def __init__(self, store: Ledger, layout: Layout) -> None:
+        self._table, self._layout = DepthTable(store), layout
+        self.size = len(self._table.numbers()) * BLOCK_KEYS
+
+    def chunks(self, begin: int, size: int) -> Iterator[Keys]:
+        raise NotImplementedError("a table is only subtracted")
+
+    def sample(self) -> Keys:
+        raise NotImplementedError("a table is only subtracted")
+
+    def between(self, low: Key, high: Key) -> Iterator[Keys]:
+        for number in range(low >> _BLOCK_BITS, (high - 1 >> _BLOCK_BITS) + 1):
+            keys = np.flatnonzero(self._table.block(number)) + number * BLOCK_KEYS
+            yield slice_between(keys.astype(self._layout.dtype), low, high)
+
+    def at_most(self, low: Key, high: Key) -> int:
+        return min(self.size, high - low)
+
+    def exclude_from(self, keys: Keys) -> Keys:
+        others: Keys = keys[self._table.codes(keys) == 0]
+        return others
+
+
+@jit
+def _codes(planes: Planes, keys: Keys, first: np.uint64) -> Codes:
+    codes = np.empty(len(keys), dtype=np.uint8)
+    for index in range(len(keys)):
+        offset = np.uint64(keys[index]) - first
+        word, shift = offset >> np.uint64(6), offset & np.uint64(63)
+        low, high = planes[0, word] >> shift & np.uint64(1), planes[1, word] >> shift & np.uint64(1)
+        codes[index] = low + (high << np.uint64(1))
+    return codes

@@ -1,0 +1,232 @@
+"""Layers made in memory, in a table of the depths of all numbers and in bitmaps: for runs that keep depths.
+
+    frontier -> successors -> marks: a bitmap for each thread      (`Puzzle.spread`, else `expand`, key by key)
+    marks without the table -> new frontier -> goals, digest       the keys are listed once
+    new frontier -> table                                          at once, never half of it
+
+With two threads this takes five bits a number. Nothing is coded: `stage` stores what has changed, and the frontier.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from queue import SimpleQueue
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hakoiri.compiling import jit, popcount
+from hakoiri.errors import PuzzleError
+from hakoiri.keys.layout import Keys, key_at
+from hakoiri.puzzles.contract import Puzzle, spread_of
+from hakoiri.storage.layers.blocks import lanes_of
+from hakoiri.storage.layers.codec import WORD_BITS, Words
+from hakoiri.storage.layers.depths import BLOCK_KEYS, BLOCK_WORDS, DepthTable, code_of, enter_keys
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import Depth
+from hakoiri.worker.layers.kernels import list_bits, set_within
+from hakoiri.worker.layers.ranges import code_window, expanded
+from hakoiri.worker.layers.step import Totals
+from hakoiri.worker.pool import Threads
+
+#: Configurations expanded or listed at a time, approximately: they stay in the second-level cache.
+_PIECE = 1 << 18
+#: Blocks whose marks a thread takes at a time, at least.
+_LEAST_BLOCKS = 16
+#: Keys in a sample.
+_SAMPLED = 256
+
+
+def table_bytes(numbers: int, threads: int) -> int:
+    """Return the memory of a table, with the blocks that wait for a commit, and LMDB's copy of them."""
+    return (3 + threads + 2 * 3) * (numbers + BLOCK_KEYS) // 8
+
+
+class LayerTable:
+    """The depths of all configurations up to layer `depth`, and this layer, the frontier.
+
+    `depth` is ``None`` after an error in the midst of the end of a layer.
+    """
+
+    def __init__(
+        self, puzzle: Puzzle, threads: Threads, stored: DepthTable, layers: Iterable[tuple[Depth, Iterable[Keys]]]
+    ) -> None:
+        """Read the stored table; enter the last `layers`, with their keys in batches. The last one is the frontier."""
+        self._puzzle, self._threads, spread = puzzle, threads, spread_of(puzzle)
+        self._spread, self._step = spread and spread.write, (spread.block if spread else WORD_BITS) // WORD_BITS
+        numbers = puzzle.numbers or 0
+        blocks = -(-numbers // BLOCK_KEYS)
+        #: The words of all numbers, a whole number of the kernel's blocks.
+        self._words = -(-numbers // (self._step * WORD_BITS)) * self._step
+        self._planes = np.zeros((blocks, 2, BLOCK_WORDS), dtype=np.uint64)
+        #: The frontier in row `_row`, and the marks of each thread.
+        self._bits = np.zeros((1 + threads.workers, max(blocks * BLOCK_WORDS, self._words)), dtype=np.uint64)
+        self._row, self._counts = 0, np.zeros(blocks, dtype=np.int64)
+        self._changed = np.zeros(blocks, dtype=np.bool_)
+        self.depth: Depth | None = None
+        for number in stored.numbers():
+            self._planes[number] = stored.planes(number)
+        for depth, batches in layers:
+            self._bits[0] = 0
+            for keys in batches:
+                enter_keys(self._planes, self._changed, keys, np.uint64(0), code_of(depth))
+                set_within(self._bits[0], keys, 0)
+            self.depth = depth
+        _count(self._bits[0], self._counts)
+
+    @property
+    def stored_bytes(self) -> int:
+        """The bytes of the table on disk, once all is stored."""
+        return int(np.count_nonzero(self._planes.any(axis=(1, 2)))) * BLOCK_KEYS // 4
+
+    def sample(self) -> Keys:
+        """Return some keys of the frontier."""
+        begin, end = next(self._pieces(1))
+        return self._listed(self._row, begin, end)[:_SAMPLED]
+
+    def expand(self) -> None:
+        """Mark the successors of the frontier, by threads. May be repeated after an error."""
+        free = SimpleQueue[int]()
+        for row in range(len(self._bits)):
+            if row != self._row:
+                free.put(row)
+
+        def mark(piece: tuple[int, int]) -> None:
+            row = free.get()
+            try:
+                self._mark(*piece, self._bits[row])
+            finally:
+                free.put(row)
+
+        deque(self._threads.each("expand", mark, self._pieces(self._step)), maxlen=0)
+
+    def _mark(self, begin: int, end: int, marks: Words) -> None:
+        """Set the successors of some words of the frontier."""
+        if self._spread is not None:
+            self._spread(self._bits[self._row, begin:end], begin * WORD_BITS, marks)
+            return
+        keys = self._listed(self._row, begin, end)
+        for _, expansion in expanded(self._puzzle, [keys]):
+            if len(beyond := set_within(marks, expansion.successors, 0)):
+                text = f"{self._puzzle.name} leads to {key_at(beyond, 0):#x}, which is not below its numbers"
+                raise PuzzleError(text)
+
+    def merge(self, depth: Depth) -> Totals:
+        """Return the totals of layer `depth`: the marked configurations that are not in the table yet.
+
+        It becomes the frontier, unless it is empty.
+        """
+        row, counts = (self._row + 1) % len(self._bits), np.zeros_like(self._counts)
+
+        def fresh(blocks: tuple[int, int]) -> Totals:
+            _fresh(self._bits, self._row, row, self._planes, *blocks, counts)
+            totals = Totals()
+            for piece in _pieces(counts, *blocks, 1, self._bits.shape[1]):
+                keys = self._listed(row, *piece)
+                goals = int(np.count_nonzero(self._puzzle.is_goal(keys)))
+                totals = totals.plus([len(keys), goals, *lanes_of(keys)], 0, 0)
+            return totals
+
+        most = max(_LEAST_BLOCKS, len(counts) // (4 * self._threads.workers))
+        cuts = [*range(0, len(counts), most), len(counts)]
+        totals = Totals()
+        for _, made in self._threads.each("merge", fresh, pairwise(cuts)):
+            totals = totals.plus([made.size, made.goals, made.lane_0, made.lane_1], 0, 0)
+        if not totals.size:
+            return totals
+        # IMPORTANT: nothing from here on may be half done and stored: `depth` says so.
+        self.depth, filled = None, np.flatnonzero(self._counts)
+        self._bits[self._row, : len(counts) * BLOCK_WORDS].reshape(-1, BLOCK_WORDS)[filled] = 0
+        _enter(self._planes, self._bits[row], np.flatnonzero(counts), code_of(depth), self._changed)
+        self._row, self._counts, self.depth = row, counts, depth
+        return totals
+
+    def stage(self, store: RunStore) -> tuple[int, int]:
+        """Stage the blocks of the table that have changed, and those of the frontier; return their bytes and index."""
+        table, stored, index = DepthTable(store), 0, 0
+        for number in np.flatnonzero(self._changed).tolist():
+            table.stage(number, self._planes[number])
+        self._changed[:] = False
+        for begin, end in self._pieces(1):
+            window = begin * WORD_BITS, self._bits[self._row, begin:end]
+            size, index = store.stage_blocks(self.depth or 0, code_window(self.depth or 0, window, store.layout), index)
+            stored += size
+        return stored, index
+
+    def _pieces(self, step: int) -> Iterator[tuple[int, int]]:
+        """Yield the pieces of the frontier, as words from and to multiples of `step`."""
+        return _pieces(self._counts, 0, len(self._counts), step, self._words)
+
+    def _listed(self, row: int, begin: int, end: int) -> Keys:
+        return list_bits(self._bits[row, begin:end], begin * WORD_BITS, self._puzzle.layout)
+
+
+def _pieces(counts: NDArray[np.int64], first: int, last: int, step: int, most: int) -> Iterator[tuple[int, int]]:
+    """Yield words with about `_PIECE` bits each of the blocks from `first` to `last`, which have so many bits.
+
+    They begin and end at multiples of `step`, up to `most`; blocks without bits are left out.
+    """
+    end = -1
+    held, begin = 0, 0
+    for block in range(first, last):
+        count = int(counts[block])
+        if not count and not held:
+            continue
+        if not held:
+            begin = max(end, block * BLOCK_WORDS // step * step)
+        held += count
+        if held >= _PIECE or not count or block == last - 1:
+            end = min(most, -(-(block + 1) * BLOCK_WORDS // step) * step)
+            held = 0
+            if begin < end:
+                yield begin, end
+
+
+@jit
+def _count(bits: Words, counts: NDArray[np.int64]) -> None:
+    for block in range(len(counts)):
+        total = np.uint64(0)
+        for word in range(block * BLOCK_WORDS, (block + 1) * BLOCK_WORDS):
+            total += popcount(bits[word])
+        counts[block] = total
+
+
+@jit
+def _fresh(
+    bits: NDArray[np.uint64], frontier: int, target: int, planes: NDArray[np.uint64], first: int, last: int,
+    counts: NDArray[np.int64],
+) -> None:  # fmt: skip
+    for block in range(first, last):
+        total = np.uint64(0)
+        base = block * BLOCK_WORDS
+        for line in range(0, BLOCK_WORDS, 8):
+            # Most lines of 64 bytes have no marks in many layers.
+            found = np.uint64(0)
+            for row in range(len(bits)):
+                if row != frontier:
+                    for word in range(base + line, base + line + 8):
+                        found |= bits[row, word]
+            if found == np.uint64(0):
+                continue
+            for word in range(line, line + 8):
+                found = np.uint64(0)
+                for row in range(len(bits)):
+                    if row != frontier:
+                        found |= bits[row, base + word]
+                        bits[row, base + word] = np.uint64(0)
+                found &= ~(planes[block, 0, word] | planes[block, 1, word])
+                bits[target, base + word] = found
+                total += popcount(found)
+        counts[block] = total
+
+
+@jit
+def _enter(
+    planes: NDArray[np.uint64], bits: Words, blocks: NDArray[np.int64], code: int, changed: NDArray[np.bool_]
+) -> None:  # fmt: skip
+    for block in blocks:
+        changed[block] = True
+        for plane in range(2):
+            if code >> plane & 1:
+                for word in range(BLOCK_WORDS):
+                    planes[block, plane, word] |= bits[block * BLOCK_WORDS + word]

@@ -1,0 +1,203 @@
+"""Runs that keep the last two layers, or the depths of all others: the layers are the same, and no answer is wrong."""
+
+import shutil
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hakoiri.api import Run, explore, open_run, resume_run, verify_run
+from hakoiri.coordinator.errors import StopRun
+from hakoiri.coordinator.runs.create import make_run
+from hakoiri.coordinator.session.resources import Resources, Tuning
+from hakoiri.errors import NotKeptError, PuzzleError
+from hakoiri.keys.layout import ints
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.storage.layers.depths import DepthTable, code_of
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.storage.ledger.manifest import seal, unseal
+from hakoiri.storage.names import CLOSED
+from tests.support.plain_search import reference_distances
+from tests.support.runs import Countdown, StoppingAfter, essence
+from tests.support.toy_runs import MANNERS, before_call, driven
+
+#: Layers are dropped as soon as there are three; each is committed.
+TUNING = Tuning(least_dropped=0, checkpoint=-1.0)
+#: In memory for a table of all depths, and in less.
+WAYS = {
+    "table": Resources(tuning=TUNING), "steps": Resources(memory=1, tuning=replace(TUNING, least_bytes=100_000)),
+}  # fmt: skip
+SPACES = {
+    "pancakes": {"n": "6"}, "tiles": {"rows": "2", "columns": "3"}, "hanoi": {"pegs": "4", "discs": "4"},
+    "topspin": {"n": "7"}, "burnt-pancakes": {"n": "4"},
+}  # fmt: skip
+SMALL, LONG = "pancakes", "tiles"
+
+
+def kept(data: Path, keep: str, puzzle: str = SMALL, way: str = "table") -> Run:
+    """Return the run of a space that keeps this."""
+    return explore(puzzle, SPACES[puzzle], keep=keep, data=data, resources=WAYS[way])
+
+
+@pytest.mark.parametrize(("keep", "way"), [("frontier", "steps"), ("depths", "steps"), ("depths", "table")])
+@pytest.mark.parametrize("puzzle", [*SPACES])
+def test_the_layers_are_those_of_a_run_that_keeps_all(puzzle: str, keep: str, way: str, tmp_path: Path) -> None:
+    with kept(tmp_path, "layers", puzzle) as whole, kept(tmp_path, keep, puzzle, way) as run:
+        assert essence(run) == essence(whole)
+        last = run.store.state.depth
+        assert run.store.kept.first == (last if way == "table" else last - 1)
+        for depth in range(run.store.kept.first, last + 1):
+            np.testing.assert_array_equal(run.layer(depth), whole.layer(depth))
+        if keep == "depths":
+            for depth, keys in enumerate(map(whole.layer, range(last + 1))):
+                assert (DepthTable(run.store).codes(keys) == code_of(depth)).all()
+
+
+@pytest.mark.parametrize("manner", ["chunks", "starving", "crowded", "farmed", "durable"])
+@pytest.mark.parametrize("keep", ["frontier", "depths"])
+def test_in_every_manner(keep: str, manner: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    resources = MANNERS[manner].take(monkeypatch, "u32")
+    spec = PuzzleSpec("pancakes", {"n": "7"})
+    for name, plan in (("whole", {}), ("kept", {"keep": keep})):
+        driven(make_run(tmp_path / name, spec, None, plan, resources), resources)
+    with open_run("last", tmp_path / "whole") as whole, open_run("last", tmp_path / "kept") as run:
+        assert essence(run) == essence(whole)
+    assert verify_run("last", tmp_path / "kept", full=True).ok
+
+
+def test_distances_and_paths_are_those_of_a_plain_search(tmp_path: Path) -> None:
+    """Every configuration, and those that do not exist."""
+    with kept(tmp_path, "depths") as run, kept(tmp_path, "layers") as whole:
+        expected = reference_distances(run.puzzle.successors, run.puzzle.start)
+        keys = run.puzzle.keys(sorted(expected))
+        assert run.store.depths_of(keys).tolist() == [expected[key] for key in ints(keys)]
+        assert run.store.depths_of(run.puzzle.keys([len(expected), (1 << 31) - 1])).tolist() == [-1, -1]
+        for depth in range(run.store.state.depth + 1):
+            assert (run.store.contains(depth, keys) == [expected[key] == depth for key in ints(keys)]).all()
+        for key in ints(keys)[::97]:
+            path = run.path(run.puzzle.render(key))
+            assert path.keys == whole.path(run.puzzle.render(key)).keys
+            assert len(path) == expected[key]
+        hardest, farthest = run.hardest(), whole.layer(whole.store.state.depth)
+        assert (hardest.distance, hardest.count) == (whole.store.state.depth, len(farthest))
+        np.testing.assert_array_equal(hardest.configurations, farthest)
+        assert run.shortest_paths("farthest").count == whole.shortest_paths("farthest").count
+
+
+@pytest.mark.parametrize("keep", ["frontier", "depths"])
+def test_what_is_not_kept_is_refused_with_the_next_step(keep: str, tmp_path: Path) -> None:
+    with kept(tmp_path, keep) as run:
+        refused: list[Any] = [lambda: run.layer(2), run.configurations, run.diameter, lambda: run.sample(1, (0, 5))]
+        if keep == "frontier":
+            refused.append(lambda: run.distance("2,1,3,4,5,6"))
+        for ask in refused:
+            with pytest.raises(NotKeptError, match=r"keeps the configurations of layers \d to 7 only") as caught:
+                ask()
+            assert "keep=" in caught.value.__notes__[0]
+        assert run.distance(run.puzzle.render(ints(run.layer(7))[0])) == 7
+
+
+@pytest.mark.parametrize(
+    ("puzzle", "keep", "said"),
+    [
+        ("superpuzz", "frontier", "may lead to any older layer"),
+        ("klotski", "depths", "are not numbered without gaps"),
+        ("pancakes", "nothing", "keeps layers, frontier, depths, not 'nothing'"),
+    ],
+)
+def test_what_cannot_be_kept_is_refused(puzzle: str, keep: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(PuzzleError, match=said):
+        explore(puzzle, keep=keep, data=tmp_path)
+
+
+@pytest.mark.parametrize(("keep", "way"), [("frontier", "steps"), ("depths", "steps"), ("depths", "table")])
+def test_a_run_that_loses_its_power_at_any_commit_goes_on(
+    keep: str, way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last commit stands, as after a kill; then `resume`, with more memory or less, comes to the same end."""
+    with kept(tmp_path, "layers", LONG) as whole:
+        expected = essence(whole)
+    commits = Countdown(0, lambda: None)
+    with monkeypatch.context() as patch:
+        before_call(patch, Ledger, "commit", commits)
+        kept(tmp_path / "counted", keep, LONG, way).close()
+    assert -commits.left > 10
+
+    class PowerCutError(BaseException):
+        pass
+
+    def cut() -> None:
+        raise PowerCutError
+
+    for number in range(3, -commits.left + 1):
+        data = tmp_path / str(number)
+        with monkeypatch.context() as patch, suppress(PowerCutError):
+            before_call(patch, Ledger, "_begin_commit", Countdown(number, cut))
+            kept(data, keep, LONG, way).close()
+        with RunStore(next(data.iterdir())) as left:
+            assert left.state.status == "running"
+        with resume_run("last", data, resources=WAYS["table" if number % 2 else "steps"]) as run:
+            assert essence(run) == expected
+        assert verify_run("last", data, full=True).ok
+        shutil.rmtree(data)
+
+
+def test_a_stopped_run_knows_the_depths_so_far(tmp_path: Path) -> None:
+    directory = make_run(tmp_path, PuzzleSpec(LONG, SPACES[LONG]), None, {"keep": "depths"}, WAYS["table"])
+    depths = set[int]()
+    for number, checks in enumerate(range(8, 44, 5)):
+        with suppress(StopRun):
+            driven(directory, WAYS["table" if number % 2 else "steps"], StoppingAfter(checks))
+        with open_run(directory.name, tmp_path) as run:
+            expected, last = reference_distances(run.puzzle.successors, run.puzzle.start), run.store.state.depth
+            found = run.store.depths_of(run.puzzle.keys(sorted(expected))).tolist()
+            assert found == [expected[key] if expected[key] <= last else -1 for key in sorted(expected)]
+            depths.add(run.store.kept.first)
+        report = verify_run(directory.name, tmp_path)
+        assert report.ok, report.faults
+    assert len(depths) > 2
+
+
+def changed(run: Run, change: Any) -> None:
+    """Close a run; change the words of the first block of its table, with the right checksum if they are returned."""
+    directory = run.store.directory
+    run.close()
+    with RunStore(directory, writable=True) as store:
+        (name,) = store.names(CLOSED)
+        raw = store.read(CLOSED, name) or b""
+        made = change(np.frombuffer(unseal(raw, "", CLOSED + name), dtype="<u8").copy())
+        store.stage(CLOSED, name, raw[:-1] + b"\1" if made is None else seal(made.tobytes(), CLOSED + name))
+        store.commit(store.state)
+
+
+def moved(words: Any) -> Any:
+    """Exchange the depths of two keys, so that the numbers stay right."""
+    planes = words.reshape(2, -1)
+    codes = [int(planes[0, 0]) >> place & 1 | (int(planes[1, 0]) >> place & 1) << 1 for place in range(64)]
+    other = next(place for place, code in enumerate(codes) if code not in (codes[1], codes[0]))
+    codes[1], codes[other] = codes[other], codes[1]
+    for plane in range(2):
+        planes[plane, 0] = sum((code >> plane & 1) << place for place, code in enumerate(codes))
+    return words
+
+
+@pytest.mark.parametrize(
+    ("change", "said", "full"),
+    [
+        (lambda words: None, "is damaged: expected checksum", False),
+        (lambda words: words & ~np.uint64(4), "the table of depths has", False),
+        (moved, "the table of depths lacks", True),
+    ],
+    ids=["bytes", "lost", "exchanged"],
+)
+def test_damage_is_found(change: Any, said: str, full: bool, tmp_path: Path) -> None:
+    run = kept(tmp_path, "depths")
+    name = run.name
+    changed(run, change)
+    report = verify_run(name, tmp_path, full=full)
+    assert not report.ok
+    assert any(said in fault for fault in report.faults), report.faults
