@@ -1,9 +1,11 @@
 """Layers by Hakoiri, by one thread, and by C++ with bitmaps in memory: CPU seconds and memory, in turn.
 
     python benchmarks/baselines.py --repeat 5
+    python benchmarks/baselines.py --repeat 1 --large        # pancakes of 12 and 15 discs, too
 
-The C++ program, `benchmarks/baselines.cpp`, is compiled first. It stores nothing; Hakoiri stores all layers, and its
-seconds include its start. Both must find the same number of configurations. Each row is the median of pairs.
+The C++ program, `benchmarks/baselines.cpp`, is compiled first. It stores nothing. Hakoiri stores all layers, or the
+depths of all configurations; its seconds include its start. All must find the same number of configurations. Each row
+is the median of rounds.
 """
 
 import argparse
@@ -18,17 +20,23 @@ from statistics import median
 from typing import NamedTuple
 
 SOURCE = Path(__file__).with_suffix(".cpp")
-#: Puzzle, its size for the C++ program, and the option that has it here.
-JOBS = [("pancakes", 10, "n"), ("pancakes", 11, "n"), ("hanoi", 13, "discs"), ("hanoi", 14, "discs")]
+#: Puzzle, its size for the C++ program, and the options that have it here.
+JOBS = [
+    ("pancakes", 10, ["n=10"]), ("pancakes", 11, ["n=11"]), ("tiles", 4, ["rows=3", "columns=4"]),
+    ("hanoi", 13, ["discs=13"]), ("hanoi", 14, ["discs=14"]),
+]  # fmt: skip
+LARGE = [("pancakes", 12, ["n=12"]), ("hanoi", 15, ["discs=15"])]
+KEEPS = ("layers", "depths")
 
 
 class Spent(NamedTuple):
-    """The CPU and wall seconds of a process and its children, its peak memory in MB, and what it found."""
+    """The CPU and wall seconds of a process, its peak memory in MB, what it found, and the MB that it left on disk."""
 
     cpu: float
     wall: float
     memory: int
     found: int
+    disk: int = 0
 
 
 def spent(command: list[str]) -> Spent:
@@ -44,32 +52,47 @@ def spent(command: list[str]) -> Spent:
     return Spent(usage.ru_utime + usage.ru_stime, time.perf_counter() - began, usage.ru_maxrss >> 10, found)
 
 
+def spent_by_hakoiri(name: str, options: list[str], keep: str) -> Spent:
+    """Make the run in an empty folder."""
+    with tempfile.TemporaryDirectory() as data:
+        given = [word for option in options for word in ("-o", option)]
+        command = [sys.executable, "-m", "hakoiri", "run", name, *given, "--keep", keep, "--workers", "1", "--json"]
+        found = spent([*command, "--data", data])
+        return found._replace(disk=sum(file.stat().st_blocks for file in Path(data).rglob("*")) * 512 >> 20)
+
+
 def main() -> None:
     """Print a table in Markdown."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repeat", type=int, default=5, metavar="N", help="pairs of each job")
-    repeat = parser.parse_args().repeat
-    print("| job | configurations | C++ CPU s | Hakoiri CPU s | ratio | C++ MB | Hakoiri MB |")
-    print("|---|--:|--:|--:|--:|--:|--:|")
+    parser.add_argument("--repeat", type=int, default=5, metavar="N", help="rounds of each job")
+    parser.add_argument("--large", action="store_true", help="also jobs that take minutes")
+    arguments = parser.parse_args()
+    heads = (f"{keep}: CPU s | ratio | MB | disk MB" for keep in KEEPS)
+    print(f"| job | configurations | C++: CPU s | MB | {' | '.join(heads)} |")
+    print("|---|--:|--:|--:|" + "--:|--:|--:|--:|" * len(KEEPS))
     with tempfile.TemporaryDirectory() as folder:
         program = str(Path(folder) / "baselines")
         subprocess.run(["g++", "-O3", "-march=native", "-std=c++17", "-o", program, str(SOURCE)], check=True)
-        for name, size, option in JOBS:
-            pairs = list[tuple[Spent, Spent]]()
-            # The first run compiles kernels.
-            for number in range(repeat + 1):
-                with tempfile.TemporaryDirectory() as data:
-                    here = [sys.executable, "-m", "hakoiri", "run", name, "-o", f"{option}={size}", "--workers", "1"]
-                    both = [program, name, str(size)], [*here, "--data", data, "--json"]
-                    one, other = map(spent, both)
-                if one.found != other.found:
-                    sys.exit(f"{name} {size}: C++ found {one.found:,}, Hakoiri {other.found:,}")
-                pairs += [(one, other)] if number else []
-            theirs, ours = (median(pair[side].cpu for pair in pairs) for side in (0, 1))
-            ratio = median(other.cpu / one.cpu for one, other in pairs)
-            memory = " | ".join(str(max(pair[side].memory for pair in pairs)) for side in (0, 1))
-            figures = f"{theirs:.2f} | {ours:.2f} | {ratio:.2f} | {memory}"
-            print(f"| {name} {size} | {pairs[0][0].found:,} | {figures} |", flush=True)
+        for name, size, options in [*JOBS, *(LARGE if arguments.large else [])]:
+            rounds = list[list[Spent]]()
+            # The first round compiles kernels.
+            for number in range(arguments.repeat + 1):
+                each = [spent([program, name, str(size)])]
+                each += [spent_by_hakoiri(name, options, keep) for keep in KEEPS]
+                if len({one.found for one in each}) > 1:
+                    sys.exit(f"{name} {size}: not the same number of configurations: {each}")
+                rounds += [each] if number else []
+            theirs, *ours = zip(*rounds, strict=True)
+            row = [
+                f"{theirs[0].found:,}",
+                f"{median(one.cpu for one in theirs):.2f}",
+                max(one.memory for one in theirs),
+            ]
+            for mine in ours:
+                ratio = median(one.cpu / other.cpu for one, other in zip(mine, theirs, strict=True))
+                memory, disk = max(one.memory for one in mine), max(one.disk for one in mine)
+                row += [f"{median(one.cpu for one in mine):.2f}", f"{ratio:.2f}", memory, disk]
+            print(f"| {name} {', '.join(options)} | {' | '.join(map(str, row))} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -89,7 +89,7 @@ test_what_is_no_ring_is_refused_in_one_line = each_text_refused(lambda: topspin(
 
 test_bad_options_are_refused = each_option_refused(
     TopSpin, [
-        ({"n": "3"}, ["n=3", "4..13"]), ({"n": "14"}, ["n=14", "4..13"]), ({"k": "1"}, ["k=1", "2..13"]),
+        ({"n": "3"}, ["n=3", "4..14"]), ({"n": "15"}, ["n=15", "4..14"]), ({"k": "1"}, ["k=1", "2..14"]),
         ({"n": "5", "k": "6"}, ["k=6", "n=5"]),
     ],
 )  # fmt: skip

@@ -33,6 +33,8 @@ from hakoiri.worker.layers.kernels import flow_of, merge, total_flow
 from hakoiri.worker.layers.part import PartLayers
 from hakoiri.worker.layers.table import LayerTable, table_bytes
 
+#: A commit of a table of depths is followed by so many times as long without one.
+_COMMIT_PART = 10
 #: A layer that takes this long to expand is large enough to note at once that it is not sent to workers.
 _NOTED_SECONDS = 0.1
 
@@ -117,7 +119,8 @@ class LayeredSearch:
         self._table: LayerTable | None = None
         self.current = self._layers.layer(depth) if depth >= 0 else self._first()
         if keep == "depths":
-            self._table, self._committed = self._begun_table(), time.monotonic()
+            self._table = self._begun_table()
+            self._due = time.monotonic() + session.context.tuning.checkpoint
 
     def step(self) -> None:
         """Make the next layer. Commits when due; raises `StopRun`, and storage, worker and budget errors."""
@@ -149,9 +152,11 @@ class LayeredSearch:
         IMPORTANT: entering is repeatable, so a kill before the last commit costs time only.
         """
         if self._table is not None:
-            if now or time.monotonic() - self._committed > self._session.context.tuning.checkpoint:
+            began = time.monotonic()
+            if now or began > self._due:
                 self.commit()
-                self._committed = time.monotonic()
+                took = time.monotonic() - began
+                self._due = time.monotonic() + max(self._session.context.tuning.checkpoint, _COMMIT_PART * took)
             return
         depth, first, table = self.state.depth, self.store.kept.first, DepthTable(self.store)
         least = self._session.context.tuning.least_dropped

@@ -46,7 +46,7 @@ class TopSpin(Numbered, Sized):
 
     name = "topspin"
     summary = "TopSpin(n, k): tokens on a ring, any k neighbours are reversed; turning the ring is free"
-    options = {"n": Number(8, 4, 13), "k": Number(4, 2, 13)}
+    options = {"n": Number(8, 4, 14), "k": Number(4, 2, 14)}
     undirected = paired = True
     vertex_transitive = True
 
