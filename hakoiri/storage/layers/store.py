@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from hakoiri.errors import DamagedError, DiskFullError, ElsewhereError, Hint, NotKeptError, StorageError
 from hakoiri.keys.layout import LAYOUTS, Key, Keys, Mask, ints, key_at
 from hakoiri.keys.order import difference, lower_bounds, members, slice_between
-from hakoiri.storage.engine.environment import require_free, translated
+from hakoiri.storage.engine.environment import require_free, taken_over, translated
 from hakoiri.storage.engine.files import is_folder
 from hakoiri.storage.layers.blocks import Block, Coded, code_keys, count_of, decode, digest_text, lanes_of
 from hakoiri.storage.layers.depths import DepthTable, Kept, code_of
@@ -321,8 +321,12 @@ class RunStore(Ledger):
         """Return the error for a layer without all its blocks: damage, unless the run has dropped it."""
         return self._dropped(depth) if depth < self.kept.first else self.damaged(text)
 
-    def _dropped(self, depth: Depth) -> NotKeptError:
+    def _dropped(self, depth: Depth) -> StorageError:
+        """Return the error for a layer that is not kept."""
         run = self.directory.name
+        if self.checked_to < sys.maxsize and self.state.depth < self.kept.first:
+            # This process drives the run.
+            return taken_over(self.directory)
         text = f"run {run} keeps the configurations of layers {self.kept.first} to {self.state.depth} only, not of"
         return NotKeptError(f"{text} layer {depth}", Hint("run without", "keep"))
 
