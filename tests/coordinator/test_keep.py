@@ -21,12 +21,13 @@ from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import seal, unseal
 from hakoiri.storage.names import CLOSED
+from hakoiri.worker.layers import table
 from tests.support.plain_search import reference_distances
 from tests.support.runs import Countdown, StoppingAfter, essence
 from tests.support.toy_runs import MANNERS, before_call, driven
 
 #: Layers are dropped as soon as there are three; each is committed.
-TUNING = Tuning(least_dropped=0, checkpoint=-1.0)
+TUNING = Tuning(least_dropped=0, checkpoint=-1.0, table_rest=0.0)
 #: In memory for a table of all depths, and in less.
 WAYS = {
     "table": Resources(tuning=TUNING), "steps": Resources(memory=1, tuning=replace(TUNING, least_bytes=100_000)),
@@ -119,6 +120,8 @@ def test_a_run_that_loses_its_power_at_any_commit_goes_on(
     keep: str, way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The last commit stands, as after a kill; then `resume`, with more memory or less, comes to the same end."""
+    # Commits in the midst of a layer, too.
+    monkeypatch.setattr(table, "_PIECE", 8)
     with kept(tmp_path, "layers", LONG) as whole:
         expected = essence(whole)
     commits = Countdown(0, lambda: None)
@@ -142,6 +145,7 @@ def test_a_run_that_loses_its_power_at_any_commit_goes_on(
             assert left.state.status == "running"
         with resume_run("last", data, resources=WAYS["table" if number % 2 else "steps"]) as run:
             assert essence(run) == expected
+            assert not run.store.has_partial
         assert verify_run("last", data, full=True).ok
         shutil.rmtree(data)
 

@@ -34,7 +34,7 @@ def be_the_program() -> None:
 
 def be_impatient() -> None:
     """Have checkpoints so often that a run of seconds has as many as one of hours; wait for lost hosts for seconds."""
-    vars(DEFAULT).update(checkpoint=0.02, range_commit=0.005, away=3.0)
+    vars(DEFAULT).update(checkpoint=0.02, range_commit=0.005, table_rest=0.0, away=3.0)
 
 
 def set_clock(ahead: float) -> None:

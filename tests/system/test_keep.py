@@ -17,7 +17,7 @@ STOPS = (2, 4, 5, 6)
 
 def drop_at_once() -> None:
     """Drop layers as soon as there are three, and stop as SIGSTOP does at some depths."""
-    vars(DEFAULT).update(least_dropped=0, checkpoint=-1.0)
+    vars(DEFAULT).update(least_dropped=0, checkpoint=-1.0, table_rest=0.0)
     stand_still_beyond("depth", *STOPS)
 
 

@@ -33,8 +33,6 @@ from hakoiri.worker.layers.kernels import flow_of, merge, total_flow
 from hakoiri.worker.layers.part import PartLayers
 from hakoiri.worker.layers.table import LayerTable, table_bytes
 
-#: A commit of a table of depths is followed by so many times as long without one.
-_COMMIT_PART = 10
 #: A layer that takes this long to expand is large enough to note at once that it is not sent to workers.
 _NOTED_SECONDS = 0.1
 
@@ -59,6 +57,14 @@ class SearchFigures(StoredFigures):
         goal = record.depth if record.goals and self.goal_depth is None else self.goal_depth
         found = self.configurations + record.size
         return replace(self, configurations=found, depth=record.depth, goal_depth=goal)
+
+
+@dataclass(frozen=True)
+class _Begun:
+    """The layer `marked` in a table: the frontier before it is expanded up to word `at`."""
+
+    marked: Depth
+    at: int
 
 
 def small_step(session: Session, current: Keys, known: list[Layer], depth: Depth) -> tuple[Keys, int | None, Cost]:
@@ -153,10 +159,12 @@ class LayeredSearch:
         """
         if self._table is not None:
             began = time.monotonic()
+            if now and self.store.has_partial:
+                self.store.erase(META, PARTIAL_KEY)
+                self.store.erase(BLOCKS, number_key(self.state.depth + 1))
             if now or began > self._due:
                 self.commit()
-                took = time.monotonic() - began
-                self._due = time.monotonic() + max(self._session.context.tuning.checkpoint, _COMMIT_PART * took)
+                self._await_due(began)
             return
         depth, first, table = self.state.depth, self.store.kept.first, DepthTable(self.store)
         least = self._session.context.tuning.least_dropped
@@ -231,27 +239,61 @@ class LayeredSearch:
             return None
         self.commit()
         depth = self.state.depth
-        if store.has_partial:
+        layers = ((each, store.blocks(each)) for each in range(store.kept.first, depth + 1))
+        table, begun = LayerTable(self.puzzle, context.local, DepthTable(store), layers), store.read_partial(_Begun)
+        if begun is not None and begun.marked == depth + 1:
+            table.take_up(store.blocks(depth + 1), begun.at)
+        elif store.has_partial:
             # A session with less memory has begun it.
             store.erase(META, PARTIAL_KEY)
             store.erase(BLOCKS, number_key(depth + 1))
         Spill(store.directory, store.layout, depth + 1).clear()
         self._layers.forget()
-        layers = ((each, store.blocks(each)) for each in range(store.kept.first, depth + 1))
-        return LayerTable(self.puzzle, context.local, DepthTable(store), layers)
+        self._record = store.layer_record(depth)
+        return table
 
     def _made_in_table(self, table: LayerTable) -> Layer:
         """Return the next layer, made in memory; the run is as durable as its last checkpoint."""
         depth, self._maker = self.state.depth + 1, "threads"
         inspected_expansion(self.puzzle, table.sample(), depth)
-        table.expand()
+        size, done = self._record.size, 0
+        self._pace.expand(0)
+        while not table.is_expanded:
+            for expanded in table.expand(lambda: time.monotonic() > self._due):
+                done += expanded
+                left = self._pace.expanding_left(done, size)
+                headline = f"layer {depth}: expanded {done:,} of {size:,}"
+                most_left = self._pace.run_left(left, self.found.configurations)
+                self._session.tell(
+                    Progress(self.found.configurations, headline=headline, step_left=left, most_left=most_left)
+                )
+                self._session.control.check()
+            if not table.is_expanded:
+                self._checkpoint(table, depth)
+        self._pace.merge(0)
         totals = table.merge(depth)
+        self._pace.finish(done)
         if not totals.size:
             return HeldLayer([])
         self._record = record = totals.record(depth, self.store.state.session)
         self.store.stage_layer(record)
         self._add(record)
         return StoredLayer(self.store, depth, record.size)
+
+    def _checkpoint(self, table: LayerTable, depth: Depth) -> None:
+        """Make the expansion for layer `depth` durable so far."""
+        began = time.monotonic()
+        self._stage_table(table)
+        self.store.erase(BLOCKS, number_key(depth))
+        table.stage_marks(self.store, depth)
+        self.store.stage_record(META, PARTIAL_KEY, {"marked": depth, "at": table.at})
+        self.state = self._session.commit(self.state)
+        self._await_due(began)
+
+    def _await_due(self, began: float) -> None:
+        """Set when the next commit is due, after one that `began` then."""
+        now, tuning = time.monotonic(), self._session.context.tuning
+        self._due = now + max(tuning.checkpoint, tuning.table_rest * (now - began))
 
     def _stage_table(self, table: LayerTable) -> None:
         """Stage the table and its frontier, the only layer whose configurations are kept, if there are new layers."""
@@ -263,8 +305,9 @@ class LayeredSearch:
             self.store.discard_staged()
             self.state = self.store.state
             return
-        for each in range(self.store.kept.first, depth):
+        for each in range(self.store.kept.first, depth + 1):
             self.store.erase(BLOCKS, number_key(each))
+        self.store.erase(META, PARTIAL_KEY)
         stored, index = table.stage(self.store)
         self.store.stage_layer(replace(self._record, stored_bytes=stored, index=index))
         Kept(depth, table=True).stage(self.store)

@@ -39,6 +39,8 @@ class Tuning:
     #: Layers that are not kept are dropped once they take this many bytes, and half as many as all that stays: this
     #: takes some commits, and rewrites much of the table of depths.
     least_dropped: int = 1 << 22
+    #: A commit of a table of depths is followed by so many times as long without one.
+    table_rest: float = 10.0
     #: Prefixes of a tree are enough when there are as many as this, or when half of the levels are made,
     enough_prefixes: int = 4_096
     #: and if no more numbers than this are placed below each (some tenths of a second), judged by a few of them.

@@ -27,8 +27,8 @@ from hakoiri.storage.names import CLOSED, KEPT_KEY, META, number_key
 _BLOCK_BITS = 18
 #: The keys of a block, and the words of one of its bitmaps.
 BLOCK_KEYS, BLOCK_WORDS = 1 << _BLOCK_BITS, 1 << _BLOCK_BITS - 6
-#: Blocks entered together: 4 MiB.
-_TOGETHER = 64
+#: Blocks entered together: 1 MiB, and up to four million keys of each layer.
+_TOGETHER = 16
 _WORD = np.dtype("<u8")
 Codes = NDArray[np.uint8]
 #: The low and the high bits of the codes of a block.

@@ -7,8 +7,7 @@
 With two threads this takes five bits a number. Nothing is coded: `stage` stores what has changed, and the frontier.
 """
 
-from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from queue import SimpleQueue
 
@@ -45,7 +44,8 @@ def table_bytes(numbers: int, threads: int) -> int:
 class LayerTable:
     """The depths of all configurations up to layer `depth`, and this layer, the frontier.
 
-    `depth` is ``None`` after an error in the midst of the end of a layer.
+    `depth` is ``None`` after an error in the midst of the end of a layer. The words of the frontier before number `at`
+    are expanded.
     """
 
     def __init__(
@@ -64,6 +64,7 @@ class LayerTable:
         self._row, self._counts = 0, np.zeros(blocks, dtype=np.int64)
         self._changed = np.zeros(blocks, dtype=np.bool_)
         self.depth: Depth | None = None
+        self.at = 0
         for number in stored.numbers():
             self._planes[number] = stored.planes(number)
         for depth, batches in layers:
@@ -81,24 +82,43 @@ class LayerTable:
 
     def sample(self) -> Keys:
         """Return some keys of the frontier."""
-        begin, end = next(self._pieces(1))
+        begin, end, _ = next(self._pieces(1))
         return self._listed(self._row, begin, end)[:_SAMPLED]
 
-    def expand(self) -> None:
-        """Mark the successors of the frontier, by threads. May be repeated after an error."""
+    @property
+    def is_expanded(self) -> bool:
+        """Return whether the whole frontier is expanded."""
+        return self.at >= self._words
+
+    def expand(self, is_due: Callable[[], bool]) -> Iterator[int]:
+        """Mark the successors of the frontier, by threads, to its end or until `is_due`; yield the size of each piece.
+
+        Pieces in progress are finished first.
+        """
         free = SimpleQueue[int]()
         for row in range(len(self._bits)):
             if row != self._row:
                 free.put(row)
 
-        def mark(piece: tuple[int, int]) -> None:
+        def mark(piece: tuple[int, int, int]) -> int:
             row = free.get()
             try:
-                self._mark(*piece, self._bits[row])
+                self._mark(*piece[:2], self._bits[row])
             finally:
                 free.put(row)
+            return piece[2]
 
-        deque(self._threads.each("expand", mark, self._pieces(self._step)), maxlen=0)
+        def left() -> Iterator[tuple[int, int, int]]:
+            for piece in self._pieces(self._step):
+                if piece[0] >= self.at:
+                    self.at = piece[1]
+                    yield piece
+                    if is_due():
+                        return
+            self.at = self._words
+
+        for _, size in self._threads.each("expand", mark, left()):
+            yield size
 
     def _mark(self, begin: int, end: int, marks: Words) -> None:
         """Set the successors of some words of the frontier."""
@@ -121,8 +141,8 @@ class LayerTable:
         def fresh(blocks: tuple[int, int]) -> Totals:
             _fresh(self._bits, self._row, row, self._planes, *blocks, counts)
             totals = Totals()
-            for piece in _pieces(counts, *blocks, 1, self._bits.shape[1]):
-                keys = self._listed(row, *piece)
+            for begin, end, _ in _pieces(counts, *blocks, 1, self._bits.shape[1]):
+                keys = self._listed(row, begin, end)
                 goals = int(np.count_nonzero(self._puzzle.is_goal(keys)))
                 totals = totals.plus([len(keys), goals, *lanes_of(keys)], 0, 0)
             return totals
@@ -138,7 +158,7 @@ class LayerTable:
         self.depth, filled = None, np.flatnonzero(self._counts)
         self._bits[self._row, : len(counts) * BLOCK_WORDS].reshape(-1, BLOCK_WORDS)[filled] = 0
         _enter(self._planes, self._bits[row], np.flatnonzero(counts), code_of(depth), self._changed)
-        self._row, self._counts, self.depth = row, counts, depth
+        self._row, self._counts, self.at, self.depth = row, counts, 0, depth
         return totals
 
     def stage(self, store: RunStore) -> tuple[int, int]:
@@ -147,27 +167,43 @@ class LayerTable:
         for number in np.flatnonzero(self._changed).tolist():
             table.stage(number, self._planes[number])
         self._changed[:] = False
-        for begin, end in self._pieces(1):
+        for begin, end, _ in self._pieces(1):
             window = begin * WORD_BITS, self._bits[self._row, begin:end]
             size, index = store.stage_blocks(self.depth or 0, code_window(self.depth or 0, window, store.layout), index)
             stored += size
         return stored, index
 
-    def _pieces(self, step: int) -> Iterator[tuple[int, int]]:
-        """Yield the pieces of the frontier, as words from and to multiples of `step`."""
+    def stage_marks(self, store: RunStore, depth: Depth) -> None:
+        """Stage the marks as blocks of layer `depth`, for another session to continue from `at`."""
+        others = [row for row in range(len(self._bits)) if row != self._row]
+        for begin in range(0, self._bits.shape[1], _LEAST_BLOCKS * BLOCK_WORDS):
+            marks = np.bitwise_or.reduce(self._bits[others, begin : begin + _LEAST_BLOCKS * BLOCK_WORDS])
+            if marks.any():
+                store.stage_blocks(depth, code_window(depth, (begin * WORD_BITS, marks), store.layout))
+
+    def take_up(self, marked: Iterable[Keys], at: int) -> None:
+        """Continue from word number `at`; keys are `marked` already."""
+        for keys in marked:
+            set_within(self._bits[(self._row + 1) % len(self._bits)], keys, 0)
+        self.at = at
+
+    def _pieces(self, step: int) -> Iterator[tuple[int, int, int]]:
+        """Yield the pieces of the frontier: from and to which word, multiples of `step`, and the number of bits."""
         return _pieces(self._counts, 0, len(self._counts), step, self._words)
 
     def _listed(self, row: int, begin: int, end: int) -> Keys:
         return list_bits(self._bits[row, begin:end], begin * WORD_BITS, self._puzzle.layout)
 
 
-def _pieces(counts: NDArray[np.int64], first: int, last: int, step: int, most: int) -> Iterator[tuple[int, int]]:
+def _pieces(
+    counts: NDArray[np.int64], first: int, last: int, step: int, most: int
+) -> Iterator[tuple[int, int, int]]:  # fmt: skip
     """Yield words with about `_PIECE` bits each of the blocks from `first` to `last`, which have so many bits.
 
-    They begin and end at multiples of `step`, up to `most`; blocks without bits are left out.
+    Each piece is its first word, the end, and its number of bits. Pieces begin and end at multiples of `step`, up to
+    `most`; blocks without bits are left out.
     """
-    end = -1
-    held, begin = 0, 0
+    begin, end, held = 0, 0, 0
     for block in range(first, last):
         count = int(counts[block])
         if not count and not held:
@@ -177,9 +213,9 @@ def _pieces(counts: NDArray[np.int64], first: int, last: int, step: int, most: i
         held += count
         if held >= _PIECE or not count or block == last - 1:
             end = min(most, -(-(block + 1) * BLOCK_WORDS // step) * step)
-            held = 0
             if begin < end:
-                yield begin, end
+                yield begin, end, held
+            held = 0
 
 
 @jit
