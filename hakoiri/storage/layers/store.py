@@ -35,6 +35,8 @@ from hakoiri.storage.ledger.lock import RunLock, holder_of
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord, State
 from hakoiri.storage.names import BLOCKS, LABELS, LAYERS, SCRATCH_PREFIX, block_key, number_key, split_block_key
 
+#: What most runs keep.
+_ALL = Kept()
 #: Most blocks read in one transaction: a long transaction keeps old pages from being used again.
 _BATCH = 8
 
@@ -178,7 +180,7 @@ class RunStore(Ledger):
     @property
     def kept(self) -> Kept:
         """The layers whose keys this run keeps. Another process may drop some at any time."""
-        return Kept.of(self)
+        return Kept.of(self) if "keep" in self.manifest.plan else _ALL
 
     def members(self, number: Depth, keys: Keys, database: bytes = BLOCKS) -> Mask:
         """Return `contains` for a layer or segment that is known to be whole."""
