@@ -114,7 +114,7 @@ class Explore(Job):
         # If the start is the goal, there is no path to show.
         path = {None: [], 0: ["farthest"]}.get(found.goal_depth, ["path"])
         distances = "diameter" if self.puzzle.undirected else "strong components"
-        return [*path, *([distances] if found.exhausted else [])]
+        return [*path, *([distances] if found.exhausted and not self.store.kept.first else [])]
 
 
 def layer_summary(records: list[LayerRecord]) -> dict[str, Any]:

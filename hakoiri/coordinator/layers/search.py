@@ -256,18 +256,20 @@ class LayeredSearch:
         """Return the next layer, made in memory; the run is as durable as its last checkpoint."""
         depth, self._maker = self.state.depth + 1, "threads"
         inspected_expansion(self.puzzle, table.sample(), depth)
-        size, done = self._record.size, 0
+        size, done, began = self._record.size, 0, time.monotonic()
         self._pace.expand(0)
         while not table.is_expanded:
             for expanded in table.expand(lambda: time.monotonic() > self._due):
                 done += expanded
+                self._session.control.check()
+                if time.monotonic() < began + self._session.context.tuning.paced_from:
+                    continue
                 left = self._pace.expanding_left(done, size)
                 headline = f"layer {depth}: expanded {done:,} of {size:,}"
                 most_left = self._pace.run_left(left, self.found.configurations)
                 self._session.tell(
                     Progress(self.found.configurations, headline=headline, step_left=left, most_left=most_left)
                 )
-                self._session.control.check()
             if not table.is_expanded:
                 self._checkpoint(table, depth)
         self._pace.merge(0)
