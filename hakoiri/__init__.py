@@ -27,164 +27,102 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from hakoiri.api import (
-        Diameter,
-        Drawing,
-        DrawnBoard,
-        DrawnPath,
-        Hardest,
-        Map,
-        Run,
-        ShortestPath,
-        ShortestPaths,
-        Statistics,
-        census,
-        delete_run,
-        explore,
-        explore_graph,
-        open_run,
-        resume_run,
-        verify_run,
-    )
-    from hakoiri.compiling import jit
-    from hakoiri.coordinator.errors import (
-        ContradictionError,
-        MismatchError,
-        OverBudgetError,
-        RunError,
-        StoppedError,
-        UnanswerableError,
-        UnknownRunError,
-        UntrustedError,
-    )
-    from hakoiri.coordinator.session.resources import Resources
-    from hakoiri.errors import (
-        ConfigurationError,
-        DamagedError,
-        DiskFullError,
-        ElsewhereError,
-        FormatError,
-        GoneError,
-        HakoiriError,
-        Hint,
-        NameTakenError,
-        NotKeptError,
-        NotWritableError,
-        PuzzleError,
-        RedisRefusedError,
-        RedisUnavailableError,
-        RunHeldError,
-        StorageError,
-        TaskError,
-        WorkerError,
-    )
-    from hakoiri.keys.layout import U32, U64, U128, U256, Key, Keys
-    from hakoiri.puzzles.capabilities import Dealt, Scored, ScoredMoves, Sized, SizedMember
-    from hakoiri.puzzles.contract import BitKernel, Expansion, Puzzle
-    from hakoiri.puzzles.options import Choice, Number, Text
-    from hakoiri.puzzles.pictures import Circle, Label, Line, Part, Picture, Polygon, Rectangle, Span
-    from hakoiri.puzzles.sliding_blocks.boards import expand_runs
+    from hakoiri.api import Run as Run
+    from hakoiri.api import census as census
+    from hakoiri.api import delete_run as delete_run
+    from hakoiri.api import explore as explore
+    from hakoiri.api import explore_graph as explore_graph
+    from hakoiri.api import open_run as open_run
+    from hakoiri.api import resume_run as resume_run
+    from hakoiri.api import verify_run as verify_run
+    from hakoiri.compiling import jit as jit
+    from hakoiri.coordinator.errors import ContradictionError as ContradictionError
+    from hakoiri.coordinator.errors import MismatchError as MismatchError
+    from hakoiri.coordinator.errors import OverBudgetError as OverBudgetError
+    from hakoiri.coordinator.errors import RunError as RunError
+    from hakoiri.coordinator.errors import StoppedError as StoppedError
+    from hakoiri.coordinator.errors import UnanswerableError as UnanswerableError
+    from hakoiri.coordinator.errors import UnknownRunError as UnknownRunError
+    from hakoiri.coordinator.errors import UntrustedError as UntrustedError
+    from hakoiri.coordinator.session.resources import Resources as Resources
+    from hakoiri.drawing import Drawing as Drawing
+    from hakoiri.drawing import DrawnBoard as DrawnBoard
+    from hakoiri.drawing import DrawnPath as DrawnPath
+    from hakoiri.errors import ConfigurationError as ConfigurationError
+    from hakoiri.errors import DamagedError as DamagedError
+    from hakoiri.errors import DiskFullError as DiskFullError
+    from hakoiri.errors import ElsewhereError as ElsewhereError
+    from hakoiri.errors import FormatError as FormatError
+    from hakoiri.errors import GoneError as GoneError
+    from hakoiri.errors import HakoiriError as HakoiriError
+    from hakoiri.errors import Hint as Hint
+    from hakoiri.errors import NameTakenError as NameTakenError
+    from hakoiri.errors import NotKeptError as NotKeptError
+    from hakoiri.errors import NotWritableError as NotWritableError
+    from hakoiri.errors import PuzzleError as PuzzleError
+    from hakoiri.errors import RedisRefusedError as RedisRefusedError
+    from hakoiri.errors import RedisUnavailableError as RedisUnavailableError
+    from hakoiri.errors import RunHeldError as RunHeldError
+    from hakoiri.errors import StorageError as StorageError
+    from hakoiri.errors import TaskError as TaskError
+    from hakoiri.errors import WorkerError as WorkerError
+    from hakoiri.keys.layout import U32 as U32
+    from hakoiri.keys.layout import U64 as U64
+    from hakoiri.keys.layout import U128 as U128
+    from hakoiri.keys.layout import U256 as U256
+    from hakoiri.keys.layout import Key as Key
+    from hakoiri.keys.layout import Keys as Keys
+    from hakoiri.puzzles.capabilities import Dealt as Dealt
+    from hakoiri.puzzles.capabilities import Scored as Scored
+    from hakoiri.puzzles.capabilities import ScoredMoves as ScoredMoves
+    from hakoiri.puzzles.capabilities import Sized as Sized
+    from hakoiri.puzzles.capabilities import SizedMember as SizedMember
+    from hakoiri.puzzles.contract import BitKernel as BitKernel
+    from hakoiri.puzzles.contract import Expansion as Expansion
+    from hakoiri.puzzles.contract import Puzzle as Puzzle
+    from hakoiri.puzzles.options import Choice as Choice
+    from hakoiri.puzzles.options import Number as Number
+    from hakoiri.puzzles.options import Text as Text
+    from hakoiri.puzzles.pictures import Circle as Circle
+    from hakoiri.puzzles.pictures import Label as Label
+    from hakoiri.puzzles.pictures import Line as Line
+    from hakoiri.puzzles.pictures import Part as Part
+    from hakoiri.puzzles.pictures import Picture as Picture
+    from hakoiri.puzzles.pictures import Polygon as Polygon
+    from hakoiri.puzzles.pictures import Rectangle as Rectangle
+    from hakoiri.puzzles.pictures import Span as Span
+    from hakoiri.puzzles.sliding_blocks.boards import expand_runs as expand_runs
+    from hakoiri.run.goals import Hardest as Hardest
+    from hakoiri.run.maps import Map as Map
+    from hakoiri.run.paths import ShortestPath as ShortestPath
+    from hakoiri.run.paths import ShortestPaths as ShortestPaths
+    from hakoiri.storage.results import Diameter as Diameter
+    from hakoiri.worker.studies.designing import Statistics as Statistics
 
-    # For type checkers alone: with it, help() would print every class in full.
-    __all__ = [
-        "U32",
-        "U64",
-        "U128",
-        "U256",
-        "BitKernel",
-        "Choice",
-        "Circle",
-        "ConfigurationError",
-        "ContradictionError",
-        "DamagedError",
-        "Dealt",
-        "Diameter",
-        "DiskFullError",
-        "Drawing",
-        "DrawnBoard",
-        "DrawnPath",
-        "ElsewhereError",
-        "Expansion",
-        "FormatError",
-        "GoneError",
-        "HakoiriError",
-        "Hardest",
-        "Hint",
-        "Key",
-        "Keys",
-        "Label",
-        "Line",
-        "Map",
-        "MismatchError",
-        "NameTakenError",
-        "NotKeptError",
-        "NotWritableError",
-        "Number",
-        "OverBudgetError",
-        "Part",
-        "Picture",
-        "Polygon",
-        "Puzzle",
-        "PuzzleError",
-        "Rectangle",
-        "RedisRefusedError",
-        "RedisUnavailableError",
-        "Resources",
-        "Run",
-        "RunError",
-        "RunHeldError",
-        "Scored",
-        "ScoredMoves",
-        "ShortestPath",
-        "ShortestPaths",
-        "Sized",
-        "SizedMember",
-        "Span",
-        "Statistics",
-        "StoppedError",
-        "StorageError",
-        "TaskError",
-        "Text",
-        "UnanswerableError",
-        "UnknownRunError",
-        "UntrustedError",
-        "WorkerError",
-        "census",
-        "delete_run",
-        "expand_runs",
-        "explore",
-        "explore_graph",
-        "jit",
-        "open_run",
-        "resume_run",
-        "verify_run",
-    ]  # fmt: skip
-
+#: The names by module, for `__getattr__`; above, ``X as X`` offers a name to type checkers.
 _PLACES = {
-    "hakoiri.coordinator.errors": (
-        "ContradictionError", "MismatchError", "OverBudgetError", "RunError", "StoppedError", "UnanswerableError",
-        "UnknownRunError",
-        "UntrustedError",
-    ),
-    "hakoiri.coordinator.session.resources": ("Resources",),
-    "hakoiri.api": (
-        "DrawnBoard", "Diameter", "Drawing", "DrawnPath", "Hardest", "Map", "Run", "ShortestPath", "ShortestPaths",
-        "Statistics", "census", "delete_run", "explore", "explore_graph", "open_run", "resume_run", "verify_run",
-    ),
-    "hakoiri.puzzles.capabilities": ("Dealt", "Scored", "ScoredMoves", "Sized", "SizedMember"),
-    "hakoiri.puzzles.contract": ("BitKernel", "Expansion", "Puzzle"),
-    "hakoiri.compiling": ("jit",),
-    "hakoiri.keys.layout": ("U32", "U64", "U128", "U256", "Key", "Keys"),
-    "hakoiri.puzzles.options": ("Choice", "Number", "Text"),
-    "hakoiri.puzzles.sliding_blocks.boards": ("expand_runs",),
-    "hakoiri.puzzles.pictures": ("Circle", "Label", "Line", "Part", "Picture", "Polygon", "Rectangle", "Span"),
-    "hakoiri.errors": (
-        "ConfigurationError", "DamagedError", "DiskFullError", "ElsewhereError", "FormatError", "GoneError",
-        "HakoiriError", "Hint", "NameTakenError", "NotWritableError", "PuzzleError", "RedisRefusedError",
-        "RedisUnavailableError", "RunHeldError", "StorageError", "TaskError", "WorkerError",
-    ),
-}  # fmt: skip
-_MODULE_OF = {name: module for module, names in _PLACES.items() for name in names}
+    "hakoiri.api": "Run census delete_run explore explore_graph open_run resume_run verify_run",
+    "hakoiri.compiling": "jit",
+    "hakoiri.coordinator.errors": "ContradictionError MismatchError OverBudgetError RunError StoppedError "
+    "UnanswerableError UnknownRunError UntrustedError",
+    "hakoiri.coordinator.session.resources": "Resources",
+    "hakoiri.drawing": "Drawing DrawnBoard DrawnPath",
+    "hakoiri.errors": "ConfigurationError DamagedError DiskFullError ElsewhereError FormatError GoneError HakoiriError "
+    "Hint NameTakenError NotKeptError NotWritableError PuzzleError RedisRefusedError RedisUnavailableError "
+    "RunHeldError StorageError TaskError WorkerError",
+    "hakoiri.keys.layout": "U32 U64 U128 U256 Key Keys",
+    "hakoiri.puzzles.capabilities": "Dealt Scored ScoredMoves Sized SizedMember",
+    "hakoiri.puzzles.contract": "BitKernel Expansion Puzzle",
+    "hakoiri.puzzles.options": "Choice Number Text",
+    "hakoiri.puzzles.pictures": "Circle Label Line Part Picture Polygon Rectangle Span",
+    "hakoiri.puzzles.sliding_blocks.boards": "expand_runs",
+    "hakoiri.run.goals": "Hardest",
+    "hakoiri.run.maps": "Map",
+    "hakoiri.run.paths": "ShortestPath ShortestPaths",
+    "hakoiri.storage.results": "Diameter",
+    "hakoiri.worker.studies.designing": "Statistics",
+}
+_MODULE_OF = {name: module for module, names in _PLACES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> "Any":

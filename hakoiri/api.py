@@ -19,7 +19,7 @@ from hakoiri.coordinator.runs.drive import drive_to_end
 from hakoiri.coordinator.runs.opening import open_store
 from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session.check import Report
-from hakoiri.coordinator.session.job import Job, Play
+from hakoiri.coordinator.session.job import Job
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, Observer, SilentObserver
 from hakoiri.drawing import Drawing, DrawnBoard, DrawnPath
@@ -34,38 +34,12 @@ from hakoiri.puzzles.user.files import require_loaded
 from hakoiri.puzzles.user.graph import graph_word, share
 from hakoiri.puzzles.user.sources import file_of
 from hakoiri.reading import admit, read_board
-from hakoiri.render.player import write_run
+from hakoiri.render.files import export_run
 from hakoiri.render.plots import plot_layers
 from hakoiri.run import components as parts
 from hakoiri.run import goals, maps, paths
-from hakoiri.run.goals import Hardest
-from hakoiri.run.maps import Map
 from hakoiri.run.opened import OpenRun
-from hakoiri.run.paths import GOAL, ShortestPath, ShortestPaths
-from hakoiri.storage.results import Diameter
-from hakoiri.worker.studies.designing import Statistics
-
-__all__ = [
-    "Diameter",
-    "Drawing",
-    "DrawnBoard",
-    "DrawnPath",
-    "Hardest",
-    "Map",
-    "Play",
-    "Run",
-    "ShortestPath",
-    "ShortestPaths",
-    "Statistics",
-    "census",
-    "delete_run",
-    "explore",
-    "explore_graph",
-    "open_run",
-    "resume_run",
-    "verify_run",
-]  # fmt: skip
-
+from hakoiri.run.paths import GOAL
 
 #: Beginnings of names of a run that serve commands and the page.
 _INTERNAL = (
@@ -160,7 +134,7 @@ class Run(OpenRun):
         each page, with their solutions: .pdf. With `layers`, only layers 0 to `layers`; with `images`, every solution
         of a tree, not one per symmetry class.
         """
-        return write_run(self, Path(file), images=images, moves=moves, layers=layers, per_page=per_page)
+        return export_run(self, Path(file), images=images, moves=moves, layers=layers, per_page=per_page)
 
     def export_play(self, file: str | os.PathLike[str]) -> int:
         """Write perfect play to a .csv file: key, distance to the goal, a best move and the key after it.

@@ -10,7 +10,8 @@ import grp
 import os
 import pwd
 import stat
-from contextlib import closing, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import BinaryIO
@@ -32,9 +33,9 @@ def read_named(path: Path) -> bytes:
 def read_owned(path: Path) -> bytes:
     """Return the bytes of an owned regular file. Raises `NotOwnedError`, or ``OSError`` if it cannot be read."""
     place = path.resolve()
-    with closing(_Folder(place.parent)) as folder:
+    with _folder(place.parent) as folder:
         # The way to it has no links: what is a link now was exchanged since.
-        descriptor = os.open(place.name, _READ | os.O_NOFOLLOW, dir_fd=folder.descriptor)
+        descriptor = os.open(place.name, _READ | os.O_NOFOLLOW, dir_fd=folder)
         with _regular(descriptor, path) as file:
             _require_owned(os.fstat(descriptor), path)
             return file.read()
@@ -42,31 +43,26 @@ def read_owned(path: Path) -> bytes:
 
 def require_owned_directory(path: Path) -> None:
     """Raise `NotOwnedError` unless a directory is this user's own and cannot be written by others."""
-    with closing(_Folder(path.resolve())) as folder:
-        found = os.fstat(folder.descriptor)
+    with _folder(path.resolve()) as folder:
+        found = os.fstat(folder)
         if found.st_uid != os.geteuid() or found.st_mode & stat.S_IWOTH:
             raise NotOwnedError(errno.EPERM, "it belongs to another user, or other users may write to it", str(path))
 
 
-class _Folder:
-    """An open owned directory: each directory on the way is opened from the one before, and no link is followed."""
-
-    def __init__(self, place: Path) -> None:
-        self.descriptor = os.open(place.anchor, _FOLDER)
-        try:
-            here = Path(place.anchor)
-            _require_owned(os.fstat(self.descriptor), here)
-            for name in place.parts[1:]:
-                inner, here = os.open(name, _FOLDER, dir_fd=self.descriptor), here / name
-                os.close(self.descriptor)
-                self.descriptor = inner
-                _require_owned(os.fstat(inner), here)
-        except BaseException:
-            self.close()
-            raise
-
-    def close(self) -> None:
-        os.close(self.descriptor)
+@contextmanager
+def _folder(place: Path) -> Iterator[int]:
+    """Open an owned directory: each directory on the way is opened from the one before, and no link is followed."""
+    descriptor, here = os.open(place.anchor, _FOLDER), Path(place.anchor)
+    try:
+        _require_owned(os.fstat(descriptor), here)
+        for name in place.parts[1:]:
+            inner, here = os.open(name, _FOLDER, dir_fd=descriptor), here / name
+            os.close(descriptor)
+            descriptor = inner
+            _require_owned(os.fstat(descriptor), here)
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def _regular(descriptor: int, path: Path) -> BinaryIO:

@@ -29,12 +29,11 @@ def read_board(text: str) -> str:
     A file may be a pipe, and ``-`` is stdin. Left out are blank lines, comments, which begin with ``;``, and a title or
     size before the board. Blanks in levels of Sokoban are floor, ``-``.
     """
-    if not _is_file(text):
+    if (found := _content(text, _MOST_BYTES, "holds no board")) is None:
         rows = text.split("/")
         is_board = len(rows) > 1 and len({len(row) for row in rows}) == 1
         return text if is_board else _no_file(text)
-    found = _text_of_file(text, _MOST_BYTES, "holds no board")
-    named = "stdin" if text == STDIN else f"the file {text}"
+    named = _named(text)
     blocks = [_rows_of(block) for block in re.split(r"\n\s*\n", found.replace("\r\n", "\n"))]
     boards = [rows for rows in blocks if len(rows) > 1]
     if len(boards) > 1:
@@ -72,11 +71,11 @@ def _is_title(line: str, rows: list[str]) -> bool:
 
 def read_text(text: str) -> str:
     """Return a text (deals, a sequence of moves), or the unchanged content of the named file."""
-    if _is_file(text):
-        if (found := _text_of_file(text, _MOST_BYTES_OF_TEXT, "has more than 100 MB")).strip():
-            return found
-        raise ConfigurationError(f"{'stdin' if text == STDIN else f'the file {text}'} is empty")
-    return _no_file(text)
+    if (found := _content(text, _MOST_BYTES_OF_TEXT, "has more than 100 MB")) is None:
+        return _no_file(text)
+    if not found.strip():
+        raise ConfigurationError(f"{_named(text)} is empty")
+    return found
 
 
 def parse_options(texts: Iterable[str]) -> dict[str, str]:
@@ -101,9 +100,18 @@ def _no_file(text: str) -> str:
     return text
 
 
-def _text_of_file(name: str, most: int, too_large: str) -> str:
-    """Return the text of a UTF-8 file; `ConfigurationError` in one line if it cannot be read."""
-    named = "stdin" if name == STDIN else f"the file {name}"
+def _named(name: str) -> str:
+    return "stdin" if name == STDIN else f"the file {name}"
+
+
+def _content(name: str, most: int, too_large: str) -> str | None:
+    """Return the text of stdin or a UTF-8 file, perhaps a pipe (the shell's ``<(...)``); ``None`` if it names none.
+
+    Raises `ConfigurationError` in one line if it cannot be read.
+    """
+    if name != STDIN and (not _exists(name) or Path(name).is_dir()):
+        return None
+    named = _named(name)
     try:
         with nullcontext(sys.stdin.buffer) if name == STDIN else Path(name).open("rb") as file:
             raw = file.read(most + 1)
@@ -115,11 +123,6 @@ def _text_of_file(name: str, most: int, too_large: str) -> str:
     if len(raw) > most:
         raise ConfigurationError(f"{named} {too_large}")
     return found
-
-
-def _is_file(text: str) -> bool:
-    """Return whether a text names stdin, a file, or a pipe (including the shell's ``<(...)``)."""
-    return text == STDIN or (_exists(text) and not Path(text).is_dir())
 
 
 def _exists(text: str) -> bool:

@@ -25,7 +25,7 @@ TRUSTED = {
     "hakoiri.compiling": {"imports pickle"},
     "hakoiri.puzzles.registry": {"imports importlib", "calls import_module"},
     "hakoiri.coordinator.runs.kinds": {"imports importlib", "calls import_module"},
-    "hakoiri.questions.registry": {"imports importlib", "calls import_module"},
+    "hakoiri.questions.question": {"imports importlib", "calls import_module"},
     "hakoiri.worker.program": {"imports importlib.machinery"},
     "hakoiri.puzzles.user.files": {"calls exec", "calls compile"},
     "hakoiri": {"imports importlib", "calls import_module"},

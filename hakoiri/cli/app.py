@@ -25,7 +25,7 @@ from hakoiri.cli.options import declared
 from hakoiri.errors import HakoiriError, PuzzleWarning
 from hakoiri.hints import worded
 from hakoiri.puzzles.user.files import prefer
-from hakoiri.questions.registry import COMMANDS
+from hakoiri.questions.question import COMMANDS
 from hakoiri.render.streams import drop_stdout, prepare_streams, print_error, results_apart
 from hakoiri.worker.machine import SUPERVISOR, how_ended, start_child
 
@@ -197,10 +197,12 @@ def main() -> None:
                 app(prog_name="hakoiri")
             finally:
                 sys.stdout.flush()
+        return
     except HakoiriError as error:
-        _fail(worded(error, error.hints))
+        print_error(worded(error, error.hints))
     except (MemoryError, ImportError, OSError, SystemError) as error:
-        _fail(_system_error(error))
+        print_error(_system_error(error))
+    sys.exit(ERROR)
 
 
 def _system_error(error: MemoryError | ImportError | OSError | SystemError) -> str:
@@ -221,11 +223,6 @@ def _system_error(error: MemoryError | ImportError | OSError | SystemError) -> s
     drop_stdout()
     named = f"{error.filename}: " if error.filename else "the output cannot be written: "
     return f"{named}{error.strerror or error}"
-
-
-def _fail(line: str) -> NoReturn:
-    print_error(line)
-    sys.exit(ERROR)
 
 
 #: Environment variable with the descriptor that the child writes to when it ends by itself.

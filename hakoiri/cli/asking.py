@@ -10,8 +10,7 @@ from hakoiri.cli.options import RunArgument, ungrouped
 from hakoiri.coordinator.runs.catalogue import base_of, data_directory, find_run
 from hakoiri.hints import command as command_for
 from hakoiri.hints import named
-from hakoiri.questions.question import Means, Question
-from hakoiri.questions.registry import question_class
+from hakoiri.questions.question import Means, Question, question_class
 from hakoiri.render.tables import print_json
 from hakoiri.storage.ledger.ledger import Ledger
 
@@ -44,8 +43,11 @@ def _ask(name: str, question: Question, options: Any) -> None:
     if question.has_own_run and (base := base_of(directory)):
         with Ledger(directory) as ledger:
             question, directory = question.about_base(ledger.manifest), directory.with_name(base)
+    from hakoiri.api import open_run
+    from hakoiri.coordinator.session.resources import Resources
+
     redis = None if resources is None else resources.redis
-    with driving.opened(directory.name, options.data, options.memory, options.puzzle, redis) as run:
+    with open_run(directory.name, options.data, Resources(redis, memory=options.memory), options.puzzle) as run:
         if resources is not None and queue:
             own, limits = question.own_run(run)
             driving.report_queued(own.make(resources, True, **limits), redis, options.json)

@@ -15,57 +15,32 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import typer
 from rich.text import Text
 
 from hakoiri.cli import options as shared
-from hakoiri.cli.options import TEAM, option, redis_flag, redis_url
+from hakoiri.cli.options import TEAM, redis_flag, redis_url
 from hakoiri.coordinator.errors import StoppedError, StopRun
 from hakoiri.coordinator.runs.catalogue import LAST, data_directory, find_run, last_twin, runs_like
 from hakoiri.coordinator.runs.kinds import kind_of
 from hakoiri.coordinator.runs.summary import summarise
 from hakoiri.errors import Hint, PuzzleError, WorkerError
 from hakoiri.hints import command, named, worded
-from hakoiri.render.facts import facts_of
+from hakoiri.questions.question import parameter
 from hakoiri.render.progress import ProgressLine, expanded_text, progress_text, shown_progress
 from hakoiri.render.streams import unread
-from hakoiri.render.tables import facts, print_json, rows_table, stderr, stdout
+from hakoiri.render.tables import facts, facts_of, print_json, rows_table, stderr, stdout
 from hakoiri.rows.runs import work_log_row
 from hakoiri.storage.ledger.lock import is_served
 from hakoiri.worker.machine import SUPERVISOR
 
 if TYPE_CHECKING:
-    from hakoiri.api import Run
     from hakoiri.coordinator.session.job import Job, Request
     from hakoiri.coordinator.session.resources import Resources
     from hakoiri.coordinator.session.session import Control
     from hakoiri.puzzles.capabilities import Family
-
-ChunkOption = Annotated[
-    int | None,
-    option("--chunk", "N", "Configurations per chunk.", min=1, rich_help_panel=TEAM, usual="fitted to the work"),
-]
-FarmOption = Annotated[
-    Any,
-    option("--farm", "auto|always|never|N",
-           "With --redis: send chunks to workers if that is faster than the work on them; always; never; or always "
-           "those of layers of N or more configurations.",
-           parser=shared.parse_farm, rich_help_panel=TEAM, usual="auto"),
-]  # fmt: skip
-DeadlineOption = Annotated[
-    float | None,
-    option("--deadline", "SECONDS",
-           "With --redis: if a chunk takes longer than this, send it to a second worker too.", min=0.1,
-           rich_help_panel=TEAM, usual="60; deals 900"),
-]  # fmt: skip
-AuditOption = Annotated[
-    float | None,
-    option("--audit", "SHARE",
-           "With --redis: check this share of the workers' chunks by computing them again here, e.g. 0.1%.",
-           parser=shared.parse_share, rich_help_panel=TEAM, usual="none"),
-]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -78,8 +53,17 @@ class QueryOptions:
     json: shared.JsonOption = False
 
 
+class _WithResources:
+    @property
+    def resources(self) -> "Resources":
+        from hakoiri.coordinator.session.resources import Resources
+
+        given = {name: value for name, value in vars(self).items() if name in {each.name for each in fields(Resources)}}
+        return Resources(**given | {"redis": redis_url(given["redis"])})
+
+
 @dataclass(frozen=True)
-class Driving:
+class Driving(_WithResources):
     """Options of commands that drive or queue a run."""
 
     data: shared.DataOption = None
@@ -87,25 +71,12 @@ class Driving:
     memory: shared.MemoryOption = None
     json: shared.JsonOption = False
 
-    @property
-    def resources(self) -> "Resources":
-        from hakoiri.coordinator.session.resources import Resources
-
-        names = {field.name for field in fields(self)} & {field.name for field in fields(Resources)}
-        return Resources(**{name: getattr(self, name) for name in names} | {"redis": shared.redis_url(self.redis)})
-
 
 @dataclass(frozen=True)
-class QueryWithWorkers(QueryOptions):
+class QueryWithWorkers(QueryOptions, _WithResources):
     """Options of commands that query a run with the help of workers."""
 
     redis: shared.RedisOption = None
-
-    @property
-    def resources(self) -> "Resources":
-        from hakoiri.coordinator.session.resources import Resources
-
-        return Resources(shared.redis_url(self.redis), memory=self.memory)
 
 
 @dataclass(frozen=True)
@@ -120,25 +91,48 @@ class Queued:
 class Work(Driving):
     """Options of work that divides itself into chunks."""
 
-    workers: shared.WorkersOption = None
+    workers: int | None = parameter(
+        "--workers", "N", "Number of threads; with --redis, of workers to start for this run.",
+        "one per core; with --redis none", min=1, rich_help_panel=TEAM,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Layers(Driving):
     """Options of a search by layers that a coordinator drives."""
 
-    chunk: ChunkOption = None
-    farm: FarmOption = None
-    deadline: DeadlineOption = None
-    audit: AuditOption = None
+    chunk: int | None = parameter(
+        "--chunk", "N", "Configurations per chunk.", "fitted to the work", min=1, rich_help_panel=TEAM
+    )
+    farm: Any = parameter(
+        "--farm", "auto|always|never|N",
+        "With --redis: send chunks to workers if that is faster than the work on them; always; never; or always "
+        "those of layers of N or more configurations.",
+        "auto", parser=shared.parse_farm, rich_help_panel=TEAM,
+    )  # fmt: skip
+    deadline: float | None = parameter(
+        "--deadline", "SECONDS", "With --redis: if a chunk takes longer than this, send it to a second worker too.",
+        "60; deals 900", min=0.1, rich_help_panel=TEAM,
+    )  # fmt: skip
+    audit: float | None = parameter(
+        "--audit", "SHARE",
+        "With --redis: check this share of the workers' chunks by computing them again here, e.g. 0.1%.", "none",
+        parser=shared.parse_share, rich_help_panel=TEAM,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class QueuedLayers(Layers):
     """Options of a queued search by layers that hosts may keep."""
 
-    hosts: shared.HostsOption = None
-    copies: shared.CopiesOption = None
+    hosts: int | None = parameter(
+        "--hosts", "N|all|none", "With --redis: let N hosts keep the run (worker --store).",
+        "all, if they have twice the threads of this process", parser=shared.parse_hosts, rich_help_panel=TEAM,
+    )  # fmt: skip
+    copies: int | None = parameter(
+        "--copies", "1|2", "Hosts that keep each part; with 2, the loss of a disk loses nothing.", "1", min=1, max=2,
+        rich_help_panel=TEAM,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -156,19 +150,6 @@ class LayersOfOwnRun(LayersHere, Queued):
     """Options of a question that a search by layers may answer."""
 
 
-def opened(
-    name: str, data: Path | None, memory: int | None = None, puzzle: str | None = None, redis: str | None = None
-) -> "Run":  # fmt: skip
-    """Open a run to be queried within `memory` bytes; `puzzle` names the file of its user puzzle.
-
-    Its hosts are reached over the Redis at the URL `redis`, else at HAKOIRI_REDIS.
-    """
-    from hakoiri.api import open_run
-    from hakoiri.coordinator.session.resources import Resources
-
-    return open_run(name, data, Resources(memory=memory, redis=redis), puzzle)
-
-
 #: Called with the job of a complete run and the control of the command; returns further fields of the report.
 Finish = Callable[[Any, "Control"], dict[str, Any]]
 #: The interval at which the parent process is checked.
@@ -181,8 +162,7 @@ _ASKING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 class Received:
     """The signal received, if any."""
 
-    def __init__(self) -> None:
-        self.number: signal.Signals | None = None
+    number: signal.Signals | None = None
 
     @property
     def exit_code(self) -> int:

@@ -4,7 +4,7 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Iterator
-from dataclasses import MISSING, fields, is_dataclass, replace
+from dataclasses import MISSING, Field, fields, is_dataclass, replace
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -69,11 +69,12 @@ def ungrouped(command: Callable[..., None]) -> Callable[..., None]:
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
     parameters = []
-    for name, parameter in signature(command).parameters.items():
+    for name, given in signature(command).parameters.items():
         if name in groups:
-            parameters += _options_of(groups[name])
+            inner = get_type_hints(groups[name], include_extras=True)
+            parameters += [_option(each.name, inner[each.name], each) for each in fields(groups[name])]
         else:
-            parameters.append(parameter.replace(annotation=hints[name], kind=Parameter.KEYWORD_ONLY))
+            parameters.append(_option(name, hints[name], given.default))
 
     @wraps(command)
     def called(**given: Any) -> None:
@@ -86,19 +87,16 @@ def ungrouped(command: Callable[..., None]) -> Callable[..., None]:
     return called
 
 
-def _options_of(group: Any) -> list[Parameter]:
-    """Return the options of a group; a question describes them as data (`hakoiri.questions.question.parameter`)."""
-    hints, found = get_type_hints(group, include_extras=True), []
-    for each in fields(group):
-        hint, told = hints[each.name], dict(each.metadata)
+def _option(name: str, hint: Any, default: Any) -> Parameter:
+    """Return an option for typer, which its type describes, or its default (`hakoiri.questions.question.parameter`)."""
+    if isinstance(default, Field):
+        told, default = dict(default.metadata), Parameter.empty if default.default is MISSING else default.default
         if told:
             names, words = told.pop("names"), told.pop("words", None)
             if words:
                 told["autocompletion"] = words_beginning(words)
             hint = Annotated[hint, typer.Option(*names, **told) if names else typer.Argument(**told)]
-        default = Parameter.empty if each.default is MISSING else each.default
-        found.append(Parameter(each.name, Parameter.KEYWORD_ONLY, default=default, annotation=hint))
-    return found
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
 
 _MOST_HOSTS = 1_024
@@ -288,24 +286,9 @@ JsonOption = Annotated[bool, flag("--json", "Print one JSON object on stdout, ev
 RedisOption = Annotated[
     str | None, option("--redis", "URL", "Redis server of the workers.", rich_help_panel=TEAM, usual="$HAKOIRI_REDIS")
 ]
-HostsOption = Annotated[
-    int | None,
-    option("--hosts", "N|all|none", "With --redis: let N hosts keep the run (worker --store).", parser=parse_hosts,
-           rich_help_panel=TEAM, usual="all, if they have twice the threads of this process"),
-]  # fmt: skip
-CopiesOption = Annotated[
-    int | None,
-    option("--copies", "1|2", "Hosts that keep each part; with 2, the loss of a disk loses nothing.", min=1, max=2,
-           rich_help_panel=TEAM, usual="1"),
-]  # fmt: skip
 PuzzleOptions = Annotated[
     list[str] | None, option("-o", "KEY=VALUE", "Option of the puzzle. Repeatable.", autocompletion=options_beginning)
 ]
-WorkersOption = Annotated[
-    int | None,
-    option("--workers", "N", "Number of threads; with --redis, of workers to start for this run.", min=1,
-           rich_help_panel=TEAM, usual="one per core; with --redis none"),
-]  # fmt: skip
 MemoryOption = Annotated[
     int | None,
     option("--memory", "SIZE", "Memory limit, 100MB or more.", parser=parse_memory,

@@ -30,7 +30,7 @@ import numpy as np
 
 from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.errors import Hint
-from hakoiri.export.tables import Rows, Stream, needing, solutions
+from hakoiri.export.tables import Stream, needing, solutions
 from hakoiri.keys.layout import ints, key_at, layout_of
 from hakoiri.keys.order import lower_bounds
 from hakoiri.puzzles.capabilities import Placements
@@ -68,8 +68,9 @@ def to_npz(stream: Stream, target: Path, moves: bool) -> int:
     keys, labels = stream.puzzle.layout.empty(stream.count), np.empty(stream.count, dtype=np.uint32)
     done = 0
     for rows in stream.rows():
-        keys[done : done + len(rows.keys)], labels[done : done + len(rows.keys)] = rows
-        done += len(rows.keys)
+        end = done + len(rows[0])
+        keys[done:end], labels[done:end] = rows
+        done = end
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive, TemporaryFile(dir=target.parent) as spilled:
         _entry(archive, "keys", keys.shape, keys.dtype, [keys.tobytes()])
         _entry(archive, f"{stream.label}s", labels.shape, labels.dtype, [labels.tobytes()])
@@ -104,8 +105,10 @@ def to_graphml(stream: Stream, target: Path, moves: bool) -> int:
         if moves:
             file.write('<key id="move" for="edge" attr.name="move" attr.type="string"/>\n')
         file.write(f'<graph id={quoteattr(stream.run.name)} edgedefault="{direction}">\n')
-        for rows in stream.rows():
-            file.writelines(_node(stream.label, *row) for row in _described(stream, rows))
+        for name, text, number, goal in _described(stream):
+            data = {"configuration": _xml_text(text), stream.label: number, "goal": str(goal).lower()}
+            inner = "".join(f'<data key="{key}">{value}</data>' for key, value in data.items())
+            file.write(f'<node id="{name}">{inner}</node>\n')
         for source, other, move in _edges(stream, moves):
             named = f'<data key="move">{_xml_text(move)}</data>' if moves else ""
             file.write(f'<edge source="{source}" target="{other}">{named}</edge>\n')
@@ -113,19 +116,9 @@ def to_graphml(stream: Stream, target: Path, moves: bool) -> int:
     return stream.count
 
 
-def _node(label: str, name: str, text: str, number: int, goal: bool) -> str:
-    data = {"configuration": _xml_text(text), label: number, "goal": str(goal).lower()}
-    inner = "".join(f'<data key="{key}">{value}</data>' for key, value in data.items())
-    return f'<node id="{name}">{inner}</node>\n'
-
-
 def _xml_text(text: str) -> str:
-    return escape(_CONTROL.sub(_escaped, text))
-
-
-def _escaped(control: re.Match[str]) -> str:
-    """Return a control character as a Python escape, because XML cannot represent it, not even by a number."""
-    return control[0].encode("unicode_escape").decode("ascii")
+    # XML cannot represent a control character, not even by a number: it becomes a Python escape.
+    return escape(_CONTROL.sub(lambda control: control[0].encode("unicode_escape").decode("ascii"), text))
 
 
 def to_dot(stream: Stream, target: Path, moves: bool) -> int:
@@ -138,28 +131,27 @@ def to_dot(stream: Stream, target: Path, moves: bool) -> int:
     with target.open("w", encoding="utf-8") as file:
         file.write(f"{kind} {_dot_text(stream.run.name)} {{\n")
         file.write('  node [shape=box fontname="monospace"]; edge [fontname="sans-serif" fontsize=9];\n')
-        for rows in stream.rows():
-            for name, text, number, goal in _described(stream, rows):
-                board = _dot_text(text.replace("/", "\n"))
-                peripheries = " peripheries=2" if goal else ""
-                file.write(f'  "{name}" [label={board} {stream.label}={number}{peripheries}];\n')
+        for name, text, number, goal in _described(stream):
+            board = _dot_text(text.replace("/", "\n"))
+            peripheries = " peripheries=2" if goal else ""
+            file.write(f'  "{name}" [label={board} {stream.label}={number}{peripheries}];\n')
         for source, other, move in _edges(stream, True):
             file.write(f'  "{source}" {arrow} "{other}" [label={_dot_text(move)}];\n')
         file.write("}\n")
     return stream.count
 
 
-def _described(stream: Stream, rows: Rows) -> Iterator[tuple[str, str, int, bool]]:
-    keys, labels = rows
-    goals = stream.puzzle.is_goal(keys).tolist()
-    return zip(stream.names(keys), stream.texts(keys), labels.tolist(), goals, strict=True)
+def _described(stream: Stream) -> Iterator[tuple[str, str, int, bool]]:
+    for keys, labels in stream.rows():
+        goals = stream.puzzle.is_goal(keys).tolist()
+        yield from zip(stream.names(keys), stream.run.texts(keys), labels.tolist(), goals, strict=True)
 
 
 def _edges(stream: Stream, moves: bool) -> Iterator[tuple[str, str, str]]:
     """Yield source, target and, if `moves`, the description of each move."""
-    for edges in stream.edges():
-        names = stream.moves(edges) if moves else [""] * len(edges.sources)
-        yield from zip(stream.names(edges.sources), stream.names(edges.targets), names, strict=True)
+    for sources, targets in stream.edges():
+        names = stream.moves(sources, targets) if moves else [""] * len(sources)
+        yield from zip(stream.names(sources), stream.names(targets), names, strict=True)
 
 
 def _dot_text(text: str) -> str:
@@ -186,7 +178,7 @@ def to_dataframe(run: OpenRun, layers: int | None = None) -> "pandas.DataFrame":
         return pd.DataFrame(list(rows))
     stream, parts = Stream(run, layers=layers), []
     for keys, labels in stream.rows():
-        named = {"key": keys if keys.ndim == 1 else ints(keys), "configuration": stream.texts(keys)}
+        named = {"key": keys if keys.ndim == 1 else ints(keys), "configuration": stream.run.texts(keys)}
         parts.append(pd.DataFrame(named | {stream.label: labels, "goal": stream.puzzle.is_goal(keys)}))
     return pd.concat(parts, ignore_index=True)
 
@@ -202,12 +194,12 @@ def to_networkx(run: OpenRun, layers: int | None = None) -> "networkx.Graph[Key]
     stream = Stream(run, layers=layers)
     graph: networkx.Graph[Key] = nx.Graph() if run.puzzle.undirected else nx.DiGraph()
     for keys, labels in stream.rows():
-        described = zip(ints(keys), stream.texts(keys), labels.tolist(), run.puzzle.is_goal(keys).tolist(), strict=True)
+        described = zip(ints(keys), run.texts(keys), labels.tolist(), run.puzzle.is_goal(keys).tolist(), strict=True)
         graph.add_nodes_from(
             (key, {"configuration": text, stream.label: label, "goal": goal}) for key, text, label, goal in described
         )
-    for edges in stream.edges():
-        graph.add_edges_from(zip(ints(edges.sources), ints(edges.targets), strict=True))
+    for ends in stream.edges():
+        graph.add_edges_from(zip(*map(ints, ends), strict=True))
     return graph
 
 

@@ -12,9 +12,10 @@ from hakoiri.reading import read_board
 from hakoiri.render.tables import facts, rows_table, stdout, table
 
 if TYPE_CHECKING:
-    from hakoiri.api import Map, Run
+    from hakoiri.api import Run
     from hakoiri.coordinator.graphs.strong import StrongComponents
     from hakoiri.puzzles.contract import Puzzle
+    from hakoiri.run.maps import Map
     from hakoiri.storage.ledger.manifest import ComponentRecord
 
 #: The most rows of a table of strong components, of which there may be millions, and of a table of their kinds.
@@ -43,7 +44,6 @@ class ListComponents(Question):
     """
 
     example = "components last --limit 10"
-    documented = "components:component,size,diameter,radius,centre,periphery,representative"
     route = Route(
         "/components", "components", "The components, the largest first, with their exact distances.",
         "Components of a directed puzzle have no distances. A long question if a large run must be measured first.",
@@ -185,7 +185,6 @@ class ComponentOf(Question):
     """Show the component that a configuration belongs to."""
 
     example = "component-of last ABBC/ABBC/DEEF/DGHF/.IJ."
-    documented = "run component size representative"
 
     configuration: str = parameter(*CONFIGURATION)
 
@@ -212,7 +211,6 @@ class DrawMap(Question):
     """
 
     example = "map last --to klotski.html"
-    documented = "run file component size configurations whole moves undirected origin start depth axes stress"
     stopped = ": nothing is written"
 
     target: Path = parameter(

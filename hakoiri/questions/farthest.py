@@ -25,10 +25,12 @@ from hakoiri.questions.question import (
 from hakoiri.render.tables import facts, stdout
 
 if TYPE_CHECKING:
-    from hakoiri.api import Diameter, Hardest, Run
+    from hakoiri.api import Run
     from hakoiri.coordinator.runs.create import Derived
     from hakoiri.keys.layout import Keys
+    from hakoiri.run.goals import Hardest
     from hakoiri.storage.ledger.manifest import Manifest
+    from hakoiri.storage.results import Diameter
     from hakoiri.worker.graphs.searches import Distances
 
 #: The most pairs in a picture.
@@ -48,7 +50,6 @@ class FarthestPairs(Question):
     """
 
     example = "diameter last --all --pairs pairs.csv"
-    documented = "component diameter radius pair_count pairs"
     route = Route(
         "/components/{component}/diameter", "diameter", "The exact diameter, and the pairs that attain it.",
         "A long question for a large run that is not a census, and with `all` for any large run.\n\n"
@@ -203,7 +204,6 @@ class FarthestFromGoal(Question):
     """
 
     example = "hardest last --metric finger"
-    documented = "run distances distance count configurations layers dead"
     route = Route(
         "/hardest", "hardest", "The configurations farthest from their nearest goal.",
         "If goal distances are unknown, POST queues a run that finds them: 202, with its address in `Location`.",

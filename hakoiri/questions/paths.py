@@ -15,7 +15,8 @@ from hakoiri.reading import read_board
 from hakoiri.render.tables import facts, stdout
 
 if TYPE_CHECKING:
-    from hakoiri.api import Run, ShortestPath, ShortestPaths
+    from hakoiri.api import Run
+    from hakoiri.run.paths import ShortestPath, ShortestPaths
 
 _ENDS = ("goal", "farthest")
 #: The most moves of a path that is printed in colours.
@@ -64,7 +65,6 @@ class Distance(_Ends):
     """Show how many moves a configuration is from the start."""
 
     example = "distance last ABBC/ABBC/DEEF/DGHF/.IJ."
-    documented = "length configurations moves"
     route = Route(
         "/distance", "distance", "The number of moves between two configurations.",
         "`to` may be `goal` or `farthest`; `from` is by default the start of the run.", _QUERY,
@@ -91,7 +91,6 @@ class OnePath(_Ends):
     """
 
     example = "path last --to goal"
-    documented = Distance.documented
     route = Route(
         "/path", "path", "A shortest path between two configurations.",
         "`to` may be `goal` or `farthest`. A long question for a large run if `from` is not its start.", _QUERY,

@@ -1,5 +1,7 @@
 """A question to a run: its parameters, its answer, the answer as JSON and for people, its cost, and its routes.
 
+A new question is a class of its own and a row of `QUESTIONS`.
+
 A question is a frozen dataclass. Its docstring is the help of its command, its fields are the options, and each of its
 routes names the fields that clients may set. `hakoiri.cli.asking` makes the command, `hakoiri.web.routes.answers` the
 routes.
@@ -7,6 +9,7 @@ routes.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
@@ -82,8 +85,6 @@ class Question:
 
     #: An example of the command, which begins with its name; empty if the question has none.
     example: ClassVar[str] = ""
-    #: The fields of its JSON, ``list:keys`` for the entries of a list.
-    documented: ClassVar[str] = ""
     route: ClassVar[Route | None] = None
     #: Whether a run of its own may find the answer; asking that one means asking its base run.
     has_own_run: ClassVar[bool] = False
@@ -148,3 +149,36 @@ def show_boards(run: "Run", keys: "Keys", titles: list[str]) -> None:
 def written(target: Path, what: str = "") -> None:
     """Print that a file is written."""
     stderr().print(Text(f"{what}written to {target}"))
+
+
+#: The questions: module and class, imported on demand. A name that begins with a slash is no command, only a route.
+#: Routes are matched in this order.
+QUESTIONS: dict[str, tuple[str, str]] = {
+    "layers": ("layers", "LayerSizes"),
+    "/layer": ("layers", "LayerPage"),
+    "components": ("components", "ListComponents"),
+    "/strong": ("components", "ListStrong"),
+    "/component": ("components", "OneComponent"),
+    "component-of": ("components", "ComponentOf"),
+    "diameter": ("farthest", "FarthestPairs"),
+    "distance": ("paths", "Distance"),
+    "path": ("paths", "OnePath"),
+    "/statistics": ("paths", "BoardStatistics"),
+    "hardest": ("farthest", "FarthestFromGoal"),
+    "/summary": ("results", "Summary"),
+    "solutions": ("results", "Solutions"),
+    "/solution-pictures": ("results", "SolutionPictures"),
+    "/best-play": ("results", "BestPlay"),
+    "export": ("results", "Export"),
+    "map": ("components", "DrawMap"),
+    "sample": ("layers", "RandomSample"),
+}
+#: The commands that ask a run.
+COMMANDS = [name for name in QUESTIONS if not name.startswith("/")]
+
+
+def question_class(name: str) -> type[Question]:
+    """Return the class of a question."""
+    module, kind = QUESTIONS[name]
+    found: type[Question] = getattr(import_module(f"hakoiri.questions.{module}"), kind)
+    return found

@@ -41,7 +41,6 @@ class Solutions(Question):
     """
 
     example = "solutions last --first 5 --svg star.svg"
-    documented = "run orbits symmetries solutions"
 
     first: int = parameter("--first -n", "N", "Draw the first N in increasing order.", default=_USUALLY_SHOWN, min=1)
     svg: Path | None = parameter("--svg", "FILE", "Write a picture of the first one: .svg or .png.")
@@ -117,7 +116,6 @@ class Export(Question):
     """
 
     example = "export last --to klotski.graphml --moves"
-    documented = "run file configurations"
     stopped = ": the file that was being written is left as it was before"
 
     target: Path | None = parameter(
@@ -140,16 +138,15 @@ class Export(Question):
 
     def ask(self, run: "Run", means: Means) -> dict[str, Any]:
         """Write the files; the number of things in each is the answer."""
-        from hakoiri.export.files import export_edges
         from hakoiri.export.tables import export_play
-        from hakoiri.render.player import write_run
+        from hakoiri.render.files import export_edges, export_run
 
         row: dict[str, Any] = {}
         how: dict[str, Any] = {
             "moves": self.moves, "layers": self.layers, "control": means.control, "observer": means.observer
         }  # fmt: skip
         if self.target is not None:
-            count = write_run(run, self.target, images=self.images, per_page=self.per_page, **how)
+            count = export_run(run, self.target, images=self.images, per_page=self.per_page, **how)
             row |= {"file": str(self.target), self._things(run, self.target): count}
         if self.edges is not None:
             row |= {"edges_file": str(self.edges), "edges": export_edges(run, self.edges, **how)}

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.errors import counted
+from hakoiri.export.tables import require_ending
 from hakoiri.puzzles.pictures import INK, Picture, Shape
 from hakoiri.render.images import LINE, WORDS, captioned, document, image, number, shapes_svg, svg, text, text_width
 from hakoiri.storage.engine.files import replaced, require_place, write_file
@@ -243,14 +244,10 @@ def film_page(film: Film) -> str:
         first = sprite.places[0]
         style = "visibility:hidden" if first is None else f"transform:translate({first[0]:g}px, {first[1]:g}px)"
         groups.append(f'<g data-piece="{text(sprite.name)}" style="{style}">{shapes_svg(sprite.shapes)}</g>')
-        changes.append([_change(board, place) for board, place in sprite.changes()])
+        changes.append([[board, *(float(number(value)) for value in place or ())] for board, place in sprite.changes()])
     picture = document(film.width, film.height, film.title, "\n".join(groups))
     filled = {"TITLE": text(film.title), "SVG": picture, "WORDS": script(film.words), "CHANGES": script(changes)}
     return page(_BODY, filled)
-
-
-def _change(board: int, place: tuple[float, float] | None) -> list[float]:
-    return [board] if place is None else [board, *(float(number(value)) for value in place)]
 
 
 PICTURES, FILMS = (".svg", ".png"), (".gif", ".svg", ".html")
@@ -264,8 +261,7 @@ _SAMPLES = 12
 
 def check_ending(target: Path, endings: Sequence[str] = PICTURES) -> None:
     """Raise `UnanswerableError` for an unknown ending, `NotWritableError` if the file cannot be written."""
-    if target.suffix not in endings:
-        raise UnanswerableError(f"cannot draw {target.name!r}: the name must end in {', '.join(endings)}")
+    require_ending(target, endings, "draw")
     require_place(target)
 
 

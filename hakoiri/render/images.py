@@ -1,5 +1,6 @@
 """Pictures as SVG, as pixels, and on a terminal; several combined into one."""
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -35,8 +36,11 @@ _NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 def svg(picture: Picture, title: str) -> str:
     """Return a picture on white as a whole document; `title` is for those who cannot see it."""
-    body = "\n".join(part_svg(part) for part in picture.parts)
-    return document(picture.width, picture.height, title, body)
+    groups = []
+    for part in picture.parts:
+        place = f' transform="translate({number(part.x)} {number(part.y)})"' if part.x or part.y else ""
+        groups.append(f'<g data-piece="{text(part.name)}"{place}>{shapes_svg(part.shapes)}</g>')
+    return document(picture.width, picture.height, title, "\n".join(groups))
 
 
 def document(width: float, height: float, title: str, body: str) -> str:
@@ -48,12 +52,6 @@ def document(width: float, height: float, title: str, body: str) -> str:
         f"<title>{text(title)}</title>\n"
         f'<rect x="{-MARGIN}" y="{-MARGIN}" width="{wide}" height="{high}" fill="{PAPER}"/>\n{body}\n</svg>\n'
     )
-
-
-def part_svg(part: Part) -> str:
-    """Return a part as a group with its name."""
-    place = f' transform="translate({number(part.x)} {number(part.y)})"' if part.x or part.y else ""
-    return f'<g data-piece="{text(part.name)}"{place}>{shapes_svg(part.shapes)}</g>'
 
 
 def shapes_svg(shapes: tuple[Shape, ...]) -> str:
@@ -111,43 +109,36 @@ def image(picture: Picture, most: float = 2) -> "Image":
     scale = max(1.0, min(most, _LARGE / max(width, height)))
     size = round(width * scale) * _SMOOTH, round(height * scale) * _SMOOTH
     drawn = Image.new("RGB", size, PAPER)
-    pen = _Pen(ImageDraw.Draw(drawn), scale * _SMOOTH)
+    draw = ImageDraw.Draw(drawn)
     for part in picture.parts:
         for shape in part.shapes:
-            pen.draw(shape, MARGIN + part.x, MARGIN + part.y)
+            _draw(draw, shape, MARGIN + part.x, MARGIN + part.y, scale * _SMOOTH)
     return drawn.reduce(_SMOOTH)
 
 
-class _Pen:
-    """Draws shapes relative to a given origin."""
+def _draw(draw: "ImageDraw", shape: Shape, left: float, top: float, scale: float) -> None:
+    thick = max(1, round(EDGE_WIDTH * scale))
 
-    def __init__(self, draw: "ImageDraw", scale: float) -> None:
-        self._draw, self._scale = draw, scale
-        self._edge = max(1, round(EDGE_WIDTH * scale))
+    def at(x: float, y: float) -> tuple[float, float]:
+        return (left + x) * scale, (top + y) * scale
 
-    def draw(self, shape: Shape, left: float, top: float) -> None:
-        scale, draw = self._scale, self._draw
-
-        def at(x: float, y: float) -> tuple[float, float]:
-            return (left + x) * scale, (top + y) * scale
-
-        match shape:
-            case Rectangle(x, y, width, height, fill, radius, edge):
-                # The last pixel is inclusive.
-                corners = (*at(x, y), *(value - 1 for value in at(x + width, y + height)))
-                draw.rounded_rectangle(corners, radius * scale, fill, edge or None, self._edge if edge else 0)
-            case Circle(x, y, radius, fill, edge):
-                corners = (*at(x - radius, y - radius), *at(x + radius, y + radius))
-                draw.ellipse(corners, fill, edge or None, self._edge if edge else 0)
-            case Polygon(points, fill, edge):
-                corners_of = [at(*point) for point in points]
-                draw.polygon(corners_of, fill)
-                if edge:
-                    draw.line([*corners_of, *corners_of[:2]], edge, self._edge, "curve")
-            case Line(x, y, to_x, to_y, colour, width):
-                draw.line([at(x, y), at(to_x, to_y)], colour, max(1, round(width * scale)))
-            case Label(x, y, words, size, colour):
-                draw.text(at(x, y), words, colour, _font(round(size * scale)), "mm")
+    match shape:
+        case Rectangle(x, y, width, height, fill, radius, edge):
+            # The last pixel is inclusive.
+            corners = (*at(x, y), *(value - 1 for value in at(x + width, y + height)))
+            draw.rounded_rectangle(corners, radius * scale, fill, edge or None, thick if edge else 0)
+        case Circle(x, y, radius, fill, edge):
+            corners = (*at(x - radius, y - radius), *at(x + radius, y + radius))
+            draw.ellipse(corners, fill, edge or None, thick if edge else 0)
+        case Polygon(points, fill, edge):
+            corners_of = [at(*point) for point in points]
+            draw.polygon(corners_of, fill)
+            if edge:
+                draw.line([*corners_of, *corners_of[:2]], edge, thick, "curve")
+        case Line(x, y, to_x, to_y, colour, width):
+            draw.line([at(x, y), at(to_x, to_y)], colour, max(1, round(width * scale)))
+        case Label(x, y, words, size, colour):
+            draw.text(at(x, y), words, colour, _font(round(size * scale)), "mm")
 
 
 @cache
@@ -239,61 +230,48 @@ def print_nakuron(console: Console, board: Board) -> None:
         console.print(text, soft_wrap=True)
 
 
-class _Paint:
-    """Styles for the colours of given pictures."""
-
-    def __init__(self, console: Console, pictures: Sequence[Picture]) -> None:
-        fills = dict.fromkeys(span.fill for picture in pictures for row in picture.rows for span in row if span.fill)
-        self._styles = dict(zip(fills, _styles(list(fills), console.color_system), strict=True))
-
-    def text(self, span: Span) -> Text:
-        return Text(span.text, self.style(span.fill))
-
-    def style(self, fill: str) -> str:
-        """Return the style of this background; empty for none."""
-        return self._styles.get(fill, "")
-
-
-def _styles(fills: Sequence[str], system: str | None) -> list[str]:
-    """Return a style for each colour, all different while the terminal has colours left."""
-    if system in ("standard", "windows"):
-        return [f"black on {_SIXTEEN[number % len(_SIXTEEN)]}" for number in range(len(fills))]
-    if system != "256":
-        return [f"{ink(fill)} on {fill}" for fill in fills]
-    left, found = set(_CUBE), []
-    for fill in fills:
-        nearest = min(sorted(left or _CUBE), key=lambda number: _distance(_CUBE[number], fill))
-        left.discard(nearest)
-        found.append(f"{ink(_CUBE[nearest])} on color({nearest})")
+def _styles(console: Console, pictures: Sequence[Picture]) -> dict[str, str]:
+    """Return a style for each background, all different while the terminal has colours left; empty for none."""
+    fills = dict.fromkeys(span.fill for picture in pictures for row in picture.rows for span in row if span.fill)
+    left, found = set(_CUBE), {"": ""}
+    for number, fill in enumerate(fills):
+        if console.color_system in ("standard", "windows"):
+            found[fill] = f"black on {_SIXTEEN[number % len(_SIXTEEN)]}"
+        elif console.color_system != "256":
+            found[fill] = f"{ink(fill)} on {fill}"
+        else:
+            # The least squared distance in red, green and blue.
+            wanted = bytes.fromhex(fill[1:])
+            nearest = min(sorted(left or _CUBE), key=lambda one: math.dist(bytes.fromhex(_CUBE[one][1:]), wanted))
+            left.discard(nearest)
+            found[fill] = f"{ink(_CUBE[nearest])} on color({nearest})"
     return found
-
-
-def _distance(one: str, other: str) -> int:
-    """Return the squared distance of two colours in red, green and blue."""
-    parts = zip(bytes.fromhex(one[1:]), bytes.fromhex(other[1:]), strict=True)
-    return sum((first - second) ** 2 for first, second in parts)
 
 
 def print_picture(console: Console, text: str, picture: Picture) -> None:
     """Print one configuration, large: with a line around every piece if the rows of its picture are `boxed`."""
-    paint = _Paint(console, [picture])
+    styles = _styles(console, [picture])
     if picture.boxed:
         for number, line in enumerate(framed(text).splitlines()):
-            console.print(_coloured(line, number, picture, paint))
+            console.print(_coloured(line, number, picture, styles))
         return
     spaced = "/" in text and " " not in text
     spans = picture.rows or [[Span(" ".join(row) if spaced else row)] for row in text.replace(WALL, " ").split("/")]
     for row in spans:
-        console.print(Text().join(map(paint.text, row)), no_wrap=True, overflow="ignore", crop=False)
+        console.print(_painted(row, styles), no_wrap=True, overflow="ignore", crop=False)
 
 
-def _coloured(line: str, number: int, picture: Picture, paint: "_Paint") -> Text:
+def _painted(row: Sequence[Span], styles: Mapping[str, str]) -> Text:
+    return Text().join(Text(span.text, styles[span.fill]) for span in row)
+
+
+def _coloured(line: str, number: int, picture: Picture, styles: Mapping[str, str]) -> Text:
     """Return a line of a framed board, all except its lines on the colour of the cell there."""
     text = Text(line)
     for place, character in enumerate(line):
         if character == " " or character.isalnum():
             span = picture.rows[(number - 1) // 2][(place - 1) // 4]
-            text.stylize(paint.style(span.fill), place, place + 1)
+            text.stylize(styles[span.fill], place, place + 1)
     return text
 
 
@@ -309,7 +287,7 @@ def print_side_by_side(
     console: Console, texts: Sequence[str], titles: Sequence[str], pictures: Sequence[Picture]
 ) -> None:
     """Print configurations under their titles, as many per row as fit the console."""
-    paint = _Paint(console, pictures)
+    styles = _styles(console, pictures)
     drawn = zip(texts, pictures, strict=True)
     boards = [list(picture.rows or ([Span(row)] for row in text.split("/"))) for text, picture in drawn]
     width = 2 + max(*map(len, titles), *(_length(row) for board in boards for row in board))
@@ -321,7 +299,7 @@ def print_side_by_side(
             row = Text()
             for board in group:
                 spans = board[line] if line < len(board) else ()
-                row.append(Text().join(map(paint.text, spans))).append(" " * (width - _length(spans)))
+                row.append(_painted(spans, styles)).append(" " * (width - _length(spans)))
             row.rstrip()
             console.print(row)
         console.print()

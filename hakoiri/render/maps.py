@@ -163,7 +163,10 @@ def map_page(run: OpenRun, found: Map) -> str:
 
 
 def _plot(run: OpenRun, found: Map, target: Path, vectors: int) -> None:
-    flat = _flattened(found.places)
+    # In the plane in which the points spread most.
+    middle = found.places - found.places.mean(axis=0)
+    _, directions = np.linalg.eigh(middle.T.astype(np.float64) @ middle)
+    flat: NDArray[np.float32] = (middle @ directions[:, ::-1][:, :2]).astype(np.float32)
     with drawn_into(target, (9, 7)) as figure:
         from matplotlib.collections import LineCollection
 
@@ -181,14 +184,6 @@ def _plot(run: OpenRun, found: Map, target: Path, vectors: int) -> None:
         axes.set_axis_off()
         axes.set_title(_title(run, found), fontsize=10)
         figure.colorbar(points, ax=axes, label="moves from the start", shrink=0.7)
-
-
-def _flattened(places: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return coordinates in the plane in which the points spread most, (points, 2)."""
-    middle = places - places.mean(axis=0)
-    _, axes = np.linalg.eigh(middle.T.astype(np.float64) @ middle)
-    flat: NDArray[np.float32] = (middle @ axes[:, ::-1][:, :2]).astype(np.float32)
-    return flat
 
 
 def _goals(found: Map) -> NDArray[np.intp]:

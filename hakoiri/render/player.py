@@ -14,11 +14,8 @@ import numpy as np
 
 from hakoiri.coordinator.errors import RunError, UnanswerableError
 from hakoiri.coordinator.session.session import Control, Observer, SilentObserver
-from hakoiri.errors import Hint
-from hakoiri.export.files import export_run
 from hakoiri.keys.layout import Key, ints
 from hakoiri.keys.order import lower_bounds
-from hakoiri.render import print_sheet
 from hakoiri.render.films import page, script
 from hakoiri.render.images import text, titled
 from hakoiri.rows.positions import SMALL, PositionTable, moves_row, statistics_row, table_of
@@ -50,27 +47,6 @@ import {parsed} from "router.js";
 show(document.getElementById("board"), {run, query: parsed(location.hash).query});
 </script>
 """
-
-
-def write_run(
-    run: OpenRun, target: Path, *, images: bool = False, moves: bool = False, layers: int | None = None,
-    per_page: int | None = None, control: Control | None = None, observer: Observer | None = None,
-) -> int:  # fmt: skip
-    """Write a run as `export_run`, to a name that ends in .html as a page to play, in .pdf as boards to print.
-
-    Returns the number of rows.
-    """
-    if per_page is not None and target.suffix != print_sheet.ENDING:
-        raise UnanswerableError(f"{target.name} has no pages; per_page does not apply", Hint("leave out", "per_page"))
-    if target.suffix not in (ENDING, print_sheet.ENDING):
-        return export_run(run, target, images=images, moves=moves, layers=layers, control=control, observer=observer)
-    for name, given in (("images", images), ("moves", moves), ("layers", layers is not None)):
-        if given:
-            what = "a page to play has all configurations and moves" if target.suffix == ENDING else "a PDF has boards"
-            raise UnanswerableError(f"{what}; {name} does not apply", Hint("leave out", name))
-    if target.suffix == print_sheet.ENDING:
-        return print_sheet.write_print_sheet(run, target, per_page, control, observer)
-    return save_player(run, target, control, observer)
 
 
 def save_player(run: OpenRun, target: Path, control: Control | None = None, observer: Observer | None = None) -> int:
@@ -122,17 +98,9 @@ def modules() -> dict[str, str]:
     return found
 
 
-class _Numbered:
-    """Different values by the order in which they came."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
-
-    def number(self, value: object) -> int:
-        return self._numbers.setdefault(json.dumps(value, separators=(",", ":")), len(self._numbers))
-
-    def values(self) -> list[Any]:
-        return [json.loads(words) for words in self._numbers]
+def _number(known: dict[str, int], value: object) -> int:
+    """Return the number of a value among the different ones, in the order in which they came."""
+    return known.setdefault(json.dumps(value, separators=(",", ":")), len(known))
 
 
 class _PackedTable:
@@ -144,7 +112,7 @@ class _PackedTable:
     def __init__(self, run: OpenRun, table: PositionTable) -> None:
         self._run, self._table = run, table
         self._texts: list[str] = []
-        self._parts, self._frames, self._moves = _Numbered(), _Numbered(), _Numbered()
+        self._parts, self._frames, self._moves = dict[str, int](), dict[str, int](), dict[str, int]()
         self._numbers: dict[str, list[int]] = {
             name: [] for name in ("frame", "part", "parts_begin", "move", "moves_begin", "target")
         }
@@ -158,8 +126,8 @@ class _PackedTable:
             self._texts.append(row["configuration"])
             numbers["parts_begin"].append(len(numbers["part"]))
             numbers["moves_begin"].append(len(numbers["move"]))
-            numbers["part"] += [self._parts.number(part) for part in picture.pop("parts")]
-            numbers["frame"].append(self._frames.number(picture))
+            numbers["part"] += [_number(self._parts, part) for part in picture.pop("parts")]
+            numbers["frame"].append(_number(self._frames, picture))
             self._add_moves(here, key, moves)
 
     def _add_moves(self, here: int, key: Key, moves: list[dict[str, Any]]) -> None:
@@ -172,7 +140,7 @@ class _PackedTable:
             zip(goals, places.tolist(), targets, moves, strict=True), key=lambda row: row[:2]
         ):
             words = self._run.puzzle.describe_move(key, target)
-            self._numbers["move"].append(self._moves.number({"move": words} | move))
+            self._numbers["move"].append(_number(self._moves, {"move": words} | move))
             self._numbers["target"].append(place - here)
 
     def text(self) -> str:
@@ -184,20 +152,18 @@ class _PackedTable:
         planes = {
             name: np.array(values, dtype="<i4").view(np.uint8).reshape(-1, 4).T for name, values in arrays.items()
         }
+        statistics = None
+        with suppress(RunError):  # Not all boards have any.
+            statistics = statistics_row(self._run, None)
         header = {
-            "run": self._described(), "statistics": self._statistics(), "texts": self._texts,
-            "parts": self._parts.values(), "frames": self._frames.values(), "moves": self._moves.values(),
+            "run": self._described(), "statistics": statistics, "texts": self._texts,
+            "parts": [*map(json.loads, self._parts)], "frames": [*map(json.loads, self._frames)],
+            "moves": [*map(json.loads, self._moves)],
             "arrays": {name: plane.shape[1] for name, plane in planes.items()},
         }  # fmt: skip
         raw = json.dumps(header, separators=(",", ":")).encode()
         raw = len(raw).to_bytes(4, "little") + raw + b"".join(plane.tobytes() for plane in planes.values())
         return b64encode(gzip.compress(raw, mtime=0)).decode("ascii")
-
-    def _statistics(self) -> dict[str, Any] | None:
-        """Return the figures of the first board, if it has any."""
-        with suppress(RunError):
-            return statistics_row(self._run, None)
-        return None
 
     def _described(self) -> dict[str, Any]:
         """Return what the page of a board reads of a run."""

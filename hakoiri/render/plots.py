@@ -10,9 +10,9 @@ import numpy as np
 from hakoiri.coordinator.studies.table import Deal, tally
 from hakoiri.errors import counted
 from hakoiri.puzzles.capabilities import Convention, Placements
-from hakoiri.render.facts import ORDERS
 from hakoiri.render.films import check_ending
 from hakoiri.render.images import titled
+from hakoiri.render.tables import ORDERS
 from hakoiri.run.components import weak_components
 from hakoiri.run.opened import OpenRun
 from hakoiri.storage.engine.files import replaced
@@ -57,9 +57,9 @@ def plot_distances(run: OpenRun, sizes: Sequence[int], target: Path) -> None:
     with drawn_into(target, (9, 4.5)) as figure:
         axes = figure.add_subplot()
         _draw_bars(axes, sizes)
-        _name(axes, run, "moves to the nearest goal", "configurations")
         farthest = f"the farthest {counted(len(sizes) - 1, 'moves')} from it"
-        axes.set_title(f"{counted(sum(sizes), 'configurations')} lead to a goal, {farthest}", fontsize=10)
+        title = f"{counted(sum(sizes), 'configurations')} lead to a goal, {farthest}"
+        _name(axes, run, "moves to the nearest goal", "configurations", title)
 
 
 @contextmanager
@@ -100,13 +100,12 @@ def _draw_layers(axes: "Axes", run: OpenRun) -> None:
     if (widest := summary["largest_window_at"]) is not None:
         label = f"widest three layers, {summary['largest_window']:,} around {widest}"
         axes.axvspan(widest - 1.5, widest + 1.5, color=_ORANGE, alpha=0.3, label=label)
-    many = counted(len(sizes), "layers")
     if isinstance(run.puzzle, Placements):
-        _name(axes, run, "steps, each of which places one or two numbers", "placings that can be continued")
-        axes.set_title(f"{counted(summary['solutions'], 'solutions')}; the first levels of the tree", fontsize=10)
+        title = f"{counted(summary['solutions'], 'solutions')}; the first levels of the tree"
+        _name(axes, run, "steps, each of which places one or two numbers", "placings that can be continued", title)
     else:
-        _name(axes, run, "depth, in moves from the start", "configurations")
-        axes.set_title(f"{counted(summary['configurations'], 'configurations')} in {many}", fontsize=10)
+        title = f"{counted(summary['configurations'], 'configurations')} in {counted(len(sizes), 'layers')}"
+        _name(axes, run, "depth, in moves from the start", "configurations", title)
 
 
 def _draw_components(axes: "Axes", run: OpenRun) -> None:
@@ -120,9 +119,8 @@ def _draw_components(axes: "Axes", run: OpenRun) -> None:
         whole_numbers(axes.xaxis)
         whole_numbers(axes.yaxis)
     rank = "component" if len(sizes) <= _FEW else "components by size, the largest is the first"
-    _name(axes, run, rank, "configurations")
-    many = counted(len(sizes), "components")
-    axes.set_title(f"the whole space: {counted(sum(sizes), 'configurations')} in {many}", fontsize=10)
+    title = f"the whole space: {counted(sum(sizes), 'configurations')} in {counted(len(sizes), 'components')}"
+    _name(axes, run, rank, "configurations", title)
 
 
 def _draw_bars(axes: "Axes", sizes: Sequence[int]) -> None:
@@ -141,15 +139,17 @@ def _draw_bars(axes: "Axes", sizes: Sequence[int]) -> None:
     whole_numbers(axes.yaxis)
 
 
-def _name(axes: "Axes", run: OpenRun, across: str, up: str) -> None:
+def _name(axes: "Axes", run: OpenRun, across: str, up: str, title: str) -> None:
     axes.figure.suptitle(titled(run.puzzle), fontsize=12)
+    axes.set_title(title, fontsize=10)
     axes.set_xlabel(across)
     axes.set_ylabel(up + (", logarithmic" if axes.get_yscale() == "log" else ""))
 
 
 StudyResult = Mapping[int, Sequence[Deal]]
 _COLOURS: dict[Convention, str] = {"first": "#2b6cb0", "fixed": "#dd7f29"}
-_SIDES: dict[Convention, Literal["low", "high"]] = {"first": "low", "fixed": "high"}
+Side = Literal["both", "low", "high"]
+_SIDES: dict[Convention, Side] = {"first": "low", "fixed": "high"}
 _UNSOLVABLE, _CAPPED = "#d9d9d9", "#fbe3a1"
 _GREY = "#6b7280"
 #: If the mean is more than this many times the median, the axis is logarithmic.
@@ -201,14 +201,7 @@ def _draw_moves(axes: "Axes", study: "StudyDeals", found: StudyResult) -> None:
         axes.legend(frameon=False, loc="upper left")
 
 
-def _violin(
-    axes: "Axes",
-    place: int,
-    values: Sequence[int],
-    colour: str,
-    side: Literal["both", "low", "high"],
-    logarithmic: bool,
-) -> None:
+def _violin(axes: "Axes", place: int, values: Sequence[int], colour: str, side: Side, logarithmic: bool) -> None:
     """Draw the distribution of numbers, with a line at their mean and dots at the least and the greatest."""
     if not values:
         return

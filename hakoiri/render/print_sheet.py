@@ -115,18 +115,12 @@ class Paper:
         def at(x: float, y: float) -> tuple[float, float]:
             return left + scale * x, top + scale * y
 
-        look: dict[str, Any] = {
-            "facecolor": getattr(shape, "fill", ""),
-            "edgecolor": getattr(shape, "edge", "") or "none",
-        }
-        look |= {"linewidth": _EDGE * scale}
+        look: dict[str, Any] = {"facecolor": getattr(shape, "fill", ""), "linewidth": _EDGE * scale}
+        look["edgecolor"] = getattr(shape, "edge", "") or "none"
         match shape:
             case Rectangle(x, y, width, height, _, radius, _):
-                box = f"round,pad=0,rounding_size={radius * scale}" if radius else "square,pad=0"
-                corner = at(x, y)
-                self._axes.add_patch(
-                    patches.FancyBboxPatch(corner, width * scale, height * scale, boxstyle=box, **look)
-                )
+                look["boxstyle"] = f"round,pad=0,rounding_size={radius * scale}" if radius else "square,pad=0"
+                self._axes.add_patch(patches.FancyBboxPatch(at(x, y), width * scale, height * scale, **look))
             case Circle(x, y, radius, _, _):
                 self._axes.add_patch(patches.Circle(at(x, y), radius * scale, **look))
             case Polygon(points, _, _):
@@ -192,7 +186,9 @@ def problems_of(run: OpenRun) -> Iterator[Problem]:
     """Yield the boards of a run, each with a shortest solution."""
     if rows := run.kind(run.store, run.puzzle).boards():
         for row in rows:
-            problem = _solved(cast(Family, run.puzzle).member(row["board"], row["goal"]))
+            puzzle: Any = cast(Family, run.puzzle).member(row["board"], row["goal"])
+            goal = solve(cast(Dealt, puzzle), puzzle.start, "bfs", "goal", MOST_POSITIONS).goal
+            problem = Problem.of(puzzle, puzzle.follow(puzzle.start, goal.moves if goal else []))
             yield problem._replace(name=row.get("name", ""))
     elif run.kind.has_graph:
         for key in ints(hardest(run, _MOST).configurations):
@@ -201,11 +197,6 @@ def problems_of(run: OpenRun) -> Iterator[Problem]:
     else:
         hint = (Hint("give", "hardest", "K"),) if issubclass(run.kind, StudyBoards) else ()
         raise UnanswerableError(f"run {run.name} has no boards to print", *hint)
-
-
-def _solved(puzzle: Any) -> Problem:
-    found = solve(cast(Dealt, puzzle), puzzle.start, "bfs", "goal", MOST_POSITIONS)
-    return Problem.of(puzzle, puzzle.follow(puzzle.start, found.goal.moves if found.goal else []))
 
 
 def _write(pages: "PdfPages", problems: Sequence[Problem], title: str, per_page: int) -> None:

@@ -34,8 +34,15 @@ def work_log_facts(work_log: Mapping[str, Any] | None) -> dict[str, str]:
     facts["chunks"] = "\n".join(map(_chunks, work_log["hosts"])) or "none handed out"
     if work_log["kept"] is not None:
         facts["kept"] = "\n".join(map(_kept, work_log["kept"]["hosts"]))
-        facts["slowest host"] = _slowest(**work_log["kept"])
-    return facts | ({} if work_log["audit"] is None else {"audit": _audit(work_log["audit"])})
+        ratio, layer = work_log["kept"]["slowest_over_mean"], work_log["kept"]["slowest_layer"]
+        most = "most in layer {depth}, where {host} took {seconds:.1f} s and the mean was {mean:.1f} s"
+        known = ratio is not None and layer is not None
+        facts["slowest host"] = f"{ratio:.2f} times the mean, {most.format(**layer)}" if known else "not known"
+    if (audit := work_log["audit"]) is not None:
+        wrong = ", ".join(audit["untrusted"])
+        found = f"excluded because they were wrong: {wrong}" if wrong else "no worker was wrong"
+        facts["audit"] = f"{counted(audit['chunks'], 'chunks')} computed again here; {found}"
+    return facts
 
 
 def expanded_text(work_log: Mapping[str, Any]) -> str:
@@ -77,19 +84,6 @@ def _expander(row: Mapping[str, Any]) -> str:
     if row["name"] is None:
         return f"threads here: {done}"
     return f"{row['name']}: {done}, {row['sent'] / 1e6:.2f} MB sent, {row['received'] / 1e6:.2f} MB received"
-
-
-def _audit(audit: Mapping[str, Any]) -> str:
-    wrong = ", ".join(audit["untrusted"])
-    found = f"excluded because they were wrong: {wrong}" if wrong else "no worker was wrong"
-    return f"{counted(audit['chunks'], 'chunks')} computed again here; {found}"
-
-
-def _slowest(slowest_over_mean: float | None, slowest_layer: Mapping[str, Any] | None, **_: Any) -> str:
-    if slowest_over_mean is None or slowest_layer is None:
-        return "not known"
-    layer = "most in layer {depth}, where {host} took {seconds:.1f} s and the mean was {mean:.1f} s"
-    return f"{slowest_over_mean:.2f} times the mean, {layer.format(**slowest_layer)}"
 
 
 def _kept(host: Mapping[str, Any]) -> str:
@@ -162,8 +156,11 @@ def progress_text(progress: Progress) -> str:
     """
     headline = progress.headline + (f" ({clock(progress.step_left)} left)" if progress.step_left else "")
     text = "; ".join(part for part in (headline, progress_count(progress)) if part)
-    left = progress.seconds_left
-    text += f", {time_left(left)}" if left is not None and left[1] > 0 else ""
+    least, most = progress.seconds_left or (0, 0)
+    if most > 0:
+        # The same twice is bounded by the clock.
+        known = clock(least) if least == most else f"{clock(least)} to {clock(math.ceil(most))}"
+        text += f", {known} left{'' if least == most else ' (95 %)'}"
     return text + (f", at most {clock(math.ceil(progress.most_left))} left" if progress.most_left else "")
 
 
@@ -174,12 +171,6 @@ def progress_count(progress: Progress) -> str:
     if progress.total is None:
         return counted(progress.done, progress.unit)
     return f"{progress.done:,} of {counted(progress.total, progress.unit)}"
-
-
-def time_left(left: Sequence[float]) -> str:
-    """Return the remaining time, e.g. ``0:02:07 to 0:02:40 left (95 %)``, or exactly if bounded by the clock."""
-    least, most = left
-    return f"{clock(most)} left" if least == most else f"{clock(least)} to {clock(math.ceil(most))} left (95 %)"
 
 
 @contextmanager

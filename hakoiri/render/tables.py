@@ -3,17 +3,21 @@
 import json
 import re
 from collections.abc import Iterable
-from typing import Any
+from string import Formatter
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.measure import Measurement
 from rich.segment import Segment
-from rich.table import Column, Table
+from rich.table import Table
 from rich.text import Text
 
-from hakoiri.errors import visible
+from hakoiri.errors import counted, visible
 from hakoiri.puzzles.sliding_blocks.boards import LETTERS, WALL
 from hakoiri.render.streams import results
+
+if TYPE_CHECKING:
+    from hakoiri.coordinator.session.job import Job
 
 _FILE_WIDTH = 120
 #: A width greater than that of any table.
@@ -66,7 +70,9 @@ class _Table(Table):
         for column, heading in zip(self.columns, headings, strict=True):
             column.header = heading if len(heading) <= most else f"{heading[: most - 1]}…"
         # A folded column with a least width gets the rest of the room, so that it wraps.
-        widths = [self._natural_width(console, column) for column in self.columns]
+        roomy = console.options.update(max_width=_ANY_WIDTH)
+        cells = ((str(column.header), *column.cells) for column in self.columns)
+        widths = [max(Measurement.get(console, roomy, cell).maximum for cell in each) for each in cells]
         rest = room - sum(widths) - len(widths) + 1
         for column, width in zip(self.columns, widths, strict=True):
             if column.overflow == "fold" and column.min_width is not None:
@@ -91,10 +97,6 @@ class _Table(Table):
             least = (size.maximum if column.no_wrap else size.minimum for size in sizes)
             found.append(max(least, default=column.min_width or 1))
         return found
-
-    def _natural_width(self, console: Console, column: Column) -> int:
-        roomy = console.options.update(max_width=_ANY_WIDTH)
-        return max(Measurement.get(console, roomy, cell).maximum for cell in (str(column.header), *column.cells))
 
 
 def first_fitting(tables: Iterable[Table]) -> Table:
@@ -158,6 +160,50 @@ def _as_text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+#: How a strategy searches.
+ORDERS = {"bfs": "breadth first", "dfs": "depth first"}
+
+
+class _Columns(Formatter):
+    """Formats columns by fields of a summary and `job`, or else by attributes of the job.
+
+    Besides the usual ones there are the specifications ``order``, ``rows`` and the plural of a noun to count.
+    """
+
+    def __init__(self, job: "Job", summary: dict[str, Any]) -> None:
+        self._job, self._fields = job, summary | {"job": job}
+
+    def get_value(self, key: int | str, *_: Any) -> Any:
+        name = str(key)
+        return self._fields[name] if name in self._fields else getattr(self._job, name, None)
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if format_spec == "order":
+            return ORDERS[value]
+        if format_spec == "rows":
+            return str(value.replace("/", "\n"))
+        return counted(value, format_spec) if format_spec.isalpha() else super().format_field(value, format_spec)
+
+    def value(self, what: str) -> Any:
+        """Return the value of a column; ``None`` if a part of it is unknown."""
+        if "{" in what:
+            try:
+                return self.format(what)
+            except TypeError:
+                return None
+        found = self.get_value(what)
+        return "\n".join(found) if isinstance(found, list) else None if found == "" else found
+
+
+def facts_of(job: "Job", summary: dict[str, Any]) -> dict[str, Any]:
+    """Return the results of a run by label; ``None`` stands for an unknown one."""
+    columns, found = _Columns(job, summary), {}
+    for each in job.facts:
+        label, _, what = each.rpartition(": ")
+        found[columns.format((label or what).replace("_", " "))] = columns.value(what)
+    return found
 
 
 _FILLED = "▒"

@@ -39,8 +39,11 @@ def puzzle_row(name: str, kind: type[Puzzle]) -> dict[str, Any]:
 def full_puzzle_row(spec: PuzzleSpec) -> dict[str, Any]:
     """Return everything about a puzzle: also its rules in words and its usual start."""
     kind = puzzle_class(spec.name, spec.digest)
+    # The class of a user puzzle may have no docstring, and must not inherit that of its base.
+    text = inspect.cleandoc(kind.__doc__ or "").replace("`", "")
     row = puzzle_row(spec.name, kind) | {
-        "description": _description(kind),
+        # Its paragraphs on one line each.
+        "description": "\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n")),
         "goal": kind.goal_summary,
         "layout": None,
         "start": None,
@@ -88,13 +91,6 @@ def _notes(kind: type[Puzzle]) -> list[str]:
         "all configurations are alike": kind.vertex_transitive,
     }
     return [note for note, holds in noted.items() if holds]
-
-
-def _description(kind: type[Puzzle]) -> str:
-    """Return the docstring of the class, its paragraphs on one line each."""
-    # The class of a user puzzle may have no docstring, and must not inherit that of its base.
-    text = inspect.cleandoc(kind.__doc__ or "").replace("`", "")
-    return "\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
 
 
 #: A run that takes longer is not ended by most.

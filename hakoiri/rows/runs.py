@@ -56,15 +56,12 @@ def _details(known: Mapping[str, Any]) -> str:
     start = {} if known["start"] is None else {"from": known["start"]}
     plan = {name: value for name, value in known.items() if name not in _NOT_DETAILS and not name.endswith(_PINS)}
     values = {**known["parameters"], **start, **plan}
-    return " ".join(_detail(name, value) for name, value in values.items() if value not in (None, False, ""))
-
-
-def _detail(name: str, value: Any) -> str:
-    text = str(value)
-    option = name.replace("_", "-")
-    return (
-        option if value is True else f"{option}={text if len(text) <= _MOST_SHOWN else f'{text[: _MOST_SHOWN - 1]}…'}"
-    )
+    told = []
+    for name, value in values.items():
+        if value not in (None, False, ""):
+            text = str(value) if len(str(value)) <= _MOST_SHOWN else f"{str(value)[: _MOST_SHOWN - 1]}…"
+            told.append(name.replace("_", "-") + ("" if value is True else f"={text}"))
+    return " ".join(told)
 
 
 def work_log_row(work_log: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -79,8 +76,12 @@ def work_log_row(work_log: Mapping[str, Any]) -> dict[str, Any] | None:
             str(maker): {"layers": int(number), "configurations": int(size)}
             for maker, (number, size) in work_log["layers"].items()
         }
-        hosts = [{"host": str(name) or None} | _host_row(host) for name, host in sorted(work_log["hosts"].items())]
-        audit = _audit_row(work_log["audit"]) if "audit" in work_log else None
+        hosts = []
+        for name, host in sorted(work_log["hosts"].items()):
+            chunks = {str(task): int(number) for task, number in host["chunks"].items()}
+            hosts.append({"host": str(name) or None, "workers": int(host["workers"]), "chunks": chunks})
+        if (audit := work_log.get("audit")) is not None:
+            audit = {"chunks": int(audit["chunks"]), "untrusted": [str(name) for name in audit["untrusted"]]}
         expanders, repeated = expander_rows(work_log.get("expanders", {})), int(work_log.get("repeated", 0))
         return {
             "layers": layers, "expanders": expanders, "repeated": repeated, "hosts": hosts, "audit": audit,
@@ -110,27 +111,11 @@ def _kept_rows(work_log: Mapping[str, Any]) -> dict[str, Any] | None:
     return {"hosts": hosts, "slowest_over_mean": slowest, "slowest_layer": layer}
 
 
-def _audit_row(audit: Mapping[str, Any]) -> dict[str, Any]:
-    return {"chunks": int(audit["chunks"]), "untrusted": [str(name) for name in audit["untrusted"]]}
-
-
-def _host_row(host: Mapping[str, Any]) -> dict[str, Any]:
-    chunks = {str(task): int(number) for task, number in host["chunks"].items()}
-    return {"workers": int(host["workers"]), "chunks": chunks}
-
-
 def report_row(report: "Report") -> dict[str, Any]:
     """Return the result of a verification."""
-    found = {
-        "ok": report.ok,
-        "complete": report.complete,
-        "sampled": report.sampled,
-        "checked": report.checked,
-        "believed": report.believed,
-    }
-    found |= {"seed": report.seed if report.sampled else None}
+    found = {name: getattr(report, name) for name in ("ok", "complete", "sampled", "checked", "believed")}
     faults = [worded(fault, report.hints) for fault in report.faults]
-    return found | {"faults": faults, "cause": report.cause}
+    return found | {"seed": report.seed if report.sampled else None, "faults": faults, "cause": report.cause}
 
 
 def living_rows(url: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

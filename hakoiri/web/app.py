@@ -18,7 +18,7 @@ from starlette.staticfiles import StaticFiles
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.web.asking import BuiltPuzzles
 from hakoiri.web.guard import Guard, Passes
-from hakoiri.web.problems import handlers
+from hakoiri.web.problems import HANDLERS
 from hakoiri.web.routes import answers, puzzles, runs, server
 from hakoiri.web.routes.runs import Streams
 from hakoiri.web.routes.server import Metrics
@@ -76,7 +76,7 @@ def make_app(settings: Settings) -> FastAPI:
         redoc_url=None,
         lifespan=lifespan,
         middleware=[Middleware(Guard, settings=settings)],
-        exception_handlers=handlers(),
+        exception_handlers=HANDLERS,
     )
     app.state.settings, app.state.streams = settings, Streams(settings.processes)
     app.state.passes = Passes(settings)

@@ -256,14 +256,11 @@ class BuiltPuzzles:
         with self._lock:
             if name not in self._kept:
                 puzzle = spec.build()
-                self._kept[name] = puzzle, _table_bytes(puzzle)
+                parts = (each if isinstance(each, tuple) else [each] for each in vars(puzzle).values())
+                tables = (each for each in chain.from_iterable(parts) if isinstance(each, np.ndarray))
+                self._kept[name] = puzzle, sum(each.nbytes for each in tables)
             puzzle, _ = self._kept[name]
             self._kept.move_to_end(name)
             while self.bytes > self._most or len(self._kept) > _MOST_BUILT:
                 self._kept.popitem(last=False)
         return puzzle
-
-
-def _table_bytes(puzzle: Puzzle) -> int:
-    held = chain.from_iterable(each if isinstance(each, tuple) else [each] for each in vars(puzzle).values())
-    return sum(each.nbytes for each in held if isinstance(each, np.ndarray))

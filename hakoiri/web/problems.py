@@ -77,16 +77,15 @@ def problem(
     )
 
 
-def handlers() -> dict[int | type[Exception], Any]:
-    """Return the application's handlers, which turn exceptions into responses."""
-    return {
-        HakoiriError: lambda _, error: refused(error),
-        Unchanged: lambda _, error: Response(status_code=HTTPStatus.NOT_MODIFIED, headers=error.headers),
-        Unbegun: lambda _, error: _unbegun(error.address),
-        MemoryError: lambda _, error: problem(HTTPStatus.INSUFFICIENT_STORAGE, str(error) or "not enough memory"),
-        RequestValidationError: lambda _, error: _unfit(error),
-        HTTPException: lambda _, error: _plain(error),
-    }
+#: The application's handlers, which turn exceptions into responses.
+HANDLERS: dict[int | type[Exception], Any] = {
+    HakoiriError: lambda _, error: refused(error),
+    Unchanged: lambda _, error: Response(status_code=HTTPStatus.NOT_MODIFIED, headers=error.headers),
+    Unbegun: lambda _, error: _unbegun(error.address),
+    MemoryError: lambda _, error: problem(HTTPStatus.INSUFFICIENT_STORAGE, str(error) or "not enough memory"),
+    RequestValidationError: lambda _, error: _unfit(error),
+    HTTPException: lambda _, error: _plain(error),
+}
 
 
 def refused(error: HakoiriError) -> JSONResponse:

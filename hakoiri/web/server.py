@@ -11,11 +11,11 @@ import resource
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from http import HTTPStatus
+from threading import Event, Thread
 from typing import Any, ClassVar
 
 import httptools
@@ -82,7 +82,7 @@ class Connection(HttpToolsProtocol):
         """Begin to count; the guard reports its consent through the scope."""
         self._head = 0
         super().on_message_begin()
-        self.scope[KNOWN] = self._become_known  # type: ignore[literal-required]
+        self.scope[KNOWN] = lambda: self._strangers.pop(self, None)  # type: ignore[literal-required]
 
     def on_url(self, url: bytes) -> None:
         self._count(len(url))
@@ -145,9 +145,6 @@ class Connection(HttpToolsProtocol):
         self._drop()
         self.transport.close()
 
-    def _become_known(self) -> None:
-        self._strangers.pop(self, None)
-
     def _begin(self) -> None:
         self._deadline = self.loop.call_later(_HEADER_SECONDS, self.transport.close)
 
@@ -194,42 +191,29 @@ def serve(settings: Settings, host: socket.socket, driver: list[str], note: Call
 @contextmanager
 def _driving(settings: Settings, driver: list[str], note: Callable[[str], None]) -> Iterator[None]:
     """Run a coordinator for the data directory during the block; restart it if it dies."""
-    keeper = _Keeper(settings, driver, note)
-    thread = threading.Thread(target=keeper.run, name="coordinator")
+    environment, stopping = settings.for_children() | ({REDIS: settings.redis} if settings.redis else {}), Event()
+
+    def keep_alive() -> None:
+        pause = _RESTART_SECONDS
+        while not stopping.is_set():
+            begun = time.monotonic()
+            # A group of its own: Ctrl-C on the terminal reaches only the server, which ends the coordinator.
+            process = start_child(
+                "hakoiri", *driver, env=environment, stdin=subprocess.DEVNULL, stdout=sys.stderr, process_group=0
+            )
+            while process.poll() is None and not stopping.wait(0.1):
+                pass
+            if stopping.is_set():
+                end(process, _GRACE_SECONDS)
+                return
+            pause = _RESTART_SECONDS if time.monotonic() - begun > _MOST_RESTART_SECONDS else min(2 * pause, 30.0)
+            note(f"the coordinator ended with code {process.returncode}; another one starts in {pause:.0f} s")
+            stopping.wait(pause)
+
+    thread = Thread(target=keep_alive, name="coordinator")
     thread.start()
     try:
         yield
     finally:
-        keeper.stop()
+        stopping.set()
         thread.join()
-
-
-class _Keeper:
-    def __init__(self, settings: Settings, driver: list[str], note: Callable[[str], None]) -> None:
-        self._words = ["hakoiri", *driver]
-        self._environment = settings.for_children()
-        if settings.redis:
-            self._environment[REDIS] = settings.redis
-        self._note, self._stopping = note, threading.Event()
-
-    def run(self) -> None:
-        """Keep the coordinator alive until `stop`."""
-        pause = _RESTART_SECONDS
-        while not self._stopping.is_set():
-            begun = time.monotonic()
-            # A group of its own: Ctrl-C on the terminal reaches only the server, which ends the coordinator.
-            process = start_child(
-                *self._words, env=self._environment, stdin=subprocess.DEVNULL, stdout=sys.stderr, process_group=0
-            )
-            while process.poll() is None and not self._stopping.wait(0.1):
-                pass
-            if self._stopping.is_set():
-                end(process, _GRACE_SECONDS)
-                return
-            pause = _RESTART_SECONDS if time.monotonic() - begun > _MOST_RESTART_SECONDS else min(2 * pause, 30.0)
-            self._note(f"the coordinator ended with code {process.returncode}; another one starts in {pause:.0f} s")
-            self._stopping.wait(pause)
-
-    def stop(self) -> None:
-        """End the coordinator."""
-        self._stopping.set()

@@ -20,7 +20,7 @@ from hakoiri.coordinator.session.check import Report
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.errors import Hint
-from hakoiri.export.files import export_run
+from hakoiri.render.files import export_run
 from hakoiri.storage.ledger.manifest import Progress
 from tests.support.refusals import refused
 

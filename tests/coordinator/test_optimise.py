@@ -25,7 +25,7 @@ from hakoiri.puzzles.nakuron import board as proving
 from hakoiri.puzzles.nakuron.board import Board, parse_board, random_board
 from hakoiri.puzzles.nakuron.puzzle import Nakuron
 from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
-from hakoiri.render.facts import facts_of
+from hakoiri.render.tables import facts_of
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import State
 from hakoiri.storage.names import BEAM as BEAM_DATABASE

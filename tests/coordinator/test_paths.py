@@ -11,7 +11,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from hakoiri.api import Run, ShortestPath, census, explore
+from hakoiri.api import Run, census, explore
 from hakoiri.coordinator.errors import OverBudgetError, UnanswerableError
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.errors import ConfigurationError, Hint
@@ -19,6 +19,7 @@ from hakoiri.keys.layout import Key, ints
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PUZZLES
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
+from hakoiri.run.paths import ShortestPath
 from hakoiri.storage.layers.store import RunStore
 from tests.support.plain_search import SlowRules, Successors, reference_distances
 from tests.support.published import HAKOIRI

@@ -19,7 +19,7 @@ from hakoiri.coordinator.studies.table import Deal, Solution, deals_of, dealt, e
 from hakoiri.errors import ConfigurationError, DamagedError, Hint, PuzzleError
 from hakoiri.puzzles.capabilities import Dealt, SearchOrder
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.render.facts import facts_of
+from hakoiri.render.tables import facts_of
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Progress, State, typed
 from hakoiri.storage.names import DATA_FILE

@@ -20,10 +20,10 @@ from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.coordinator.trees.job import Subtrees
 from hakoiri.coordinator.trees.search import TreeFigures, TreeSearch
 from hakoiri.errors import DamagedError, Hint, PuzzleError
-from hakoiri.export.files import export_run
 from hakoiri.keys.layout import LAYOUTS, ints
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.stars.magic_star import FASTEST, PRUNE, MagicStar
+from hakoiri.render.files import export_run
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.ledger.manifest import Progress, State, pack_record, unpack_as

@@ -18,10 +18,10 @@ from hakoiri.coordinator.errors import StopRun, UnanswerableError
 from hakoiri.coordinator.session.resources import Resources, Tuning
 from hakoiri.coordinator.session.session import SilentObserver
 from hakoiri.errors import Hint
-from hakoiri.export.files import export_edges, export_run
 from hakoiri.keys.layout import LAYOUTS, ints, key_at
 from hakoiri.puzzles.registry import PUZZLES
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
+from hakoiri.render.files import export_edges, export_run
 from hakoiri.storage.ledger.manifest import Progress
 from tests.support.runs import StoppingAfter
 

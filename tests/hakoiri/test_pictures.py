@@ -12,7 +12,7 @@ import pytest
 from PIL import Image, ImageChops, ImageStat
 from rich.console import Console
 
-from hakoiri.api import Run, ShortestPath, explore, open_run
+from hakoiri.api import Run, explore, open_run
 from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.runs.kinds import kind_of
 from hakoiri.coordinator.studies.generate import reference_solutions
@@ -25,6 +25,7 @@ from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.render.films import Film, durations, film_page, film_svg, write_film, write_picture
 from hakoiri.render.images import captioned, image, print_picture, print_side_by_side, svg, titled
 from hakoiri.render.print_sheet import Problem, problems_of
+from hakoiri.run.paths import ShortestPath
 from tests.support.refusals import refused
 from tests.support.runs import driven
 

@@ -9,13 +9,14 @@ import matplotlib.image
 import numpy as np
 import pytest
 
-from hakoiri.api import Map, Run, census, explore, open_run
+from hakoiri.api import Run, census, explore, open_run
 from hakoiri.coordinator.errors import StopRun, UnanswerableError
 from hakoiri.export.graphs import write_map
 from hakoiri.keys.layout import ints
 from hakoiri.render.maps import save_map
 from hakoiri.render.plots import plot_layers
 from hakoiri.run import maps
+from hakoiri.run.maps import Map
 from hakoiri.worker.graphs.searches import eccentricities_of
 from tests.support.plain_search import reference_distances
 from tests.support.runs import StoppingAfter

@@ -17,10 +17,10 @@ import pytest
 from hakoiri.api import Run
 from hakoiri.coordinator.runs.certificate import Certificate, LayerDigest, write_certificate
 from hakoiri.errors import DamagedError, NotWritableError
-from hakoiri.export.files import export_run
 from hakoiri.export.tables import write_rows
 from hakoiri.puzzles.nakuron.board import random_board
 from hakoiri.puzzles.nakuron.puzzle import draw_board
+from hakoiri.render.files import export_run
 from hakoiri.render.films import write_picture
 from hakoiri.render.plots import plot_layers
 from hakoiri.storage.engine.files import write_file

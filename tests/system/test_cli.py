@@ -16,8 +16,7 @@ from typer.testing import CliRunner
 from hakoiri.api import Run
 from hakoiri.cli import app
 from hakoiri.cli.app import Command
-from hakoiri.questions.registry import COMMANDS as QUESTIONS_ASKED
-from hakoiri.questions.registry import question_class
+from hakoiri.questions.question import COMMANDS as QUESTIONS_ASKED
 from hakoiri.storage.ledger.lock import serving
 from hakoiri.worker.machine import cores_for_workers
 from tests.support.commands import (
@@ -80,7 +79,18 @@ DOCUMENTED = {
     "generate nakuron": "puzzle size setting seed balls board",
     "generate sliding": "run puzzle size pieces boards tried rows:board,moves,solutions,forced,branching,good,idle",
     "replay": "score moves balls left",
-} | {name: question_class(name).documented for name in QUESTIONS_ASKED}
+    "distance": "length configurations moves",
+    "path": "length configurations moves",
+    "sample": "run seed configurations keys depths",
+    "layers": "layers:depth,size,digest,goals",
+    "diameter": "component diameter radius pair_count pairs",
+    "hardest": "run distances distance count configurations layers dead",
+    "solutions": "run orbits symmetries solutions",
+    "export": "run file configurations",
+    "components": "components:component,size,diameter,radius,centre,periphery,representative",
+    "component-of": "run component size representative",
+    "map": "run file component size configurations whole moves undirected origin start depth axes stress",
+}
 
 
 #: Answers over HTTP (tests/hakoiri/web), and prints nothing but its address.

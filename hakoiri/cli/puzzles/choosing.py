@@ -11,9 +11,10 @@ from rich.text import Text
 
 from hakoiri.cli import options as shared
 from hakoiri.cli.completing import puzzles_beginning
-from hakoiri.cli.options import argument, command_line, flag, option
+from hakoiri.cli.options import argument, command_line
 from hakoiri.errors import PuzzleError
 from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
+from hakoiri.questions.question import flag, parameter
 from hakoiri.reading import read_board
 from hakoiri.render.streams import unread
 from hakoiri.render.tables import facts, print_json, stderr, stdout, table
@@ -142,7 +143,7 @@ def puzzles(
         argument("[PUZZLE]", "Puzzle to describe; FILE.py:NAME for your own.", autocompletion=puzzles_beginning),
     ] = None,
     options: shared.PuzzleOptions = None,
-    classics: Annotated[bool, flag("--classics", "List known starts with their fewest moves and sources.")] = False,
+    classics: bool = flag("--classics", "List known starts with their fewest moves and sources."),
     json: shared.JsonOption = False,
 ) -> None:
     """List the puzzles and their options, or describe one of them.
@@ -218,13 +219,12 @@ def _lines(row: dict[str, Any]) -> Text:
 @command_line("show ABBC/ABBC/DEEF/DGHF/I..J")
 def show(
     conf: shared.ConfArgument,
-    puzzle: Annotated[
-        str,
-        option("--puzzle", "PUZZLE", "Puzzle of the configuration; FILE.py:NAME for your own.",
-               autocompletion=puzzles_beginning),
-    ] = "klotski",
+    puzzle: str = parameter(
+        "--puzzle", "PUZZLE", "Puzzle of the configuration; FILE.py:NAME for your own.", default="klotski",
+        autocompletion=puzzles_beginning,
+    ),
     options: shared.PuzzleOptions = None,
-    plot: Annotated[Path | None, option("--plot", "FILE", "Write a picture: .svg or .png.")] = None,
+    plot: Path | None = parameter("--plot", "FILE", "Write a picture: .svg or .png."),
     json: shared.JsonOption = False,
 ) -> None:  # fmt: skip
     """Draw a configuration and list its key and its moves.
@@ -269,9 +269,9 @@ def show(
 
 @command_line("new my_puzzle.py --kernel")
 def new(
-    file: Annotated[Path, argument("FILE.py", "File to write.")],
-    directed: Annotated[bool, flag("--directed", "For a puzzle with moves that cannot be taken back.")] = False,
-    kernel: Annotated[bool, flag("--kernel", "Add a kernel compiled by numba, for speed.")] = False,
+    file: Path = parameter("", "FILE.py", "File to write."),
+    directed: bool = flag("--directed", "For a puzzle with moves that cannot be taken back."),
+    kernel: bool = flag("--kernel", "Add a kernel compiled by numba, for speed."),
     json: shared.JsonOption = False,
 ) -> None:
     """Write a small working puzzle for you to change."""
@@ -292,7 +292,7 @@ def new(
 def try_puzzle(
     puzzle: shared.PuzzleArgument,
     options: shared.PuzzleOptions = None,
-    start: Annotated[str | None, option("--from", "CONF|FILE", "Start the check here.", usual="the puzzle's")] = None,
+    start: str | None = parameter("--from", "CONF|FILE", "Start the check here.", "the puzzle's"),
     json: shared.JsonOption = False,
 ) -> None:
     """Check a puzzle of yours on some of its configurations.

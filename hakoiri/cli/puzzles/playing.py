@@ -13,18 +13,19 @@ from pathlib import Path
 from secrets import randbelow
 from string import ascii_letters
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
 
 from hakoiri.cli import options as shared
-from hakoiri.cli.options import command_line, option
+from hakoiri.cli.options import command_line
 from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.runs.catalogue import data_directory, list_runs
 from hakoiri.errors import Hint, PuzzleError, counted
 from hakoiri.puzzles.options import MOST_SEED
 from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.questions.question import parameter
 from hakoiri.render.tables import print_json, stderr, stdout
 
 if TYPE_CHECKING:
@@ -102,8 +103,12 @@ class Hints:
         return " ".join(["hakoiri run", self._word, *options, *begun])
 
     def _run_with(self, text: str) -> "Run | None":
-        """Return a finished run of the same puzzle that contains a configuration, the one created last first."""
-        from hakoiri.api import open_run
+        """Return a finished run of the same puzzle that contains a configuration, the one created last first.
+
+        Without one, explores all that the start reaches; returns ``None`` if that is too much.
+        """
+        from hakoiri.api import explore, open_run
+        from hakoiri.coordinator.layers.job import probe
 
         if self._run is not None and text in self._run:
             return self._run
@@ -117,19 +122,11 @@ class Hints:
                     self._run = self._open.enter_context(run)
                     return run
                 run.close()
-        self._run = self._explored()
+        if probe(self._puzzle).exhausted:  # Else it takes too long for a player who waits.
+            folder = self._open.enter_context(TemporaryDirectory(prefix="hakoiri-play-"))
+            made = explore(self._word, self._spec.options, start=self._spec.start, data=folder)
+            self._run = self._open.enter_context(made)
         return self._run
-
-    def _explored(self) -> "Run | None":
-        """Explore all that the start reaches; ``None`` if that is too much for a player who waits."""
-        from hakoiri.api import explore
-        from hakoiri.coordinator.layers.job import probe
-
-        if not probe(self._puzzle).exhausted:
-            return None
-        folder = self._open.enter_context(TemporaryDirectory(prefix="hakoiri-play-"))
-        made = explore(self._word, self._spec.options, start=self._spec.start, data=folder)
-        return self._open.enter_context(made)
 
 
 #: A move in a direction, perhaps followed by others, of one piece with a one-character name, or of all pieces.
@@ -219,7 +216,10 @@ class PlaySession:
         elif self._notation is _TO_PEG and self.selected and key.isdigit():
             self._choose(self._going(key), f"{self.selected} to peg {key}")
         else:
-            found = [choice for choice in self.choices if choice.called == self._called(key)]
+            # In the case that the choices use.
+            called = {choice.called for choice in self.choices}
+            wanted = key if key in called else key.swapcase()
+            found = [choice for choice in self.choices if choice.called == wanted]
             # Arrows move the piece that was last selected by its letter.
             self.selected = found[0].called if found and found[0].named else self.selected
             self._choose(found, key)
@@ -235,11 +235,6 @@ class PlaySession:
             # Pieces that cannot move now have letters, too.
             letters.update(self.puzzle.render(self.path[0]))
         return key is Press.LEAVE or (key == "q" and letters.isdisjoint("qQ"))
-
-    def _called(self, key: str) -> str:
-        """Return a character in the case that the choices use."""
-        called = {choice.called for choice in self.choices}
-        return key if key in called else key.swapcase()
 
     def _choose(self, found: list[MoveChoice], said: str) -> None:
         """Make the selected move, the shortest if all have one direction; else set a message."""
@@ -313,13 +308,9 @@ def play(
     puzzle: shared.PuzzleArgument,
     options: shared.PuzzleOptions = None,
     start: shared.FromOption = None,
-    scramble: Annotated[int | None, option("--scramble", "N", "Make N random moves first.", min=1, max=10_000)] = None,
-    distance: Annotated[
-        int | None, option("--distance", "N", "Start at a random board N moves from the goal.", min=1)
-    ] = None,
-    seed: Annotated[
-        int | None, option("--seed", "S", "Seed of the random start.", min=0, max=MOST_SEED, usual="a random one")
-    ] = None,
+    scramble: int | None = parameter("--scramble", "N", "Make N random moves first.", min=1, max=10_000),
+    distance: int | None = parameter("--distance", "N", "Start at a random board N moves from the goal.", min=1),
+    seed: int | None = parameter("--seed", "S", "Seed of the random start.", "a random one", min=0, max=MOST_SEED),
     data: shared.DataOption = None,
     json: shared.JsonOption = False,
 ) -> None:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich.live import Live
@@ -17,7 +17,7 @@ from rich.text import Text
 from hakoiri.cli import options as shared
 from hakoiri.cli.completing import puzzles_beginning, runs_beginning, words_beginning
 from hakoiri.cli.driving import no_coordinator
-from hakoiri.cli.options import argument, command_line, flag, option
+from hakoiri.cli.options import command_line
 from hakoiri.coordinator.errors import RunError, nearest_goal
 from hakoiri.coordinator.runs.catalogue import (
     ANOTHER_FORMAT,
@@ -36,6 +36,7 @@ from hakoiri.coordinator.runs.catalogue import (
 )
 from hakoiri.errors import HakoiriError, WorkerError, counted, did_you_mean
 from hakoiri.hints import worded
+from hakoiri.questions.question import flag, parameter
 from hakoiri.render.progress import expanded_text, live_text, progress_count, progress_text, work_log_facts
 from hakoiri.render.streams import results
 from hakoiri.render.tables import facts, first_fitting, print_json, stderr, stdout, table
@@ -58,18 +59,15 @@ def parse_status(text: str) -> str:
 
 @command_line("runs --puzzle klotski --status complete")
 def runs(
-    puzzle: Annotated[
-        str | None, option("--puzzle", "PUZZLE", "List only runs of this puzzle.", autocompletion=puzzles_beginning)
-    ] = None,
-    status: Annotated[
-        str | None,
-        option("--status", "STATUS", "List only runs with this status: queued, running, complete, interrupted, ...",
-               parser=parse_status, autocompletion=words_beginning(STATUSES)),
-    ] = None,
-    prune: Annotated[
-        bool, flag("--prune", "Delete repeated runs: same puzzle, options, start, goal and kind.")
-    ] = False,
-    yes: Annotated[bool, flag("--yes -y", "With --prune: delete without asking.")] = False,
+    puzzle: str | None = parameter(
+        "--puzzle", "PUZZLE", "List only runs of this puzzle.", autocompletion=puzzles_beginning
+    ),
+    status: str | None = parameter(
+        "--status", "STATUS", "List only runs with this status: queued, running, complete, interrupted, ...",
+        parser=parse_status, autocompletion=words_beginning(STATUSES),
+    ),
+    prune: bool = flag("--prune", "Delete repeated runs: same puzzle, options, start, goal and kind."),
+    yes: bool = flag("--yes -y", "With --prune: delete without asking."),
     data: shared.DataOption = None,
     json: shared.JsonOption = False,
 ) -> None:  # fmt: skip
@@ -95,8 +93,13 @@ def runs(
         print_json({"runs": [status_row(each) for each in found]})
     elif found:
         stdout().print(first_fitting(_listed(found, names) for names in LEFT_OUT))
-        for fault in _faults(found):
-            stderr().print(Text(fault, "red"))
+        of_others = [each for each in found if each.status == ANOTHER_FORMAT]
+        for each in found:
+            if each.fault and each not in of_others:
+                stderr().print(Text(f"{each.run}: {worded(each.fault, each.fault.hints)}", "red"))
+        if of_others:
+            use = "use the Hakoiri that made them, or delete them"
+            stderr().print(Text(f"{counted(len(of_others), 'runs')} of another storage format: {use}", "red"))
         for each in found:
             if each.made_as:
                 stderr().print(Text(f"{each.run} was created as {each.made_as}: it is a copy, or was renamed"))
@@ -106,15 +109,6 @@ def runs(
         stderr().print(Text(f"none of the {counted(len(there), 'runs')} in {where} matches"))
     else:
         stderr().print(Text(f"no runs in {where}; start one with: hakoiri run klotski"))
-
-
-def _faults(found: "list[RunStatus]") -> "Iterator[str]":
-    """Yield a line for each unreadable run, and one for all runs of another storage format."""
-    for status in found:
-        if status.fault and status.status != ANOTHER_FORMAT:
-            yield f"{status.run}: {worded(status.fault, status.fault.hints)}"
-    if others := sum(status.status == ANOTHER_FORMAT for status in found):
-        yield f"{counted(others, 'runs')} of another storage format: use the Hakoiri that made them, or delete them"
 
 
 def _listed(found: "list[RunStatus]", left_out: tuple[str, ...]) -> "Table":
@@ -201,7 +195,7 @@ _NO_TIME: dict[str, Any] = {"seconds_left": None, "step_left": None, "most_left"
 @command_line("status last --watch")
 def status(
     name: shared.RunArgument,
-    watch: Annotated[bool, flag("--watch", "Follow the run until it stops.")] = False,
+    watch: bool = flag("--watch", "Follow the run until it stops."),
     wide: shared.WideOption = False,
     data: shared.DataOption = None,
     json: shared.JsonOption = False,
@@ -237,11 +231,10 @@ def cancel(name: shared.RunArgument, data: shared.DataOption = None, json: share
 
 @command_line("delete 3f9a2c last --yes")
 def delete(
-    names: Annotated[
-        list[str],
-        argument("RUN...", "Names of runs, unique prefixes of them, or 'last'.", autocompletion=runs_beginning),
-    ],
-    yes: Annotated[bool, flag("--yes -y", "Delete without asking.")] = False,
+    names: list[str] = parameter(
+        "", "RUN...", "Names of runs, unique prefixes of them, or 'last'.", autocompletion=runs_beginning
+    ),
+    yes: bool = flag("--yes -y", "Delete without asking."),
     data: shared.DataOption = None,
     json: shared.JsonOption = False,
 ) -> None:

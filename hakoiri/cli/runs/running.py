@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 from rich.text import Text
@@ -10,13 +10,14 @@ from rich.text import Text
 from hakoiri.cli import options as shared
 from hakoiri.cli.completing import runs_beginning
 from hakoiri.cli.driving import LayersHere, QueuedLayers, Work, answering, drive_and_report, start_run
-from hakoiri.cli.options import argument, command_line, flag, option
+from hakoiri.cli.options import command_line
 from hakoiri.coordinator.errors import nearest_goal
 from hakoiri.coordinator.runs.catalogue import belonging_to, data_directory, find_run, keepers_of
 from hakoiri.errors import Hint, PuzzleError, counted
 from hakoiri.hints import in_command_line, worded
 from hakoiri.puzzles.options import MOST_SEED
 from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.questions.question import flag, parameter
 from hakoiri.reading import admit, parse_options, read_board
 from hakoiri.render.progress import clock
 from hakoiri.render.streams import unread
@@ -28,34 +29,6 @@ if TYPE_CHECKING:
     from hakoiri.coordinator.session.check import Report
     from hakoiri.coordinator.session.job import Request
 
-WholeOption = Annotated[
-    bool, flag("--whole", "Search the whole space: every configuration, component and diameter (a census).")
-]
-DiametersOption = Annotated[
-    str | None,
-    option("--diameters", "largest=K|below=N|none",
-           "With --whole: measure only the K largest components, those below N configurations, or none.", usual="all"),
-]  # fmt: skip
-ByOption = Annotated[
-    str | None,
-    option("--by", "joins|layers",
-           "With --whole: find the components by joining the ends of all moves, or by a search layer by layer in each.",
-           usual="joins, which is faster"),
-]  # fmt: skip
-UntilGoalOption = Annotated[bool, flag("--until-goal", "Stop after the layer of the nearest goal.")]
-LayersOption = Annotated[
-    int | None, option("--layers", "N", "Stop after layer N, which is N moves from the start.", min=0)
-]
-KeepOption = Annotated[
-    str | None,
-    option("--keep", "layers|frontier|depths",
-           "Store all configurations; those of the last two layers; or these and the depth of all others, in two bits "
-           "each, if the puzzle numbers them.", usual="layers"),
-]  # fmt: skip
-MergeMirrorsOption = Annotated[bool, flag("--merge-mirrors", "Count mirror images as one configuration.")]
-NameOption = Annotated[str | None, option("--name", "NAME", "Name of the run.", usual="six digits and the puzzle")]
-ReuseOption = Annotated[bool, flag("--reuse", "Use a complete run with the same parameters, if there is one.")]
-
 
 @dataclass(frozen=True)
 class Wanted:
@@ -63,17 +36,28 @@ class Wanted:
 
     puzzle: shared.PuzzleArgument
     options: shared.PuzzleOptions = None
-    whole: WholeOption = False
-    diameters: DiametersOption = None
-    by: ByOption = None
-    until_goal: UntilGoalOption = False
-    layers: LayersOption = None
-    keep: KeepOption = None
-    merge_mirrors: MergeMirrorsOption = False
+    whole: bool = flag("--whole", "Search the whole space: every configuration, component and diameter (a census).")
+    diameters: str | None = parameter(
+        "--diameters", "largest=K|below=N|none",
+        "With --whole: measure only the K largest components, those below N configurations, or none.", "all",
+    )  # fmt: skip
+    by: str | None = parameter(
+        "--by", "joins|layers",
+        "With --whole: find the components by joining the ends of all moves, or by a search layer by layer in each.",
+        "joins, which is faster",
+    )  # fmt: skip
+    until_goal: bool = flag("--until-goal", "Stop after the layer of the nearest goal.")
+    layers: int | None = parameter("--layers", "N", "Stop after layer N, which is N moves from the start.", min=0)
+    keep: str | None = parameter(
+        "--keep", "layers|frontier|depths",
+        "Store all configurations; those of the last two layers; or these and the depth of all others, in two bits "
+        "each, if the puzzle numbers them.", "layers",
+    )  # fmt: skip
+    merge_mirrors: bool = flag("--merge-mirrors", "Count mirror images as one configuration.")
     start: shared.FromOption = None
     goal: shared.GoalOption = None
-    name: NameOption = None
-    reuse: ReuseOption = False
+    name: str | None = parameter("--name", "NAME", "Name of the run.", "six digits and the puzzle")
+    reuse: bool = flag("--reuse", "Use a complete run with the same parameters, if there is one.")
 
     def request(self) -> tuple[str | None, "Request"]:
         """Return the kind of run, ``None`` for the puzzle's usual one, and the request."""
@@ -99,8 +83,7 @@ class Wanted:
 @command_line("run klotski --whole")
 def run(
     wanted: Wanted, search: LayersHere, wide: shared.WideOption = False,
-    dry_run: Annotated[bool, flag("--dry-run", "Create no run; print its size, memory, disk and time.")]
-    = False,
+    dry_run: bool = flag("--dry-run", "Create no run; print its size, memory, disk and time."),
 ) -> None:  # fmt: skip
     """Find every configuration of a puzzle, in this process.
 
@@ -153,9 +136,9 @@ def enqueue(wanted: Wanted, search: QueuedLayers) -> None:
 def resume(
     name: shared.RunArgument,
     options: shared.PuzzleOptions = None,
-    puzzle: Annotated[str | None, option("--puzzle", "PUZZLE", "Refuse unless the run is of this puzzle.")] = None,
-    start: Annotated[str | None, option("--from", "CONF|FILE", "Refuse unless the run started here.")] = None,
-    repair: Annotated[bool, flag("--repair", "Compute damaged layers again and check their digests.")] = False,
+    puzzle: str | None = parameter("--puzzle", "PUZZLE", "Refuse unless the run is of this puzzle."),
+    start: str | None = parameter("--from", "CONF|FILE", "Refuse unless the run started here."),
+    repair: bool = flag("--repair", "Compute damaged layers again and check their digests."),
     wide: shared.WideOption = False,
     *,
     search: LayersHere,
@@ -203,7 +186,7 @@ def collect(
 
 @command_line("drain host-a-dd71f1 --redis redis://127.0.0.1:6379/0")
 def drain(
-    host: Annotated[str, argument("HOST", "Name of the host, as 'hakoiri health' shows it.")],
+    host: str = parameter("", "HOST", "Name of the host, as 'hakoiri health' shows it."),
     redis: shared.RedisOption = None, puzzle: shared.OwnFileOption = None,
     data: shared.DataOption = None, json: shared.JsonOption = False,
 ) -> None:  # fmt: skip
@@ -237,16 +220,11 @@ _MENDING = {
 
 @command_line("verify last --full")
 def verify(
-    name: Annotated[
-        str,
-        argument(
-            "RUN|FILE.json", "Name of a run, or certificate of hakoiri export or hunt.", autocompletion=runs_beginning
-        ),
-    ],
-    full: Annotated[bool, flag("--full", "Check every configuration, not a sample; takes longer.")] = False,
-    seed: Annotated[
-        int | None, option("--seed", "S", "Seed of the sample.", min=0, max=MOST_SEED, usual="a random one")
-    ] = None,
+    name: str = parameter(
+        "", "RUN|FILE.json", "Name of a run, or certificate of hakoiri export or hunt.", autocompletion=runs_beginning
+    ),
+    full: bool = flag("--full", "Check every configuration, not a sample; takes longer."),
+    seed: int | None = parameter("--seed", "S", "Seed of the sample.", "a random one", min=0, max=MOST_SEED),
     puzzle: shared.OwnFileOption = None,
     *,
     work: Work,

@@ -4,21 +4,21 @@ import ipaddress
 import os
 import secrets
 import socket
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any
 
 import typer
 from rich.text import Text
 
 from hakoiri.cli import options as shared
 from hakoiri.cli.driving import no_coordinator, stopping_with
-from hakoiri.cli.options import command_line, flag, option
+from hakoiri.cli.options import command_line
 from hakoiri.coordinator.errors import RunError
 from hakoiri.coordinator.runs.catalogue import data_directory
 from hakoiri.errors import HakoiriError, Hint, PuzzleError, counted
 from hakoiri.hints import worded
 from hakoiri.puzzles.user.files import configured_files, known
+from hakoiri.questions.question import flag, parameter
 from hakoiri.reading import admitted
 from hakoiri.render.progress import ProgressLine
 from hakoiri.render.streams import unread
@@ -32,11 +32,11 @@ from hakoiri.storage.ledger.manifest import local_time
 @command_line("coordinator --redis redis://127.0.0.1:6379/0 --data runs")
 def coordinator(
     redis: shared.RedisOption = None,
-    threads: Annotated[bool, flag("--threads", "Use threads of this process, without Redis and workers.")] = False,
+    threads: bool = flag("--threads", "Use threads of this process, without Redis and workers."),
     puzzles: shared.OwnFilesOption = None,
     data: shared.DataOption = None,
     memory: shared.MemoryOption = None,
-    burst: Annotated[bool, flag("--burst", "Exit when no queued run is left.")] = False,
+    burst: bool = flag("--burst", "Exit when no queued run is left."),
     json: shared.JsonOption = False,
 ) -> None:
     """Drive queued runs, the oldest first, each to its end.
@@ -70,12 +70,9 @@ def coordinator(
 def health(
     redis: shared.RedisOption = None,
     data: shared.DataOption = None,
-    workers: Annotated[
-        int | None,
-        option(
-            "--workers", "N", "Require at least N live workers.", min=0, usual="1; none for a coordinator --threads"
-        ),
-    ] = None,
+    workers: int | None = parameter(
+        "--workers", "N", "Require at least N live workers.", "1; none for a coordinator --threads", min=0
+    ),
     json: shared.JsonOption = False,
 ) -> None:
     """Check that the service works; exit with code 1 if not.
@@ -89,46 +86,36 @@ def health(
     where = data_directory(data) if named or shared.redis_url(redis) is None else None
     if where is not None:
         require_writable(where)
-    found = _health(where, redis, workers)
+    missing, words, row = _health(where, redis, workers)
     if json:
-        living = _living(found.hosts)
-        checked = {"ok": not found.missing, "coordinator": found.served}
-        row = checked | {"workers": living, "hosts": found.hosts, "keepers": found.keepers}
-        with unread(bool(found.missing)):
-            print_json(row)
-    if found.missing:
-        raise RunError("; ".join(found.missing))
+        with unread(bool(missing)):
+            print_json({"ok": not missing} | row)
+    if missing:
+        raise RunError("; ".join(missing))
     if not json:
-        stdout().print(Text(f"ok: {found.words}"))
-        for host in found.hosts if len(found.hosts) > 1 else []:
+        stdout().print(Text(f"ok: {words}"))
+        for host in row["hosts"] if len(row["hosts"]) > 1 else []:
             stdout().print(f"{host['host']}: {counted(host['workers'], 'workers')}")
-        for host in found.keepers:
+        for host in row["keepers"]:
             stdout().print(f"{host['host']}: {counted(host['threads'], 'threads')}, keeps runs")
 
 
-class _Health(NamedTuple):
-    """State of the service: what is missing, and otherwise its description; `served` is ``None`` if not checked."""
+def _health(where: Path | None, redis: str | None, workers: int | None) -> tuple[list[str], str, dict[str, Any]]:
+    """Return what is missing, the service in words if nothing is, and its figures; `redis` and `workers` as given.
 
-    missing: list[str]
-    words: str
-    hosts: list[dict[str, Any]]
-    served: bool | None
-    #: The hosts that keep runs, with their threads.
-    keepers: Sequence[dict[str, Any]] = ()
-
-
-def _health(where: Path | None, redis: str | None, workers: int | None) -> _Health:
-    """Check a data directory, and Redis unless a coordinator works without it; `redis` and `workers` as given."""
+    A coordinator may work without Redis; ``None`` stands for one that was not checked.
+    """
     served = None if where is None else is_served(where)
     if where is not None and redis is None and workers is None:
+        row: dict[str, Any] = {"coordinator": served, "workers": 0, "hosts": [], "keepers": []}
         if is_served(where, by_threads=True):
-            return _Health([], f"a coordinator serves {where} by threads, without Redis", [], served)
+            return [], f"a coordinator serves {where} by threads, without Redis", row
         if shared.redis_url(redis) is None:
             with_redis = f"the coordinator of {where} works with Redis: name its server with --redis URL"
-            return _Health([with_redis if served else no_coordinator(where)], "", [], served)
+            return [with_redis if served else no_coordinator(where)], "", row
     missing, (hosts, keepers) = [], living_rows(shared.required_redis(redis))
     least = (not keepers) if workers is None else workers
-    if (living := _living(hosts)) < least:
+    if (living := sum(host["workers"] for host in hosts)) < least:
         alive = f"{counted(living, 'workers')} alive, {least} wanted" if living else "no worker is alive"
         missing.append(f"{alive}: start some with: hakoiri worker -n 4{shared.redis_flag(redis)}")
     if where is not None and not served:
@@ -137,11 +124,7 @@ def _health(where: Path | None, redis: str | None, workers: int | None) -> _Heal
     unknown = "" if served else "; the coordinator was not checked: name its data directory with --data DIR"
     kept = f", {counted(len(keepers), 'hosts')} that keep{'s' if len(keepers) == 1 else ''} runs" if keepers else ""
     words = f"Redis answers{taken}, {counted(living, 'workers')}{kept} alive{unknown}"
-    return _Health(missing, words, hosts, served, keepers)
-
-
-def _living(hosts: list[dict[str, Any]]) -> int:
-    return sum(host["workers"] for host in hosts)
+    return missing, words, {"coordinator": served, "workers": living, "hosts": hosts, "keepers": keepers}
 
 
 def named_files(words: list[str] | None) -> list[Path]:
@@ -165,22 +148,20 @@ _LEAST_TOKEN, _BACKLOG = 16, 2_048
 
 @command_line("serve --data runs --port 8080")
 def serve(
-    host: Annotated[str, option("--host", "ADDRESS", "Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, option("--port", "N", "Port to listen on; 0 for any free one.", min=0, max=65535)] = 8080,
-    names: Annotated[
-        list[str] | None, option("--name", "NAME", "Another host name that clients use for this server. Repeatable.")
-    ] = None,
-    token_file: Annotated[
-        Path | None, option("--token-file", "FILE", "File with the token.", usual="$HAKOIRI_TOKEN, else a new one")
-    ] = None,
-    no_token: Annotated[bool, flag("--no-token", "Give every user of this machine access; only on loopback.")] = False,
-    no_drive: Annotated[
-        bool, flag("--no-drive", "Only answer requests; a coordinator elsewhere drives queued runs.")
-    ] = False,
-    puzzles: Annotated[
-        list[str] | None, option("--puzzle", "FILE.py:NAME", "Puzzle of yours that clients may use. Repeatable.")
-    ] = None,
-    processes: Annotated[int, option("--workers", "N", "Number of processes that answer requests.", min=1, max=64)] = 1,
+    host: str = parameter("--host", "ADDRESS", "Address to listen on.", default="127.0.0.1"),
+    port: int = parameter("--port", "N", "Port to listen on; 0 for any free one.", default=8080, min=0, max=65535),
+    names: list[str] | None = parameter(
+        "--name", "NAME", "Another host name that clients use for this server. Repeatable."
+    ),
+    token_file: Path | None = parameter(
+        "--token-file", "FILE", "File with the token.", "$HAKOIRI_TOKEN, else a new one"
+    ),
+    no_token: bool = flag("--no-token", "Give every user of this machine access; only on loopback."),
+    no_drive: bool = flag("--no-drive", "Only answer requests; a coordinator elsewhere drives queued runs."),
+    puzzles: list[str] | None = parameter(
+        "--puzzle", "FILE.py:NAME", "Puzzle of yours that clients may use. Repeatable."
+    ),
+    processes: int = parameter("--workers", "N", "Number of processes that answer requests.", default=1, min=1, max=64),
     redis: shared.RedisOption = None,
     data: shared.DataOption = None,
     memory: shared.MemoryOption = None,

@@ -80,7 +80,7 @@ class Job(ABC):
     #: The class that verifies such a run, unless `verify` does it itself.
     check_class: ClassVar[type[Check]] = Check
     #: The columns of its results in a list for people: a field of the JSON of `run` or attribute of the job, or a label
-    #: and such a name, or a label and a text with names in braces (`hakoiri.render.facts`).
+    #: and such a name, or a label and a text with names in braces (`hakoiri.render.tables`).
     facts: ClassVar[tuple[str, ...]] = ()
     #: The type of `State.figures`.
     figures: ClassVar[type[Figures]]

@@ -13,8 +13,7 @@ from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response, StreamingResponse
 
 from hakoiri.export.graphs import ENDING
-from hakoiri.questions.question import Long, Question, Route
-from hakoiri.questions.registry import QUESTIONS, question_class
+from hakoiri.questions.question import QUESTIONS, Long, Question, Route, question_class
 from hakoiri.web.asking import Asked, AskedRun, computed, pending
 from hakoiri.web.routes.runs import LOOK_SECONDS, Streams, event
 from hakoiri.worker.graphs.searches import MOST_VERTICES
@@ -33,7 +32,10 @@ def _endpoint(kind: type[Question], route: Route) -> Callable[..., Response]:
     for name, told in route.query.items():
         more = dict(told)
         default = more.pop("default", Parameter.empty if f"/{{{name}}}" in route.path else None)
-        hint = hints[name] if default is None else _without_none(hints[name])
+        hint = hints[name]
+        if default is not None:
+            # The type of a value that is always given.
+            hint = next((each for each in get_args(hint) if each is not NoneType), hint)
         place = Path if default is Parameter.empty else Query
         parameters.append(
             Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[hint, place(**more)])
@@ -41,11 +43,6 @@ def _endpoint(kind: type[Question], route: Route) -> Callable[..., Response]:
     answer.__name__, answer.__doc__ = route.name, route.text
     answer.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     return answer
-
-
-def _without_none(hint: Any) -> Any:
-    """Return the type of a value that is always given."""
-    return next((each for each in get_args(hint) if each is not NoneType), hint)
 
 
 for _kind in map(question_class, QUESTIONS):

@@ -121,24 +121,19 @@ def _answer(asked: Asked, run: Run, memory: dict[str, Any], conf: str) -> Respon
     """Return an answer. Answers of a small run are cached, because many clients request the same positions."""
     known: dict[str, bytes] = memory.setdefault(_ANSWERS, {})
     if conf not in known:
-        row = _row(asked, run, memory, conf)
+        row = position_row(run, memory[_TABLE], conf)
+        name, there = asked.directory.name, quote(row["configuration"], safe="/")
+        row["links"] = {
+            "self": f"/api/runs/{name}/positions/{there}",
+            "path": f"/api/runs/{name}/path?to=goal&from={there}",
+            "board": f"/api/boards/{quote(run.puzzle.name)}.svg?conf={there}",
+        }
         if row["goal_distance_unknown"] == UNKNOWN:
             return asked.answer(run, row, settled=False)
         if len(known) >= _MOST_KEPT:
             known.clear()
         known[conf] = asked.encoded(row)
     return asked.content(run, known[conf])
-
-
-def _row(asked: Asked, run: Run, memory: dict[str, Any], conf: str) -> dict[str, Any]:
-    row = position_row(run, memory[_TABLE], conf)
-    name, there = asked.directory.name, quote(row["configuration"], safe="/")
-    links = {
-        "self": f"/api/runs/{name}/positions/{there}",
-        "path": f"/api/runs/{name}/path?to=goal&from={there}",
-        "board": f"/api/boards/{quote(run.puzzle.name)}.svg?conf={there}",
-    }
-    return row | {"links": links}
 
 
 probes = APIRouter(prefix="/api/probe", tags=["runs"])

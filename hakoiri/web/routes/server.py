@@ -1,7 +1,6 @@
 """Routes for the server itself: its health, its figures for Prometheus, and the description of the interface."""
 
 from collections import Counter
-from collections import Counter as Count
 from collections.abc import Iterable
 from http import HTTPStatus
 from pathlib import Path
@@ -29,11 +28,11 @@ if TYPE_CHECKING:
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
 
 
-class Metrics:
-    """The figures of one process; `streams` are its open streams of events."""
+class Metrics(Collector):
+    """The figures of one process, and those of the runs, collected on request; `streams` are its streams of events."""
 
     def __init__(self, runs: "OpenRuns", streams: "Streams") -> None:
-        self._registry = CollectorRegistry()
+        self._runs, self._streams, self._registry = runs, streams, CollectorRegistry()
         self._requests = Counting(
             "hakoiri_http_requests", "Requests that this process has answered.", ["method", "status"],
             registry=self._registry,
@@ -41,7 +40,7 @@ class Metrics:
         self._seconds = Histogram(
             "hakoiri_http_request_seconds", "How long they took.", buckets=_SECONDS, registry=self._registry
         )
-        self._registry.register(_OfRuns(runs, streams))
+        self._registry.register(self)
 
     def count(self, method: str, status: int, seconds: float) -> None:
         known = method if method in ("GET", "HEAD", "POST", "DELETE") else "other"
@@ -52,17 +51,10 @@ class Metrics:
         """Return all figures, in the format of Prometheus."""
         return generate_latest(self._registry)
 
-
-class _OfRuns(Collector):
-    """Figures of the runs, collected on request."""
-
-    def __init__(self, runs: "OpenRuns", streams: "Streams") -> None:
-        self._runs, self._streams = runs, streams
-
     def collect(self) -> Iterable[Metric]:
         known = statuses(self._runs)
         counts = GaugeMetricFamily("hakoiri_runs", "Runs by status.", labels=["status"])
-        for status, count in sorted(Count(found.status for found in known).items()):
+        for status, count in sorted(Counter(found.status for found in known).items()):
             counts.add_metric([status], count)
         yield counts
         done = GaugeMetricFamily("hakoiri_run_done", "How far a run under way is.", labels=["run", "unit"])

@@ -83,15 +83,13 @@ class OpenRuns:
         """
         with self._mine(directory) as mine:
             now = _version(directory)
+            if mine.seen[0] != now[0]:
+                mine.close()
             if mine.run is None:
                 mine.run = Run(self._admitted(directory), self._resources)
             elif mine.seen != now:
-                if mine.seen[0] == now[0]:
-                    mine.run.store.state = mine.run.store.read_state()
-                    mine.memory = {}
-                else:
-                    mine.close()
-                    mine.run = Run(self._admitted(directory), self._resources)
+                mine.run.store.state = mine.run.store.read_state()
+                mine.memory = {}
             mine.seen = now
             yield mine.run, mine.memory
 

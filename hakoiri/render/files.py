@@ -1,0 +1,94 @@
+"""Writes a run to files in the format given by the ending of their names."""
+
+from pathlib import Path
+
+from hakoiri.coordinator.errors import UnanswerableError
+from hakoiri.coordinator.runs.certificate import SUFFIX, certificate_of, write_certificate
+from hakoiri.coordinator.session.session import Control, Observer
+from hakoiri.errors import Hint
+from hakoiri.export.distances import to_pdb
+from hakoiri.export.graphs import to_dot, to_graphml, to_npz
+from hakoiri.export.tables import (
+    TABLES,
+    Stream,
+    check_ending,
+    edges_to_table,
+    require_ending,
+    rows_to_table,
+    solutions_to_csv,
+    solutions_to_npz,
+    write_rows,
+)
+from hakoiri.puzzles.capabilities import Placements
+from hakoiri.render import player, print_sheet
+from hakoiri.run.opened import OpenRun
+from hakoiri.storage.engine.files import replaced
+
+#: Writers by ending: configurations only, configurations and moves, solutions of a tree.
+_TABLES = {".csv": rows_to_table, ".parquet": rows_to_table, ".pdb": to_pdb}
+_GRAPHS = {".npz": to_npz, ".graphml": to_graphml, ".dot": to_dot}
+_TREES = {".csv": solutions_to_csv, ".npz": solutions_to_npz}
+#: Pages, which need no options for what is in them: the reason by ending.
+_PAGES = {
+    player.ENDING: "a page to play has all configurations and moves",
+    print_sheet.ENDING: "a PDF has boards",
+}  # fmt: skip
+
+
+def export_run(
+    run: OpenRun, target: Path, *, images: bool = False, moves: bool = False, layers: int | None = None,
+    per_page: int | None = None, control: Control | None = None, observer: Observer | None = None,
+) -> int:  # fmt: skip
+    """Write `run` to `target`, replacing it in one step; return the number of configurations, solutions or rows.
+
+    ``.csv`` and ``.parquet`` are tables of configurations (`hakoiri.export.tables`); ``.npz``, ``.graphml`` and
+    ``.dot`` contain the moves too (`hakoiri.export.graphs`), with their descriptions if `moves`. All are in the order
+    of keys. With `layers` they contain only layers 0 to `layers`. For a study, ``.csv`` and ``.parquet`` have a row for
+    each result. For a run by layers, ``.pdb`` is a table of distances by key (`hakoiri.export.distances`), and
+    ``.json`` is its certificate (`coordinator.runs.certificate`), which can be verified without it. For a tree,
+    ``.csv`` and ``.npz`` contain its stored solutions, the least one of each orbit, or with `images` all of them.
+    ``.html`` is a page to play, and ``.pdf`` has boards to print, `per_page` on a page. Raises `StopRun` by
+    `control`; `target` is then unchanged.
+    """
+    ending = target.suffix
+    if per_page is not None and ending != print_sheet.ENDING:
+        raise UnanswerableError(f"{target.name} has no pages; per_page does not apply", Hint("leave out", "per_page"))
+    if ending in _PAGES:
+        for name, given in (("images", images), ("moves", moves), ("layers", layers is not None)):
+            if given:
+                raise UnanswerableError(f"{_PAGES[ending]}; {name} does not apply", Hint("leave out", name))
+        if ending == player.ENDING:
+            return player.save_player(run, target, control, observer)
+        return print_sheet.write_print_sheet(run, target, per_page, control, observer)
+    if ending == SUFFIX:
+        certificate = certificate_of(run.store)
+        write_certificate(certificate, target)
+        return certificate.figures.positions
+    if isinstance(run.puzzle, Placements):
+        require_ending(target, _TREES)
+        with replaced(target) as part:
+            return _TREES[ending](run, part, images)
+    if (rows := run.kind(run.store, run.puzzle).rows()) is not None:
+        check_ending(target)
+        return write_rows(rows, target)
+    if images:
+        text = f"run {run.name} is not a tree, so its configurations have no images"
+        raise UnanswerableError(text, Hint("leave out", "images"))
+    require_ending(target, [*_TABLES, *_GRAPHS, SUFFIX, *_PAGES])
+    stream = Stream(run, control, observer, layers)
+    with replaced(target) as part:
+        return _TABLES[ending](stream, part) if ending in _TABLES else _GRAPHS[ending](stream, part, moves)
+
+
+def export_edges(
+    run: OpenRun, target: Path, *, moves: bool = False, layers: int | None = None, control: Control | None = None,
+    observer: Observer | None = None,
+) -> int:  # fmt: skip
+    """Write the moves of `run` as a table, ``.csv`` or ``.parquet``, else as `export_run`; return their number."""
+    if isinstance(run.puzzle, Placements):
+        text = f"run {run.name} is a tree, which has no moves to export"
+        raise UnanswerableError(text, Hint("leave out", "edges"))
+    require_ending(target, TABLES)
+    stream = Stream(run, control, observer, layers)
+    with replaced(target) as part:
+        return edges_to_table(stream, part, moves)
