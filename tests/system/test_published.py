@@ -14,6 +14,7 @@ from unittest.mock import patch
 import pytest
 
 from hakoiri.coordinator.session.resources import DEFAULT
+from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.spill import Spill
 from tests.support.commands import Hakoiri
 from tests.support.published import DIAMETERS, HAKOIRI, SPACES, TILES, Space
@@ -27,11 +28,14 @@ class Way:
     hosts: bool = False
     workers: bool = False
     spilling: bool = False
+    keep: str = "layers"
 
     def arguments(self, space: Space, url: str) -> list[str]:
         """Return the words that it adds to the command."""
         huge = (space.configurations or 0) > 100_000_000
         memory = ["--memory", "512MB" if huge else "1MB"] if self.spilling else []
+        if self.keep != "layers":
+            return [*memory, "--keep", self.keep]
         if self.workers:
             return [*memory, "--redis", url, "--hosts", "none", "--farm", "always"]
         kept = ["--redis", url, "--hosts", "all"] if self.hosts else []
@@ -112,7 +116,7 @@ def checked_digest(space: Space, way: Way, hakoiri: Hakoiri, url: str) -> str:
         assert {row["name"] is None for row in work_log["expanders"]} == {False}
         if summary["exhausted"]:
             assert sum(row["configurations"] for row in work_log["expanders"]) == summary["configurations"]
-    elif space.spills or not way.spilling:
+    elif way.keep == "layers" and (space.spills or not way.spilling):
         expected = way.spilling and space.spills
         assert bool(spilled) == expected, "nothing was spilled" if expected else "spilled without need"
     hakoiri.here("delete", "last", "--yes")
@@ -123,6 +127,11 @@ def checked_digest(space: Space, way: Way, hakoiri: Hakoiri, url: str) -> str:
 def test_published(space: Space, ways: list[str], hakoiri: Hakoiri, request: pytest.FixtureRequest) -> None:
     url = request.getfixturevalue("service_url") if any(WAYS[name] != Way() for name in ways) else ""
     digests = {name: checked_digest(space, WAYS[name], hakoiri, url) for name in ways}
+    puzzle, *options = space.words
+    if {*options[::2]} <= {"-o"} and PuzzleSpec(
+        puzzle, dict(word.split("=") for word in options[1::2])
+    ).build().numbers:
+        digests["depths"] = checked_digest(space, Way(keep="depths"), hakoiri, url)
     assert len(set(digests.values())) == 1, digests
 
 

@@ -1,0 +1,95 @@
+"""Where the time of layers in a table goes, kernel by kernel: ns of one core for each configuration.
+
+    python benchmarks/kernels.py
+
+A space is searched twice in this process by the calling thread, the second time with clocks around the kernels of
+`hakoiri.worker.layers.table`. Nothing is stored.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.worker.layers import table
+from hakoiri.worker.layers.table import LayerTable
+from hakoiri.worker.pool import CallingThread
+
+SPACES = {
+    "tiles 3x4": ("tiles", {"rows": "3", "columns": "4"}),
+    "pancakes 11": ("pancakes", {"n": "11"}),
+    "Hanoi, 14 discs": ("hanoi", {"discs": "14"}),
+    "cube 2x2x2": ("cube2", {}),
+}
+#: The function of the module, and what it does.
+KERNELS = {
+    "expanded": "expand", "set_within": "set", "_fresh": "subtract", "list_bits": "list", "lanes_of": "digest",
+    "_enter": "enter",
+}  # fmt: skip
+
+
+class _Nothing:
+    """A stored table without blocks."""
+
+    def numbers(self) -> list[int]:
+        return []
+
+
+def searched(puzzle: Puzzle) -> tuple[int, float]:
+    """Return the number of configurations, and the seconds of this thread."""
+    nothing: Any = _Nothing()
+    found, depth, began = 1, 0, time.thread_time()
+    made = LayerTable(puzzle, CallingThread([]), nothing, [(0, [puzzle.keys([puzzle.start])])])
+    while True:
+        depth += 1
+        for _ in made.expand(lambda: False):
+            pass
+        if not (size := made.merge(depth).size):
+            return found, time.thread_time() - began
+        found += size
+
+
+def timed(spent: Counter[str], name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a kernel whose time is counted."""
+
+    def run(*given: Any) -> Any:
+        began = time.thread_time_ns()
+        try:
+            # `expanded` does its work as it is read.
+            return list(kernel(*given)) if name == "expanded" else kernel(*given)
+        finally:
+            spent[name] += time.thread_time_ns() - began
+
+    return run
+
+
+def main() -> None:
+    """Print a table in Markdown."""
+    print(f"| space | configurations | all | {' | '.join(KERNELS.values())} | rest |")
+    print("|---|--:|" + "--:|" * (2 + len(KERNELS)))
+    for label, (name, options) in SPACES.items():
+        puzzle, spent = PuzzleSpec(name, options).build(), Counter[str]()
+        searched(puzzle)
+        if puzzle.spread is not None:
+            kernel = puzzle.spread
+            spread = kernel._replace(write=timed(spent, "expanded", lambda *given, write=kernel.write: [write(*given)]))
+            patched = patch.object(table, "spread_of", lambda _, spread=spread: spread)
+        else:
+            patched = patch.object(table, "spread_of", lambda _: None)
+        with patched:
+            clocks = {each: timed(spent, each, getattr(table, each)) for each in KERNELS}
+            with patch.multiple(table, **clocks):
+                found, seconds = searched(puzzle)
+        each = [spent[kernel] / found for kernel in KERNELS]
+        whole = seconds * 1e9 / found
+        figures = " | ".join(f"{ns:.2f}" for ns in [whole, *each, whole - np.sum(each)])
+        print(f"| {label} | {found:,} | {figures} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
