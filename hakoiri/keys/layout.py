@@ -228,7 +228,7 @@ def _hold(keys: Keys, others: _Words, added: _Words, tops: _Words, found: Mask) 
 #: Rows of numbers by point, shape (placings, points), uint8; 0 where no number stands.
 Placings = NDArray[np.uint8]
 
-_BITS, _MASK, _PER_WORD, _BITS_OF_WORD = 5, 31, 12, 64
+_BITS, _MASK, _PER_WORD = 5, 31, 12
 #: As many points as five bits have numbers for, with 0 for none; an even number, for stars.
 MOST_POINTS = 30
 
@@ -242,7 +242,7 @@ class Numbering:
     @cached_property
     def layout(self) -> Layout:
         """The narrowest keys that hold it."""
-        return narrowest(-(-self.points // _PER_WORD) * _BITS_OF_WORD)
+        return narrowest(-(-self.points // _PER_WORD) * _WORD_BITS)
 
     @cached_property
     def fields(self) -> Fields:
@@ -253,14 +253,16 @@ class Numbering:
         layout = self.layout
         words = np.zeros((len(placings), layout.words), dtype=np.uint64)
         for point in range(self.points):
-            words[:, self._word(point)] |= placings[:, point].astype(np.uint64) << np.uint64(_shift(point))
+            word, shift = divmod(self._places[point], _WORD_BITS)
+            words[:, -1 - word] |= placings[:, point].astype(np.uint64) << np.uint64(shift)
         return words[:, 0].copy() if layout.words == 1 else words
 
     def unpack(self, keys: Keys) -> Placings:
         words = keys.reshape(len(keys), self.layout.words)
         placings = np.empty((len(keys), self.points), dtype=np.uint8)
         for point in range(self.points):
-            placings[:, point] = (words[:, self._word(point)] >> np.uint64(_shift(point))) & np.uint64(_MASK)
+            word, shift = divmod(self._places[point], _WORD_BITS)
+            placings[:, point] = (words[:, -1 - word] >> np.uint64(shift)) & np.uint64(_MASK)
         return placings
 
     def key_of(self, numbers: list[int]) -> Key:
@@ -276,16 +278,9 @@ class Numbering:
             raise ConfigurationError(f"{key:#x} has bits above those of its points")
         return numbers
 
-    def _word(self, point: int) -> int:
-        used = -(-self.points // _PER_WORD)
-        return self.layout.words - used + point // _PER_WORD
-
     @cached_property
     def _places(self) -> list[int]:
         """By point, the lowest bit of its field in the key."""
-        lasts = (self.layout.words - 1 - self._word(point) for point in range(self.points))
-        return [_BITS_OF_WORD * last + _shift(point) for point, last in enumerate(lasts)]
-
-
-def _shift(point: int) -> int:
-    return _BITS * (_PER_WORD - 1 - point % _PER_WORD)
+        last = (self.points - 1) // _PER_WORD
+        places = (divmod(point, _PER_WORD) for point in range(self.points))
+        return [_WORD_BITS * (last - word) + _BITS * (_PER_WORD - 1 - place) for word, place in places]

@@ -239,8 +239,7 @@ def less_than(keys: Keys, others: Keys) -> NDArray[np.bool_]:
 
 def equal_neighbours(keys: Keys) -> Keys:
     """Return the keys that a sorted batch contains more than once."""
-    found: Keys = keys[1:][equal_rows(keys[1:], keys[:-1])]
-    return found
+    return np.asarray(keys[1:][equal_rows(keys[1:], keys[:-1])])
 
 
 def distinct(numbers: NDArray[np.int64]) -> NDArray[np.int64]:

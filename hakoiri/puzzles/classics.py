@@ -5,7 +5,7 @@ Nothing but lists and tests uses `Classic.moves`. ``tests/puzzles/test_classics.
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 _CARS = {"axis": "rows-and-columns"}
 _GARDNER = "M. Gardner, Sixth Book of Mathematical Games, chapter 7"
@@ -24,10 +24,6 @@ class Classic(NamedTuple):
     options: Mapping[str, str]
     moves: Mapping[str, int]
     source: str
-
-    def row(self) -> dict[str, Any]:
-        """Return the classic as plain values."""
-        return self._asdict()
 
 
 def _classic(

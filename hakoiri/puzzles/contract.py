@@ -116,26 +116,24 @@ class Puzzle(ABC):
         #: The value of each option: of a `Number` a whole number, of others a text.
         self.parameters: dict[str, Any] = {name: option.check(option.default) for name, option in self.options.items()}
         for name, value in (options or {}).items():
-            self.parameters[name] = self._checked(name, value)
+            if name not in self.options:
+                # `puzzles.goals` takes a goal from the user, whatever the options.
+                known = dict.fromkeys([*self.options, "goal"])
+                raise PuzzleError(
+                    f"{self.name} has no option {name!r}{did_you_mean(name, known)}; its options: {', '.join(known)}"
+                )
+            try:
+                self.parameters[name] = self.options[name].check(value)
+            except PuzzleError as error:
+                raise PuzzleError(f"{self.name} option {name}={value}: {error}") from None
         start = None if start is None else as_line(start)
         self.prepare(start)
-        self._start = self.parse(start) if start is not None else self.usual_start()
+        #: The configuration that a search starts from.
+        self.start: Key = self.parse(start) if start is not None else self.usual_start()
 
     def option_texts(self) -> dict[str, str]:
         """Return the parameters as texts, as a run pins them."""
         return {name: str(value) for name, value in self.parameters.items()}
-
-    def _checked(self, name: str, value: str) -> str | int:
-        if name not in self.options:
-            # `puzzles.goals` takes a goal from the user, whatever the options.
-            known = dict.fromkeys([*self.options, "goal"])
-            raise PuzzleError(
-                f"{self.name} has no option {name!r}{did_you_mean(name, known)}; its options: {', '.join(known)}"
-            )
-        try:
-            return self.options[name].check(value)
-        except PuzzleError as error:
-            raise PuzzleError(f"{self.name} option {name}={value}: {error}") from None
 
     def prepare(self, start: str | None) -> None:  # noqa: B027  (nothing to set up is common)
         """Set up tables, and attributes that depend on options (`layout`, ...). Called once `parameters` are complete.
@@ -158,14 +156,9 @@ class Puzzle(ABC):
         """Return whether a goal is set."""
         return type(self).is_goal is not Puzzle.is_goal
 
-    @property
-    def start(self) -> Key:
-        """The configuration that a search starts from."""
-        return self._start
-
     def start_text(self) -> str:
         """The start as a run pins and shows it: a text that `parse` reads as the start."""
-        return self.render(self._start)
+        return self.render(self.start)
 
     def keys(self, values: list[Key]) -> Keys:
         """`values` as a batch of this puzzle's layout."""
@@ -340,6 +333,11 @@ def spread_of(puzzle: Puzzle) -> BitKernel | None:
     return None
 
 
+def of_base(name: str) -> Any:
+    """Return a method that calls the method `name` of the puzzle's `base`."""
+    return lambda puzzle, *given: getattr(puzzle.base, name)(*given)
+
+
 class Numbered(Puzzle):
     """A puzzle whose keys are 0 to `size` - 1 without a gap; 0 is the usual start and the one goal."""
 
@@ -357,8 +355,7 @@ class Numbered(Puzzle):
         return ~less_than(self.keys([self.size - 1]), keys)
 
     def is_goal(self, keys: Keys) -> Mask:
-        goal: Mask = keys == 0
-        return goal
+        return np.asarray(keys == 0)
 
     def goal_text(self) -> str:
         return super().goal_text() or self.render(0)

@@ -17,7 +17,7 @@ from hakoiri.keys.layout import Key, Keys, Mask, as_line, ints
 from hakoiri.keys.order import equal_rows
 from hakoiri.keys.splitmix import random_words
 from hakoiri.puzzles.capabilities import Placements, Reversible
-from hakoiri.puzzles.contract import Expansion, Matching, Puzzle
+from hakoiri.puzzles.contract import Expansion, Matching, Puzzle, of_base
 
 #: Texts of a random walk from the start, which show the characters and forms of texts.
 _SAMPLE = 200
@@ -100,34 +100,13 @@ class Backwards(Reversible):
     undirected = False
 
     def __init__(self, base: Reversible) -> None:
-        self._base = base
+        self.base = base
         self.name, self.layout, self.parameters = base.name, base.layout, base.parameters
         self.most_successors, self.most_predecessors = base.most_predecessors, base.most_successors
-        self._start = base.start
+        self.start = base.start
 
-    def usual_start(self) -> Key:
-        return self._start
-
-    def are_keys(self, keys: Keys) -> Mask:
-        return self._base.are_keys(keys)
-
-    def expand(self, keys: Keys) -> Expansion:
-        return self._base.unmove(keys)
-
-    def successors(self, key: Key) -> list[Key]:
-        return self._base.predecessors(key)
-
-    def unmove(self, keys: Keys) -> Expansion:
-        return self._base.expand(keys)
-
-    def predecessors(self, key: Key) -> list[Key]:
-        return self._base.successors(key)
-
-    def check_key(self, key: Key) -> None:
-        self._base.check_key(key)
-
-    def render(self, key: Key) -> str:
-        return self._base.render(key)
+    usual_start, are_keys, check_key, render = map(of_base, ("usual_start", "are_keys", "check_key", "render"))
+    expand, unmove, successors, predecessors = map(of_base, ("unmove", "expand", "predecessors", "successors"))
 
 
 def any_of(puzzle: Puzzle, texts: Sequence[str]) -> Matching:
@@ -178,21 +157,15 @@ def _match_texts(puzzle: Puzzle, pattern: str) -> Matching:
     if len(rows) != (wanted := example.count("/") + 1):
         raise ConfigurationError(f"expected {wanted} rows, as in {example}; found {len(rows)}")
     unit = "words" if words else "cells"
-    sizes = {_size(row, words) for text in known for row in text.split("/")}
+    sizes = {len(row.split() if words else row) for text in known for row in text.split("/")}
     letters = {letter for text in known for letter in text}
     for number, row in enumerate(rows, 1):
-        if row != "?" and _size(row, words) not in sizes:
-            raise ConfigurationError(
-                f"row {number} {row!r} has {_size(row, words)} {unit}, unlike the rows of {example}"
-            )
+        if row != "?" and (size := len(row.split() if words else row)) not in sizes:
+            raise ConfigurationError(f"row {number} {row!r} has {size} {unit}, unlike the rows of {example}")
         if strange := sorted({*row} - letters - {"?"}):
             raise ConfigurationError(f"row {number} {row!r}: {strange[0]!r} does not occur in texts such as {example}")
     fits = re.compile("/".join(_expression(row) for row in rows)).fullmatch
     return lambda keys: np.array([fits(puzzle.render(key)) is not None for key in ints(keys)], dtype=np.bool_)
-
-
-def _size(row: str, words: bool) -> int:
-    return len(row.split() if words else row)
 
 
 def _expression(row: str) -> str:

@@ -10,6 +10,7 @@ So three discs on the first of four pegs are ``CBA/././.``.
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from itertools import pairwise, product
+from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,19 +58,18 @@ class Hanoi(Sized):
         self.fields = Fields.of(self.layout, fields)
         # For each pair of pegs, the one with the smaller top disc gives it to the other; two empty pegs have no move.
         empty = max(self.pegs - self.discs, 0)
-        self.most_successors = _pairs(self.pegs) - _pairs(empty)
+        self.most_successors = comb(self.pegs, 2) - comb(empty, 2)
 
     def usual_start(self) -> Key:
         return 0
 
     def is_goal(self, keys: Keys) -> Mask:
         """All discs stand on the last peg."""
-        goal: Mask = keys == self._ones * (self.pegs - 1)
-        return goal
+        return np.asarray(keys == self._ones * (self.pegs - 1))
 
     def expand(self, keys: Keys) -> Expansion:
         write = partial(_expand_four, keys) if self.pegs == 4 else partial(_expand_any, keys, self.pegs)
-        return self.expansion(keys, _pairs(self.pegs), partial(write, self._ones, self._all + 1))
+        return self.expansion(keys, comb(self.pegs, 2), partial(write, self._ones, self._all + 1))
 
     @property
     def spread(self) -> BitKernel | None:
@@ -119,7 +119,8 @@ class Hanoi(Sized):
                 pegs = self._towers(key)
                 if source != target and pegs[source] and (not pegs[target] or pegs[source][-1] < pegs[target][-1]):
                     pegs[target].append(pegs[source].pop())
-                    found.append(self._key_of(pegs))
+                    places = sorted((disc, peg) for peg, tower in enumerate(pegs) for disc in tower)
+                    found.append(self._pack([peg for _, peg in places]))
         return found
 
     def check_key(self, key: Key) -> None:
@@ -158,21 +159,19 @@ class Hanoi(Sized):
         return f"{_LETTERS[disc]} from peg {source + 1} to peg {target + 1}"
 
     def pictures(self, path: list[Key]) -> list[Picture]:
-        return [self._draw(key) for key in path]
-
-    def _draw(self, key: Key) -> Picture:
         """The pegs side by side, a disc's colour growing lighter with its size."""
-        room = _NARROWEST + _WIDER * (self.discs - 1) + 8
-        floor = (self.discs + 1) * _DISC
+        room, floor = _NARROWEST + _WIDER * (self.discs - 1) + 8, (self.discs + 1) * _DISC
         rods = [Rectangle((peg + 0.5) * room - 3, 0, 6, floor, "#c9bfae", 3) for peg in range(self.pegs)]
-        parts = [Part("pegs", (*rods, Rectangle(0, floor, self.pegs * room, 8, EDGE, 3)))]
-        for peg, tower in enumerate(self._towers(key)):
-            for level, disc in enumerate(tower, 1):
+        pegs, found = Part("pegs", (*rods, Rectangle(0, floor, self.pegs * room, 8, EDGE, 3))), []
+        for towers in map(self._towers, path):
+            parts = [pegs]
+            for peg, level, disc in ((peg, *each) for peg, tower in enumerate(towers) for each in enumerate(tower, 1)):
                 width, fill = _NARROWEST + _WIDER * disc, scale(disc, self.discs)
                 label = Label(width / 2, _DISC / 2, _LETTERS[disc], 12, ink(fill))
                 shapes = (Rectangle(0, 1, width, _DISC - 2, fill, 7), label)
                 parts.append(Part(_LETTERS[disc], shapes, (peg + 0.5) * room - width / 2, floor - level * _DISC))
-        return Picture(self.pegs * room, floor + 8, tuple(parts))
+            found.append(Picture(self.pegs * room, floor + 8, tuple(parts)))
+        return found
 
     def _unpack(self, key: Key) -> list[int]:
         """The peg of each disc, the smallest first."""
@@ -187,13 +186,6 @@ class Hanoi(Sized):
         for disc, peg in reversed(list(enumerate(self._unpack(key)))):
             towers[peg].append(disc)
         return towers
-
-    def _key_of(self, towers: list[list[int]]) -> Key:
-        return self._pack([peg for _, peg in sorted((disc, peg) for peg, tower in enumerate(towers) for disc in tower)])
-
-
-def _pairs(pegs: int) -> int:
-    return pegs * (pegs - 1) // 2
 
 
 # In the kernels `ones` has the lowest bit of each disc, and `none` is the bit above all discs: the top of an empty peg

@@ -6,9 +6,10 @@ empty, or ``2..`` at least two, or ``2..4``.
 """
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from math import prod
 from typing import NamedTuple
@@ -150,11 +151,8 @@ class Boards:
             )
         if not wanted:
             raise PuzzleError(f"no pieces are given; expected {_EXAMPLES}")
-        return cls(
-            board,
-            tuple(wanted),
-            *_bounds(empty, board.free, f"empty {empty} is", "a number or range such as 2, 2.. or 2..4"),
-        )
+        range_of = _bounds(empty, board.free, f"empty {empty} is", "a number or range such as 2, 2.. or 2..4")
+        return cls(board, tuple(wanted), *range_of)
 
     def random(self, words: Iterator[int], fitted: bool = True) -> tuple[Pieces, str]:
         """Return a random mix and a random board of it; an empty text if no board was found in some attempts.
@@ -232,30 +230,17 @@ def configurations_of(boards: Boards) -> dict[tuple[int, ...], int]:
     nothing[(0,) * len(limits)] = 1
     states = {sum(1 << cell for cell in boards.size.walls): nothing}
     for cell in range(boards.size.cells):
-        after: dict[int, NDArray[np.float64]] = {}
+        after = defaultdict[int, NDArray[np.float64]](partial(np.zeros, nothing.shape))
         for covered, ways in states.items():
-            _add(after, covered >> 1, ways)
+            after[covered >> 1] += ways
             for kind, (form, *_) in enumerate(boards.pieces) if not covered & 1 else ():
                 mask = sum(1 << each - cell for each in form.cells(boards.size, cell))
                 if mask and not mask & covered:
-                    _add(after, (covered | mask) >> 1, _one_more(ways, kind))
-        states = after
+                    # With one more piece of this kind.
+                    np.moveaxis(after[(covered | mask) >> 1], kind, 0)[1:] += np.moveaxis(ways, kind, 0)[:-1]
+        states = dict(after)
     found = states[0]
     return {tuple(map(int, counts)): round(found[tuple(counts)]) for counts in np.argwhere(found)}
-
-
-def _add(states: dict[int, NDArray[np.float64]], state: int, ways: NDArray[np.float64]) -> None:
-    states[state] = states[state] + ways if state in states else ways
-
-
-def _one_more(ways: NDArray[np.float64], kind: int) -> NDArray[np.float64]:
-    """Return the ways with one more piece of a kind."""
-    moved = np.zeros_like(ways)
-    ahead = [slice(None)] * ways.ndim
-    behind = ahead.copy()
-    ahead[kind], behind[kind] = slice(1, None), slice(None, -1)
-    moved[tuple(ahead)] = ways[tuple(behind)]
-    return moved
 
 
 def board_of(size: Extent, pieces: Pieces, empty: int, words: Iterator[int] | None = None) -> str:
@@ -275,7 +260,14 @@ def board_of(size: Extent, pieces: Pieces, empty: int, words: Iterator[int] | No
         if words is not None and steps > _STEPS:
             return False
         cell = board.index("")
-        for form in [*order, None] if words is None else _shuffled(left, blanks, words):
+        forms: list[Form | None] = [*order, None]
+        if words is not None:
+            # The pieces that are left, and blanks, in random order: the frequent tend to be first.
+            forms = [form for form, count in left.items() for _ in range(count)] + [None] * blanks
+            for place in range(len(forms) - 1, 0, -1):
+                other = next(words) % (place + 1)
+                forms[place], forms[other] = forms[other], forms[place]
+        for form in dict.fromkeys(forms):
             cells = ([cell] if blanks else []) if form is None else form.cells(size, cell) if left[form] else []
             if not cells or any(board[each] for each in cells):
                 continue
@@ -307,15 +299,6 @@ def _drawn(size: Extent, pieces: Collection[Collection[int]]) -> str:
     marks |= dict.fromkeys(size.walls, WALL)
     text = "".join(marks.get(cell, EMPTY) for cell in range(size.cells))
     return "/".join(text[begin : begin + size.width] for begin in range(0, len(text), size.width))
-
-
-def _shuffled(left: dict[Form, int], blanks: int, words: Iterator[int]) -> list[Form | None]:
-    """Return the pieces that are left, and ``None`` for a blank, in random order, the frequent rather first."""
-    bag = [form for form, count in left.items() for _ in range(count)] + [None] * blanks
-    for place in range(len(bag) - 1, 0, -1):
-        other = next(words) % (place + 1)
-        bag[place], bag[other] = bag[other], bag[place]
-    return list(dict.fromkeys(bag))
 
 
 def in_reading_order(text: str) -> str:

@@ -8,7 +8,7 @@ the top: that hole is d4.
 
 from collections.abc import Mapping
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,30 +38,20 @@ _CELL, _PEG = 40, "#0072b2"
 _MARKS = {"*": "a peg", ".": "a hole", "#": "no cell", "?": "anything"}
 
 
-def _symmetries() -> list[dict[_Cell, _Cell]]:
-    """Return the image of every cell under each symmetry of the board: first the identity, second the flip."""
-    found = []
-    targets = _CELLS
-    for _ in range(4):
-        flipped = [(column, row) for row, column in targets]
-        found += [dict(zip(_CELLS, cells, strict=True)) for cells in (targets, flipped)]
-        # A quarter turn clockwise.
-        targets = [(column, _SIDE - 1 - row) for row, column in targets]
-    return found
-
-
-def _jumps() -> list[_Jump]:
-    """All 76, in reading order of the cells where they begin."""
-    return [
-        ((row, column), (row + down, column + right), (row + 2 * down, column + 2 * right))
-        for row, column in _CELLS
-        for down, right in ((-1, 0), (0, 1), (1, 0), (0, -1))
-        if (row + 2 * down, column + 2 * right) in _NUMBER
-    ]
-
-
-_SYMMETRIES = _symmetries()
-_JUMPS = _jumps()
+#: The image of every cell under each symmetry of the board: first the identity, second the flip.
+_SYMMETRIES: list[dict[_Cell, _Cell]] = []
+_targets = _CELLS
+for _ in range(4):
+    _SYMMETRIES += [dict(zip(_CELLS, cells, strict=True)) for cells in (_targets, [cell[::-1] for cell in _targets])]
+    # A quarter turn clockwise.
+    _targets = [(column, _SIDE - 1 - row) for row, column in _targets]
+#: All 76 jumps, in reading order of the cells where they begin.
+_JUMPS: list[_Jump] = [
+    ((row, column), (row + down, column + right), (row + 2 * down, column + 2 * right))
+    for row, column in _CELLS
+    for down, right in ((-1, 0), (0, 1), (1, 0), (0, -1))
+    if (row + 2 * down, column + 2 * right) in _NUMBER
+]
 
 
 class PegSolitaire(Reversible):
@@ -88,8 +78,7 @@ class PegSolitaire(Reversible):
 
     def is_goal(self, keys: Keys) -> Mask:
         """One peg is left, in the middle."""
-        goal: Mask = keys == _CENTRE
-        return goal
+        return np.asarray(keys == _CENTRE)
 
     def expand(self, keys: Keys) -> Expansion:
         return self._jumped(keys, holes=0)
@@ -105,9 +94,8 @@ class PegSolitaire(Reversible):
         return [self._key_of(after) for _, after in _moves(_unpack(key))]
 
     def predecessors(self, key: Key) -> list[Key]:
-        pegs = _unpack(key)
-        ends = [jump for jump in _JUMPS if jump[2] in pegs and not pegs & {jump[0], jump[1]}]
-        return [self._key_of(pegs - {end} | {begin, over}) for begin, over, end in ends]
+        # A jump backwards is a jump of holes.
+        return [self._key_of({*_CELLS} - holes) for _, holes in _moves({*_CELLS} - _unpack(key))]
 
     def check_key(self, key: Key) -> None:
         if not 0 <= key <= _FULL:
@@ -195,12 +183,10 @@ class PegSolitaire(Reversible):
 
 
 def _unpack(key: Key) -> set[_Cell]:
-    """The cells with a peg."""
     return {cell for number, cell in enumerate(_CELLS) if key >> number & 1}
 
 
 def _moves(pegs: set[_Cell]) -> list[tuple[_Jump, set[_Cell]]]:
-    """Each jump that can be made, with the pegs after it."""
     return [
         ((begin, over, end), pegs - {begin, over} | {end})
         for begin, over, end in _JUMPS
@@ -230,30 +216,18 @@ def _name(cell: _Cell) -> str:
 _CHUNK = 7
 
 
-def _images_of_chunks() -> _Table:
-    """The images of each seven cells with each setting of pegs: by chunk, setting and symmetry."""
-    table = np.zeros((-(-len(_CELLS) // _CHUNK), 1 << _CHUNK, len(_SYMMETRIES)), dtype=np.int64)
-    settings = np.arange(1 << _CHUNK)
-    for number, cell in enumerate(_CELLS):
-        chunk, bit = divmod(number, _CHUNK)
-        images = np.array([1 << _NUMBER[symmetry[cell]] for symmetry in _SYMMETRIES], dtype=np.int64)
-        table[chunk, settings >> bit & 1 == 1] |= images
-    return table
-
-
-def _images_of_jumps() -> _Table:
-    """The three cells of each jump, in every image: by flipped or not, first of three bits, and symmetry."""
-    table = np.zeros((2, len(_CELLS), len(_SYMMETRIES)), dtype=np.int64)
-    for cells in _JUMPS:
-        for flip in range(2):
-            first, over, last = (_NUMBER[_SYMMETRIES[flip][cell]] for cell in cells)
-            if first + 1 == over == last - 1:
-                table[flip, first] = [sum(1 << _NUMBER[image[cell]] for cell in cells) for image in _SYMMETRIES]
-    return table
-
-
-_CHUNK_IMAGES = _images_of_chunks()
-_JUMP_IMAGES = _images_of_jumps()
+#: The images of each seven cells with each setting of pegs: by chunk, setting and symmetry.
+_CHUNK_IMAGES: _Table = np.zeros((-(-len(_CELLS) // _CHUNK), 1 << _CHUNK, len(_SYMMETRIES)), dtype=np.int64)
+for _number, _cell in enumerate(_CELLS):
+    _chunk, _bit = divmod(_number, _CHUNK)
+    _settings = np.arange(1 << _CHUNK) >> _bit & 1 == 1
+    _CHUNK_IMAGES[_chunk, _settings] |= np.array([1 << _NUMBER[image[_cell]] for image in _SYMMETRIES], dtype=np.int64)
+#: The three cells of each jump, in every image: by flipped or not, first of three bits, and symmetry.
+_JUMP_IMAGES: _Table = np.zeros((2, len(_CELLS), len(_SYMMETRIES)), dtype=np.int64)
+for _jump, _flip in product(_JUMPS, range(2)):
+    _first, _over, _last = (_NUMBER[_SYMMETRIES[_flip][cell]] for cell in _jump)
+    if _first + 1 == _over == _last - 1:
+        _JUMP_IMAGES[_flip, _first] = [sum(1 << _NUMBER[image[cell]] for cell in _jump) for image in _SYMMETRIES]
 #: The cells with two more to their right in the same row.
 _FIRST_OF_THREE = sum(1 << _NUMBER[row, column] for row, column in _CELLS if (row, column + 2) in _NUMBER)
 

@@ -187,10 +187,8 @@ def text_pictures(texts: Sequence[str], start: str = "") -> list[Picture]:
     width = max(_WORD_CELL, round(_SIZE * _WIDTH * wide) + 16)
     across, down = (1 + max((cell[axis] for board in boards for cell in board), default=0) for axis in (1, 0))
     extent = across * width, down * _WORD_CELL
-    return [
-        Picture(*extent, (_word_ground(board, width, extent), *_pieces(board, named, colours, width)))
-        for board, named in zip(boards, _followed(boards), strict=True)
-    ]
+    drawn = zip(boards, _followed(boards), strict=True)
+    return [_word_picture(board, named, colours, width, extent) for board, named in drawn]
 
 
 def _words_of(text: str) -> dict[_Cell, str]:
@@ -219,27 +217,22 @@ def _followed(boards: Sequence[Mapping[_Cell, str]]) -> list[dict[_Cell, str]]:
     return found
 
 
-def _word_ground(board: Mapping[_Cell, str], width: int, extent: tuple[int, int]) -> Part:
-    shapes: list[Shape] = [Rectangle(0, 0, *extent, BED, _WORD_RADIUS)]
-    for (row, column), word in board.items():
-        fill, x, y = EDGE if word == _WORD_WALL else GROUND, column * width + _WORD_GAP, row * _WORD_CELL + _WORD_GAP
-        shapes.append(Rectangle(x, y, width - 2 * _WORD_GAP, _WORD_CELL - 2 * _WORD_GAP, fill, _WORD_RADIUS))
-    return Part("ground", tuple(shapes))
+def _word_picture(
+    board: Mapping[_Cell, str], named: Mapping[_Cell, str], colours: Mapping[str, str], width: int,
+    extent: tuple[int, int],
+) -> Picture:  # fmt: skip
+    def box(fill: str, row: int = 0, column: int = 0) -> Rectangle:
+        x, y = column * width + _WORD_GAP, row * _WORD_CELL + _WORD_GAP
+        return Rectangle(x, y, width - 2 * _WORD_GAP, _WORD_CELL - 2 * _WORD_GAP, fill, _WORD_RADIUS)
 
-
-def _pieces(
-    board: Mapping[_Cell, str], named: Mapping[_Cell, str], colours: Mapping[str, str], width: int
-) -> list[Part]:
-    parts = []
+    cells = (box(EDGE if word == _WORD_WALL else GROUND, *cell) for cell, word in board.items())
+    parts = [Part("ground", (Rectangle(0, 0, *extent, BED, _WORD_RADIUS), *cells))]
     for (row, column), name in sorted(named.items()):
         word = board[row, column]
-        box = Rectangle(
-            _WORD_GAP, _WORD_GAP, width - 2 * _WORD_GAP, _WORD_CELL - 2 * _WORD_GAP, colours[word], _WORD_RADIUS
-        )
         plain = len(colours) == 1 and not any(map(str.isalnum, word))
         label = () if plain else (Label(width / 2, _WORD_CELL / 2, word, _SIZE, ink(colours[word])),)
-        parts.append(Part(name, (box, *label), column * width, row * _WORD_CELL))
-    return parts
+        parts.append(Part(name, (box(colours[word]), *label), column * width, row * _WORD_CELL))
+    return Picture(*extent, tuple(parts))
 
 
 #: The cells of a piece, and those of all pieces by their letters.
@@ -296,20 +289,16 @@ def board_text(board: Lettered, cells: int, columns: int, walls: Collection[int]
 def block_pictures(boards: Sequence[Lettered], scene: Scene) -> list[Picture]:
     """The boards of a path; a line across each end of a piece shows the axis that it moves along."""
     ground = _ground(scene.rows, scene.columns, frozenset(scene.walls), tuple(scene.targets))
-    return [_picture(board, scene, ground) for board in boards]
-
-
-def _picture(board: Lettered, scene: Scene, ground: Part) -> Picture:
-    parts = [
-        _part(letter, board[letter], scene.columns, scene.colours[letter], scene.axes[letter])
-        for letter in sorted(board)
-    ]
-    text = board_text(board, scene.rows * scene.columns, scene.columns, scene.walls).replace("/", "")
-    places = {cell for cells, _ in scene.targets for cell in cells}
-    fills = [scene.colours.get(letter, GOAL if cell in places else "") for cell, letter in enumerate(text)]
-    spans = tuple(map(Span, text, fills))
-    rows = tuple(spans[begin : begin + scene.columns] for begin in range(0, len(spans), scene.columns))
-    return Picture(scene.columns * _CELL, scene.rows * _CELL, (ground, *parts), rows, boxed=True)
+    columns, places, found = scene.columns, {cell for cells, _ in scene.targets for cell in cells}, []
+    for board in boards:
+        pieces = sorted(board.items())
+        parts = [_part(each, cells, columns, scene.colours[each], scene.axes[each]) for each, cells in pieces]
+        text = board_text(board, scene.rows * columns, columns, scene.walls).replace("/", "")
+        fills = [scene.colours.get(letter, GOAL if cell in places else "") for cell, letter in enumerate(text)]
+        spans = tuple(map(Span, text, fills))
+        rows = tuple(spans[begin : begin + columns] for begin in range(0, len(spans), columns))
+        found.append(Picture(columns * _CELL, scene.rows * _CELL, (ground, *parts), rows, boxed=True))
+    return found
 
 
 @lru_cache(maxsize=64)
@@ -319,22 +308,15 @@ def _ground(rows: int, columns: int, walls: Covered, targets: tuple[tuple[Covere
     found += (_box(*divmod(cell, columns), 1, 1, EDGE, 0, 0) for cell in sorted(walls))
     for cells, axis in targets:
         places = sorted(divmod(cell, columns) for cell in cells)
-        found += _outline(places)
+        # Lines along the edges of the shape, just inside it.
+        for row, column in places:
+            for down, right in ((-1, 0), (1, 0), (0, -1), (0, 1)):
+                if (row + down, column + right) not in places:
+                    y, x = (row + 0.5 + down * _INSET) * _CELL, (column + 0.5 + right * _INSET) * _CELL
+                    reach_x, reach_y = _INSET * _CELL * abs(down), _INSET * _CELL * abs(right)
+                    found.append(Line(x - reach_x, y - reach_y, x + reach_x, y + reach_y, GOAL, 2))
         found += _exit(places, axis, rows, columns) if len(targets) == 1 else []
     return Part("ground", tuple(found))
-
-
-def _outline(places: Sequence[tuple[int, int]]) -> list[Line]:
-    """Lines along the edges of a shape, just inside it."""
-    found = []
-    for row, column in places:
-        for down, right in ((-1, 0), (1, 0), (0, -1), (0, 1)):
-            if (row + down, column + right) in places:
-                continue
-            y, x = (row + 0.5 + down * _INSET) * _CELL, (column + 0.5 + right * _INSET) * _CELL
-            reach_x, reach_y = _INSET * _CELL * abs(down), _INSET * _CELL * abs(right)
-            found.append(Line(x - reach_x, y - reach_y, x + reach_x, y + reach_y, GOAL, 2))
-    return found
 
 
 def _exit(places: Sequence[tuple[int, int]], axis: str, rows: int, columns: int) -> list[Line]:
@@ -369,7 +351,6 @@ def _part(letter: str, piece: Covered, columns: int, colour: str, axis: str) -> 
 
 
 def _ends(height: float, width: float, upright: bool) -> list[Line]:
-    """A line across each end of a rectangle."""
     length, across = (height, width) if upright else (width, height)
     first, last = _GAP + _RADIUS, across - _GAP - _RADIUS
     ends = (_GAP + _CELL / 4, length - _GAP - _CELL / 4)

@@ -1,12 +1,11 @@
 """Any puzzle with mirror images as the puzzle of its mirror classes, each class named by its least key."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from hakoiri.keys.layout import Configuration, Key, Keys, Mask, ints
+from hakoiri.keys.layout import Configuration, Key, Keys, ints
 from hakoiri.keys.order import equal_rows
 from hakoiri.puzzles.capabilities import Quotient
-from hakoiri.puzzles.contract import Expansion, Puzzle
-from hakoiri.puzzles.pictures import Picture
+from hakoiri.puzzles.contract import Expansion, Puzzle, of_base
 
 
 class MergedMirrors(Quotient):
@@ -22,7 +21,7 @@ class MergedMirrors(Quotient):
         self.options, self.parameters = base.options, base.parameters
         self.layout, self.undirected, self.most_successors = base.layout, base.undirected, base.most_successors
         self.start_is_board = base.start_is_board
-        self._start = self.representative(base.start)
+        self.start = self.representative(base.start)
 
     @property
     def has_kernel(self) -> bool:
@@ -42,11 +41,9 @@ class MergedMirrors(Quotient):
     def has_goal(self) -> bool:
         return self.base.has_goal
 
-    def are_keys(self, keys: Keys) -> Mask:
-        return self.base.are_keys(keys)
-
-    def is_goal(self, keys: Keys) -> Mask:
-        return self.base.is_goal(keys)
+    are_keys, is_goal, check_key, alike = map(of_base, ("are_keys", "is_goal", "check_key", "alike"))
+    parse_text, render, remark_on, goal_text = map(of_base, ("parse_text", "render", "remark_on", "goal_text"))
+    describe_moves, render_path, pictures = map(of_base, ("describe_moves", "render_path", "pictures"))
 
     def expand(self, keys: Keys) -> Expansion:
         successors, counts = self.base.expand(keys)
@@ -59,40 +56,13 @@ class MergedMirrors(Quotient):
         for block in self.base.configurations():
             yield block[equal_rows(self.base.canonical(block), block)]
 
-    def check_key(self, key: Key) -> None:
-        self.base.check_key(key)
-
-    def parse_text(self, text: str) -> Key:
-        return self.base.parse_text(text)
-
     def parse(self, configuration: Configuration) -> Key:
         """The representative of what is named."""
         return self.representative(self.base.parse(configuration))
 
-    def render(self, key: Key) -> str:
-        return self.base.render(key)
-
-    def remark_on(self, text: str) -> None:
-        self.base.remark_on(text)
-
-    def goal_text(self) -> str:
-        return self.base.goal_text()
-
     def describe_move(self, before: Key, after: Key) -> str:
         """The move from `before` that leads to an image of `after`."""
         return self.base.describe_move(*self.lift([before, after], before))
-
-    def describe_moves(self, path: list[Key]) -> list[str]:
-        return self.base.describe_moves(path)
-
-    def render_path(self, path: list[Key]) -> list[str]:
-        return self.base.render_path(path)
-
-    def pictures(self, path: list[Key]) -> list[Picture]:
-        return self.base.pictures(path)
-
-    def alike(self, key: Key) -> Mapping[str, int]:
-        return self.base.alike(key)
 
     def lift(self, path: list[Key], start: Key) -> list[Key]:
         # It exists because the mirror is an automorphism; of several images the least key is taken.

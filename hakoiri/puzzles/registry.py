@@ -37,7 +37,7 @@ def puzzle_class(name: str, digest: str = "") -> "type[Puzzle]":
     Raises `PuzzleError` for any other name.
     """
     if digest:
-        return known(name, digest).guarded
+        return known(name, digest)
     if name not in PUZZLES:
         raise PuzzleError(
             f"there is no puzzle {name!r}{did_you_mean(name, PUZZLES)}; known puzzles: {', '.join(PUZZLES)}; "

@@ -24,7 +24,7 @@ def puzzle_rows() -> list[dict[str, Any]]:
 
 def classic_rows() -> list[dict[str, Any]]:
     """Return the classics: the boards that may be named instead of drawn."""
-    return [{"name": name} | classic.row() for name, classic in CLASSICS.items()]
+    return [{"name": name} | classic._asdict() for name, classic in CLASSICS.items()]
 
 
 def puzzle_row(name: str, kind: type[Puzzle]) -> dict[str, Any]:

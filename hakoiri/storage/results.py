@@ -32,23 +32,12 @@ from numpy.typing import NDArray
 
 from hakoiri.errors import DamagedError
 from hakoiri.keys.layout import Keys
+from hakoiri.storage import names
 from hakoiri.storage.layers.blocks import Lanes
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import ComponentRecord, Depth, seal, typed, unseal
-from hakoiri.storage.names import (
-    BEAM,
-    CHUNKS,
-    COMPONENTS,
-    CUTTING_KEY,
-    FOUND,
-    LABELS,
-    META,
-    NUMBERS_KEY,
-    PAIRS,
-    ROWS,
-    number_key,
-)
+from hakoiri.storage.names import BEAM, CHUNKS, COMPONENTS, CUTTING_KEY, META, NUMBERS_KEY, PAIRS, ROWS, number_key
 
 _DIRECTORY = b"arrays"
 _NUMBER_BYTES = len(number_key(0))
@@ -193,7 +182,7 @@ def stage_labels(store: RunStore, labels: Labels, first: int = 0) -> None:
     """Stage the component of every configuration, in the order of the keys, from slab number `first` on."""
     for number, begin in enumerate(range(0, len(labels), SLAB), first):
         name = number_key(number)
-        store.stage(LABELS, name, seal(labels[begin : begin + SLAB].astype(">u4").tobytes(), name))
+        store.stage(names.LABELS, name, seal(labels[begin : begin + SLAB].astype(">u4").tobytes(), name))
 
 
 def read_slab(store: RunStore, number: int) -> Labels:
@@ -282,8 +271,8 @@ def _there(store: RunStore, entry: bytes | None, what: str) -> bytes:
 
 def component_figures(record: ComponentRecord) -> dict[str, int | None]:
     """Return the figures of a component, as in tables."""
-    names = ("component", "size", "diameter", "radius", "centre", "periphery")
-    return {name: getattr(record, name) for name in names} | {"pairs": record.pair_count}
+    figures = {name: value for name, value in vars(record).items() if name not in ("pair_count", "representative")}
+    return figures | {"pairs": record.pair_count}
 
 
 @dataclass(frozen=True)
@@ -368,4 +357,4 @@ def read_chunks(ledger: Ledger) -> dict[int, ChunkRecord]:
 
 def require_found(store: RunStore, record: ChunkRecord) -> None:
     """Raise `DamagedError`, naming the chunk, unless the blocks of its solutions are those of its record."""
-    store.require_names(record.chunk, record.index, f"what chunk {record.chunk} found", FOUND)
+    store.require_names(record.chunk, record.index, f"what chunk {record.chunk} found", names.FOUND)

@@ -27,16 +27,16 @@ from hakoiri.worker.machine import REDIS, SUPERVISOR
 from hakoiri.worker.rq_worker import SHOWN_SECONDS, TaskWorker
 from hakoiri.worker.supervisor import OUT_OF_TIME, UNTIL
 from hakoiri.worker.transport.connection import (
+    DRAINING,
     HOSTS,
     connect,
-    forget_draining,
     is_away,
     require_own_name,
     require_own_names,
     start_heartbeat,
     worker_name,
 )
-from hakoiri.worker.transport.data_redis import DATA_REDIS, OwnDataRedis
+from hakoiri.worker.transport.data_redis import DATA_REDIS, own_data_redis
 
 _RETRY_SECONDS = 0.2
 #: Redis may be back later, or accept the password again.
@@ -64,7 +64,14 @@ def _work() -> None:
     parent = int(os.environ[SUPERVISOR]) if SUPERVISOR in os.environ else None
     for path in configured_files():
         load_file(path)
-    connection = _connect_patiently(url, parent)
+    connection = None
+    while connection is None:
+        if parent is not None and os.getppid() != parent:
+            sys.exit(1)
+        try:
+            connection = connect(url)
+        except _AWAY:
+            time.sleep(_RETRY_SECONDS)
     # Before the worker announces itself.
     require_own_names(connection, url)
     own, store = os.environ.get(DATA_REDIS, ""), os.environ.get(STORE, "")
@@ -75,9 +82,10 @@ def _work() -> None:
         end_heartbeat = start_heartbeat(worker.name, connect(url), parent)
         now_and_then, seconds = worker.print_done, 1
     else:
-        data_redis, beats = OwnDataRedis(own), connect(url)
+        data_redis, beats = own_data_redis(own), connect(url)
         require_own_name(beats, host.name, host.place)
-        forget_draining(connection, host.name)
+        with suppress(redis.RedisError):
+            connection.srem(DRAINING, host.name)
         say = partial(_beat, host, worker, data_redis)
         start_heartbeat(worker.name, beats, parent, say, HOSTS, host.place)
         now_and_then, seconds = host.remove_deleted, 600
@@ -96,7 +104,7 @@ def _work() -> None:
         sys.exit(OUT_OF_TIME)
 
 
-def _beat(host: Host, worker: TaskWorker, data_redis: OwnDataRedis) -> str:
+def _beat(host: Host, worker: TaskWorker, data_redis: Callable[[], str]) -> str:
     return host.beat(data_redis(), worker.get_state() != WorkerStatus.BUSY)
 
 
@@ -119,15 +127,6 @@ def _keep_memory() -> None:
         mallopt = ctypes.CDLL(None).mallopt
         mallopt(_M_MMAP_THRESHOLD, 1 << 25)
         mallopt(_M_TRIM_THRESHOLD, 1 << 28)
-
-
-def _connect_patiently(url: str, parent: int | None) -> redis.Redis:
-    while parent is None or os.getppid() == parent:
-        try:
-            return connect(url)
-        except _AWAY:
-            time.sleep(_RETRY_SECONDS)
-    sys.exit(1)
 
 
 if __name__ == "__main__":

@@ -58,7 +58,6 @@ def differing_parts(mine: Digests, asked: Digests) -> list[str]:
 
 @cache
 def _program_of(kind: type, wrapped: tuple[type, ...]) -> Digests:
-    """Compute `program_of`."""
     bases = [base for each in (kind, *wrapped) for base in each.__mro__]
     python = f"{sys.implementation.name} {sys.version_info.major}.{sys.version_info.minor}"
     found: dict[str, list[object]] = {part: [] for part in (_PUZZLE, *_PARTS)}

@@ -34,18 +34,10 @@ from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.ledger.manifest import local_time, typed
 from hakoiri.worker.program import differing_parts, program_of
 from hakoiri.worker.tasks import TASKS, checked
+from hakoiri.worker.transport import payload
 from hakoiri.worker.transport.connection import QUEUE, event_key, input_key, is_away, own_queue, result_key, shared_key
 from hakoiri.worker.transport.data_redis import DATA_REDIS, DataRedisPool
-from hakoiri.worker.transport.payload import (
-    Array,
-    Arrays,
-    Event,
-    EventKind,
-    MsgpackSerializer,
-    TaskRequest,
-    pack_arrays,
-    unpack_arrays,
-)
+from hakoiri.worker.transport.payload import Arrays, MsgpackSerializer, TaskRequest, pack_arrays, unpack_arrays
 
 _MAX_DETAIL = 500
 #: Number of last chunks by which a worker with a deadline estimates the next.
@@ -233,13 +225,13 @@ def _perform(
 ) -> None:  # fmt: skip
     """Make one attempt at one chunk and report to the coordinator. Raises nothing that concerns the chunk."""
 
-    def report(kind: EventKind, detail: object = "", result: bytes | None = None) -> None:
+    def report(kind: payload.EventKind, detail: object = "", result: bytes | None = None) -> None:
         # IMPORTANT: all or nothing, or late events of an ended session would stay for ever.
         pipeline = connection.pipeline(transaction=True)
         if result is not None:
             # If Redis refuses it, redis-py puts all of it into words, unless it is a view.
             pipeline.set(result_key(session, token, attempt), memoryview(result), ex=keep)
-        event = Event(kind, token, attempt, worker, str(detail)[:_MAX_DETAIL], getattr(detail, "hints", ()))
+        event = payload.Event(kind, token, attempt, worker, str(detail)[:_MAX_DETAIL], getattr(detail, "hints", ()))
         pipeline.lpush(event_key(session), event.pack())
         pipeline.expire(event_key(session), keep)
         pipeline.execute()
@@ -248,7 +240,13 @@ def _perform(
         # A coordinator that waits for a host watches its heartbeat instead.
         report("started")
     try:
-        request = _understood(host, task, session=session, token=token, attempt=attempt, keep=keep, **rest)
+        if task not in (host.tasks if host else TASKS):
+            raise WorkerError(f"this worker has no task {task!r}; {_SAME}")
+        try:
+            fields = rest | {"session": session, "token": token, "attempt": attempt, "keep": keep}
+            request = typed(fields, TaskRequest)
+        except ValueError as error:
+            raise WorkerError(f"this worker does not understand the request ({error}); {_SAME}") from error
         puzzle = _build_puzzle(request)
     except Exception as error:
         report("refused", error)
@@ -262,21 +260,16 @@ def _perform(
             report("missing", _fault(error))
 
 
-def _understood(host: HostProtocol | None, task: str, **fields: Any) -> TaskRequest:
-    if task not in (host.tasks if host else TASKS):
-        raise WorkerError(f"this worker has no task {task!r}; {_SAME}")
-    try:
-        return typed(fields, TaskRequest)
-    except ValueError as error:
-        raise WorkerError(f"this worker does not understand the request ({error}); {_SAME}") from error
-
-
 def _outcome(
     connection: redis.Redis, task: str, request: TaskRequest, puzzle: Puzzle, host: HostProtocol | None = None
-) -> tuple[EventKind, object, bytes | None]:
+) -> tuple[payload.EventKind, object, bytes | None]:
     """Return the outcome of an attempt, the error or text that says why, and the bytes of its result."""
     try:
-        chunk, shared = _fetch(connection, request)
+        shared = _shared_arrays(connection, request)
+        raw: Any = connection.get(input_key(request.session, request.token))
+        if raw is None:
+            raise PayloadError("its arrays are missing from Redis")
+        chunk = unpack_arrays(raw)
         if host is not None:
             result = pack_arrays(host.perform(task, puzzle, request.session, shared, chunk, _data_pool(connection)))
         else:
@@ -298,15 +291,6 @@ def _fault(error: redis.RedisError) -> str:
     if isinstance(error, redis.exceptions.OutOfMemoryError):
         return "Redis is full"
     return f"Redis did not answer ({type(error).__name__})"
-
-
-def _fetch(connection: redis.Redis, request: TaskRequest) -> tuple[Arrays, Arrays]:
-    """Return the arrays of a chunk and those shared by its stage; `PayloadError` if Redis has lost any."""
-    shared = _shared_arrays(connection, request)
-    raw: Any = connection.get(input_key(request.session, request.token))
-    if raw is None:
-        raise PayloadError("its arrays are missing from Redis")
-    return unpack_arrays(raw), shared
 
 
 @lru_cache(maxsize=1)
@@ -343,7 +327,7 @@ def _shared_arrays(connection: redis.Redis, request: TaskRequest) -> Arrays:
     return _shared[name] if request.pieces else ()
 
 
-def _joined(connection: redis.Redis, request: TaskRequest, pieces: range) -> Array:
+def _joined(connection: redis.Redis, request: TaskRequest, pieces: range) -> payload.Array:
     parts = []
     for piece in pieces:
         name = shared_key(request.session, request.shared, piece)

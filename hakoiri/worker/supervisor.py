@@ -77,7 +77,10 @@ class Supervisor:
     def run(self) -> None:
         """Replace workers that die, until `request_stop` or until it is late; then end them all."""
         try:
-            while not self._stopping and not self._is_late():
+            # Until just enough time is left to end them, or no worker takes another chunk.
+            while not self._stopping and time.monotonic() <= self._until - _GRACE_SECONDS:
+                if all(worker.poll() == OUT_OF_TIME for worker in self._workers):
+                    break
                 for place, worker in enumerate(self._workers):
                     if worker.poll() in (None, OUT_OF_TIME) or self._stopping:
                         continue
@@ -97,11 +100,6 @@ class Supervisor:
         finally:
             self.stop()
 
-    def _is_late(self) -> bool:
-        """Return whether no worker takes another chunk, or just enough time is left to end them."""
-        is_late = time.monotonic() > self._until - _GRACE_SECONDS
-        return is_late or all(worker.poll() == OUT_OF_TIME for worker in self._workers)
-
     def _report_ended(self, place: int) -> float:
         """Report that a worker has ended; return the seconds until another takes its place."""
         dead = self._workers[place]
@@ -113,19 +111,14 @@ class Supervisor:
         if (excess := self._early[place] - _MOST_EARLY) < 0:
             self._note(f"worker process {dead.pid} {_fate(code)}; starting another")
         elif not self._gave_reason:
-            self._gave_reason = True
-            self._note(
-                f"{_MOST_EARLY} worker processes in a row ended right after they started: "
-                f"{self._reason()}; trying again after growing pauses"
-            )
+            self._gave_reason, reason = True, "see what they have said"
+            try:
+                require_own_names(self._connection, self._url)
+            except WorkerError as error:
+                reason = str(error)
+            text = f"{_MOST_EARLY} worker processes in a row ended right after they started"
+            self._note(f"{text}: {reason}; trying again after growing pauses")
         return min(self.restart_seconds * 2.0 ** max(0, excess), _LONGEST_PAUSE_SECONDS)
-
-    def _reason(self) -> str:
-        try:
-            require_own_names(self._connection, self._url)
-        except WorkerError as error:
-            return str(error)
-        return "see what they have said"
 
     def _replace(self, place: int) -> None:
         try:

@@ -21,7 +21,7 @@ be repeated, late, or done by any worker, with the same result.
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -151,23 +151,6 @@ def expand(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
     return expand_chunk(puzzle, keys, cuts, plan)
 
 
-def goals(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """As `expand`: the goals among the keys."""
-    return expand(goals_only(puzzle), chunk, shared)
-
-
-def lead(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """As `expand`, which also shares increasing targets: the keys with a successor among the targets."""
-    *shared, targets = shared
-    return expand(leading(puzzle, lambda: [targets]), chunk, shared)
-
-
-def before(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """As `expand`, which also shares a Bloom filter: the predecessors that pass it."""
-    *shared, words = shared
-    return expand(predecessors(puzzle, words), chunk, shared)
-
-
 def neighbours(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
     """[keys] -> [the distinct sorted successors of each key in turn, without the key itself; the number of each]."""
     (keys,) = chunk
@@ -182,21 +165,11 @@ def forest(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
     return [made.pairs(), np.array([made.moves, made.balance], dtype=np.uint64)]
 
 
-def eccentricities(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[keys, the index of the first of each] of some small components -> the result of `component_distances`."""
-    return component_distances(puzzle, *chunk)
-
-
 def diameters(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
     """[offsets, targets, the first vertex of each and the end, or 0] of strong components, or of one -> `Diameters`."""
     offsets, targets, firsts = chunk
     graph = Graph(offsets, targets)
     return [all_diameters(graph, firsts) if len(firsts) > 1 else bounded_diameter(graph)]
-
-
-def searches(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[vertices] of the shared graph -> [their eccentricities, by a search from each]."""
-    return [eccentricities_of(Graph(*shared), chunk[0])[0]]
 
 
 def look(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
@@ -242,22 +215,15 @@ def subtrees(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
     return [np.array(tally, dtype=np.int64), lanes, found if puzzle.keeps else found[:0]]
 
 
-def move(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[boards, parents, moves], shared as for the puzzle -> the boards that they lead to (`worker.plays.moving`)."""
-    moved: Arrays = _mover(puzzle).move(puzzle, chunk, shared)
-    return moved
+def _moved(task: str, puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
+    """Move: [boards, parents, moves] -> the boards that they lead to. Play: [a request for games] -> the best game.
 
-
-def play(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[a request for games], shared as for `move`, then the first board -> the best game (`worker.plays.moving`)."""
-    played: Arrays = _mover(puzzle).play(puzzle, chunk, shared)
-    return played
-
-
-def _mover(puzzle: Puzzle) -> Any:
+    Shared are arrays of the puzzle, to play also the first board (`worker.plays.moving`).
+    """
     if not isinstance(puzzle, Scored):
         raise TaskError(f"{puzzle.name} has no scored moves")
-    return _MOVERS[puzzle.mover]
+    moved: Arrays = getattr(_MOVERS[puzzle.mover], task)(puzzle, chunk, shared)
+    return moved
 
 
 #: The values of `puzzles.capabilities.Dealt.solver`, `.walker` and `Scored.mover`.
@@ -266,11 +232,17 @@ _MOVERS = {"keys": moving, "planes": tilting}
 _WALKERS = {"deals": deals, "cards": hunting_cards}
 
 TASKS: dict[str, Task] = {
-    # Searches by layers, and filters of them.
-    "expand": expand, "derive": derive, "goals": goals, "leading": lead, "before": before,
+    "expand": expand, "derive": derive,
+    # As `expand`: the goals among the keys; those with a successor among the last array shared, which increases; the
+    # predecessors that pass a Bloom filter, shared last.
+    "goals": lambda puzzle, chunk, shared: expand(goals_only(puzzle), chunk, shared),
+    "leading": lambda puzzle, chunk, shared: expand(leading(puzzle, lambda: shared[-1:]), chunk, shared[:-1]),
+    "before": lambda puzzle, chunk, shared: expand(predecessors(puzzle, shared[-1]), chunk, shared[:-1]),
     # Graphs.
-    "neighbours": neighbours, "forest": forest, "eccentricities": eccentricities, "diameters": diameters,
-    "searches": searches, "look": look, "pairs": pairs,
+    "neighbours": neighbours, "forest": forest, "diameters": diameters, "look": look, "pairs": pairs,
+    # [keys, the index of the first of each] of small components; [vertices] of the shared graph -> [eccentricities].
+    "eccentricities": lambda puzzle, chunk, shared: component_distances(puzzle, *chunk),
+    "searches": lambda puzzle, chunk, shared: [eccentricities_of(Graph(*shared), chunk[0])[0]],
     # Studies (`worker.studies`).
     "solve": _measured(Dealt, deals.SolveRequest, lambda puzzle, deal: SOLVERS[puzzle.solver].solve(*deal.of(puzzle))),
     "hunt": _measured(Dealt, deals.Leg, lambda puzzle, leg: _WALKERS[puzzle.walker].walk(puzzle, leg)),
@@ -278,7 +250,7 @@ TASKS: dict[str, Task] = {
     "design": _measured(Family, designing.DesignRequest, designing.design),
     "start": _measured(Puzzle, deals.StartRequest, deals.measure),
     # Trees and plays.
-    "subtrees": subtrees, "move": move, "play": play,
+    "subtrees": subtrees, "move": partial(_moved, "move"), "play": partial(_moved, "play"),
 }  # fmt: skip
 
 

@@ -88,7 +88,7 @@ def test_a_kernel_writes_no_more_successors_than_there_is_room_for(
     assert all(len(expand(keys).successors) for expand in kernels)
     monkeypatch.setattr(puzzle, "most_predecessors", 0, raising=False)
     monkeypatch.setattr(puzzle, "most_successors", 0)
-    monkeypatch.setattr(hanoi, "_pairs", lambda pegs: 0)
+    monkeypatch.setattr(hanoi, "comb", lambda pegs, two: 0)
     for expand in kernels:
         with pytest.raises(PuzzleError, match="more than 0 successors"):
             expand(keys)

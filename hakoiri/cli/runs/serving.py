@@ -17,7 +17,7 @@ from hakoiri.coordinator.errors import RunError
 from hakoiri.coordinator.runs.catalogue import data_directory
 from hakoiri.errors import HakoiriError, Hint, PuzzleError, counted
 from hakoiri.hints import worded
-from hakoiri.puzzles.user.files import configured_files, known
+from hakoiri.puzzles.user.files import configured_files, loaded_from
 from hakoiri.questions.question import flag, parameter
 from hakoiri.reading import admitted
 from hakoiri.render.progress import ProgressLine
@@ -135,7 +135,7 @@ def named_files(words: list[str] | None) -> list[Path]:
     specs = admitted(words or []).values()
     for spec in specs:
         log(f"puzzle {spec.name}, digest {spec.digest[:12]}")
-    return list(dict.fromkeys([*configured_files(), *(known(spec.name, spec.digest).path for spec in specs)]))
+    return list(dict.fromkeys([*configured_files(), *(loaded_from(spec.name, spec.digest) for spec in specs)]))
 
 
 def log(text: str, *hints: Hint) -> None:

@@ -82,7 +82,16 @@ class Census:
         self._state = self._store.state
         self._found = CensusFigures.of(self._state)
         if self._state.depth < 0:
-            self._list(hosted)
+            if hosted is None:
+                batches, puzzle = partial(listed_in_order, self._session), self._session.puzzle
+                require_places(puzzle.total or 0)
+                for record in list_part(self._store, puzzle, self._context.shares.staged_bytes, batches, self._commit):
+                    require_places(record.size)
+            else:
+                record = hosted.list_all()
+            self._store.stage_layer(record)
+            self._state = replace(self._state, depth=0, stored_bytes=record.stored_bytes)
+            self._commit(configurations=record.size)
         sample = StoredLayer(self._store, 0, self._store.layer_record(0).size).sample()
         compare_rules(self._session.puzzle, sample)
         if self._wanted != NONE:
@@ -132,18 +141,6 @@ class Census:
     def _commit(self, **found: Any) -> None:
         self._found = replace(self._found, **found)
         self._state = self._session.commit(replace(self._state, figures=self._found.as_dict()))
-
-    def _list(self, hosted: "HostedSpace | None") -> None:
-        if hosted is None:
-            batches, puzzle = partial(listed_in_order, self._session), self._session.puzzle
-            require_places(puzzle.total or 0)
-            for record in list_part(self._store, puzzle, self._context.shares.staged_bytes, batches, self._commit):
-                require_places(record.size)
-        else:
-            record = hosted.list_all()
-        self._store.stage_layer(record)
-        self._state = replace(self._state, depth=0, stored_bytes=record.stored_bytes)
-        self._commit(configurations=record.size)
 
     def _measured(self) -> Iterator[Diameter]:
         """Yield the records of all components without one, with diametral pairs of the wanted ones."""

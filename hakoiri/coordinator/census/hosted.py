@@ -193,7 +193,6 @@ class HostedSpace:
         return TreeEdges(pairs, sizes)
 
     def _union(self, edges: list[TreeEdges]) -> TreeUnion:
-        """Unite the roots of all hosts."""
         owners, counts = self._hosts.range_map.owners, [len(each.sizes) for each in edges]
         firsts = np.array([owners.index(place) * self._slabs * SLAB for place in range(len(edges))])
         numbers = TreeNumbers(self._store.directory.name, counts, firsts.tolist())
@@ -207,7 +206,6 @@ class HostedSpace:
         return union
 
     def _count(self, host: str, **figures: float) -> None:
-        """Add figures of a host to the work log of the run."""
         range_map, figures = self._hosts.range_map, dict.fromkeys(_COUNTED, 0) | figures
         ranges = range_map.owners.count(range_map.hosts.index(host))
         self._session.work_log.add_kept(host, ranges=ranges, threads=self._threads[host], **figures)

@@ -13,18 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hakoiri.coordinator.census.census import (
-    ALL,
-    BY,
-    DIAMETERS,
-    JOINS,
-    LAYERS,
-    NONE,
-    Census,
-    CensusFigures,
-    census_digest,
-    check_wanted,
-)
+from hakoiri.coordinator.census import census
+from hakoiri.coordinator.census.census import ALL, BY, DIAMETERS, JOINS, LAYERS, NONE, CensusFigures, check_wanted
 from hakoiri.coordinator.census.joining import LABEL_BYTES, components_by_layers, ranked, unlabelled
 from hakoiri.coordinator.errors import ContradictionError
 from hakoiri.coordinator.graphs.distances import DistancePolicy, Way, in_order
@@ -39,28 +29,14 @@ from hakoiri.keys.layout import Key, Keys, ints, key_at
 from hakoiri.keys.order import equal_rows, lower_bounds
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
+from hakoiri.storage import results
 from hakoiri.storage.layers.audit import check_layer
 from hakoiri.storage.ledger.manifest import ComponentRecord, Progress
 from hakoiri.storage.names import BLOCKS, COMPONENTS, LABELS, META, NUMBERS_KEY, PAIRS, PARTIAL_KEY, ROWS
-from hakoiri.storage.results import (
-    SLAB,
-    Diameter,
-    Profile,
-    component_figures,
-    read_component,
-    read_pairs,
-    read_profile,
-    recorded_components,
-)
+from hakoiri.storage.results import SLAB, read_component, read_pairs, read_profile, recorded_components
 from hakoiri.worker.census.slabs import NOWHERE, Slabs, component_sizes, first_places
-from hakoiri.worker.graphs.searches import (
-    Distances,
-    Graph,
-    Vertices,
-    eccentricities_of,
-    farthest_pairs,
-    label_components,
-)
+from hakoiri.worker.graphs import searches
+from hakoiri.worker.graphs.searches import Graph, Vertices, eccentricities_of, farthest_pairs, label_components
 from hakoiri.worker.layers.kernels import merge
 
 #: Configurations checked, and components whose distances are searched again, without `full`.
@@ -81,22 +57,19 @@ class CensusVerifier(Check):
         self._policy = DistancePolicy(self.store, self.puzzle, self.context.budget, self._found.moves)
         self._check_keys()
         if self._found.components is not None:
-            self._check_components()
-        if self.store.state.status == "complete" and self.store.state.digest != census_digest(self.store):
+            self._check_labels()
+            fits = LABEL_BYTES * self._slabs.size <= self.context.budget.memory
+            if self.full and self.puzzle.undirected and fits and self._found.components <= _MOST_SEARCHED:
+                self._check_by_layers()
+            records = recorded_components(self.store)
+            self._check_records(records)
+            places = {0, *self.sample(len(records), SAMPLE_OF_COMPONENTS, 0).tolist()}
+            chosen = [record for place, (_, record) in enumerate(sorted(records.items())) if place in places]
+            for number, (record, members) in enumerate(self._with_members(chosen)):
+                self._check_distances(members, record)
+                self.context.tell(Progress(number + 1, len(chosen), "components derived again"))
+        if self.store.state.status == "complete" and self.store.state.digest != census.census_digest(self.store):
             self.report.damage("the digest of the run does not match its census")
-
-    def _check_components(self) -> None:
-        self._check_labels()
-        fits = LABEL_BYTES * self._slabs.size <= self.context.budget.memory
-        if self.full and self.puzzle.undirected and fits and (self._found.components or 0) <= _MOST_SEARCHED:
-            self._check_by_layers()
-        records = recorded_components(self.store)
-        self._check_records(records)
-        places = {0, *self.sample(len(records), SAMPLE_OF_COMPONENTS, 0).tolist()}
-        chosen = [record for place, (_, record) in enumerate(sorted(records.items())) if place in places]
-        for number, (record, members) in enumerate(self._with_members(chosen)):
-            self._check_distances(members, record)
-            self.context.tell(Progress(number + 1, len(chosen), "components derived again"))
 
     def _check_keys(self) -> None:
         """Compare the stored configurations with the puzzle's list."""
@@ -132,7 +105,7 @@ class CensusVerifier(Check):
 
     def _check_by_layers(self) -> None:
         """Find all components again by searches, layer by layer, and compare labels and profiles."""
-        labels, profiles = unlabelled(self.context, self._slabs.size), list[Profile]()
+        labels, profiles = unlabelled(self.context, self._slabs.size), list[results.Profile]()
         try:
             for _ in components_by_layers(self.context, self.store, self._slabs, labels, profiles):
                 self.context.tell(Progress(len(profiles), self._found.components, "components searched by layers"))
@@ -249,9 +222,16 @@ class CensusVerifier(Check):
         if derived != (record.diameter, record.radius, record.centre, record.periphery):
             self.report.damage(f"{what}: diameter, radius, centre, periphery are {derived}, but {record} in its record")
         expected = farthest_pairs(graph, outermost)
-        self._check_pairs(record, pairs, expected, whole=listed or self.puzzle.orbits(members[:1]) is None)
+        if listed or self.puzzle.orbits(members[:1]) is None:
+            right = record.pair_count == len(pairs) and np.array_equal(expected, pairs)
+        else:
+            # Only some are kept.
+            right = not self.full or record.pair_count == len(expected)
+            right = right and {*map(tuple, pairs.tolist())} <= {*map(tuple, expected.tolist())}
+        if not right:
+            self.report.damage(f"{what}: its {len(pairs)} diametral pairs differ from the {len(expected)} of a search")
 
-    def _check_by_symmetry(self, record: ComponentRecord, found: Diameter) -> None:
+    def _check_by_symmetry(self, record: ComponentRecord, found: results.Diameter) -> None:
         """Compare a record and its stored pairs with distances from one configuration per kind."""
         what = f"component {record.component}"
         if found.record != record:
@@ -261,18 +241,7 @@ class CensusVerifier(Check):
         if not (right and _as_set(found.pairs) <= _as_set(pairs)):
             self.report.damage(f"{what}: its {len(pairs)} diametral pairs differ from those of a search")
 
-    def _check_pairs(self, record: ComponentRecord, pairs: NDArray[np.int64], expected: Vertices, whole: bool) -> None:
-        """Check that the stored pairs are the expected ones, or some of them if not the `whole` list is kept."""
-        if whole:
-            right = record.pair_count == len(pairs) and np.array_equal(expected, pairs)
-        else:
-            right = not self.full or record.pair_count == len(expected)
-            right = right and {*map(tuple, pairs.tolist())} <= {*map(tuple, expected.tolist())}
-        if not right:
-            what = f"component {record.component}"
-            self.report.damage(f"{what}: its {len(pairs)} diametral pairs differ from the {len(expected)} of a search")
-
-    def _eccentricities_of(self, graph: Graph, vertices: Vertices) -> Distances:
+    def _eccentricities_of(self, graph: Graph, vertices: Vertices) -> searches.Distances:
         """Return eccentricities by a search from each: here if few, else on the executor."""
         steps, most = len(graph.offsets) + len(graph.targets), self.context.tuning.steps_at_once
         if len(vertices) * steps <= most:
@@ -329,7 +298,20 @@ class CensusJob(Job):
 
     @classmethod
     def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
-        _check_spec(spec, plan)
+        kind = puzzle_class(spec.name, spec.digest)
+        check_wanted(plan.get(DIAMETERS, ALL))
+        if plan.get(BY, JOINS) not in (JOINS, LAYERS):
+            raise PuzzleError(f"by {plan[BY]!r} is not {JOINS} or {LAYERS}")
+        if plan.get(BY) == LAYERS and not kind.undirected:
+            raise PuzzleError(f"{kind.name} is directed: a search does not find its components", Hint("leave out", BY))
+        if plan.keys() - {DIAMETERS, BY}:
+            raise PuzzleError("a census counts every configuration, so it has no goal", Hint("leave out", "until_goal"))
+        if spec.start is not None and not kind.start_is_board:
+            raise PuzzleError("a census counts every configuration, so it has no start", Hint("leave out", "start"))
+        if spec.start is None and kind.start_is_board:
+            raise PuzzleError(f"a census of {kind.name} needs a board", Hint("give", "start", "BOARD"))
+        if kind.configurations is Puzzle.configurations:
+            raise PuzzleError(f"{kind.name} cannot list its whole space", Hint("leave out", "whole"))
         puzzle = spec.build()
         if not puzzle.undirected and plan.get(DIAMETERS, NONE) != NONE:
             # A census stores distances between all configurations of a component; here some do not exist.
@@ -339,7 +321,7 @@ class CensusJob(Job):
         return puzzle
 
     def work(self, session: Session) -> None:
-        Census(session).run()
+        census.Census(session).run()
 
     def repair(self, session: Session) -> None:
         """Erase everything but sound configurations, so that `work` counts again, which is quick."""
@@ -364,7 +346,7 @@ class CensusJob(Job):
             return []
         shown = [read_component(self.store, number) for number in range(min(count, _LARGEST_SHOWN))]
         rest = f"{count - len(shown):,} smaller ones" if count > len(shown) else ""
-        return [Table("components", [component_figures(record) for record in shown], "", rest, "components")]
+        return [Table("components", [results.component_figures(record) for record in shown], "", rest, "components")]
 
     def questions(self) -> list[str]:
         if self.store.manifest.plan.get(DIAMETERS) == NONE:
@@ -372,20 +354,3 @@ class CensusJob(Job):
         if not self.puzzle.undirected:
             return ["strong components"]
         return ["components" if DIAMETERS in self.store.manifest.plan else "diameter"]
-
-
-def _check_spec(spec: PuzzleSpec, plan: Mapping[str, Any]) -> None:
-    puzzle = puzzle_class(spec.name, spec.digest)
-    check_wanted(plan.get(DIAMETERS, ALL))
-    if plan.get(BY, JOINS) not in (JOINS, LAYERS):
-        raise PuzzleError(f"by {plan[BY]!r} is not {JOINS} or {LAYERS}")
-    if plan.get(BY) == LAYERS and not puzzle.undirected:
-        raise PuzzleError(f"{puzzle.name} is directed: a search does not find its components", Hint("leave out", BY))
-    if plan.keys() - {DIAMETERS, BY}:
-        raise PuzzleError("a census counts every configuration, so it has no goal", Hint("leave out", "until_goal"))
-    if spec.start is not None and not puzzle.start_is_board:
-        raise PuzzleError("a census counts every configuration, so it has no start", Hint("leave out", "start"))
-    if spec.start is None and puzzle.start_is_board:
-        raise PuzzleError(f"a census of {puzzle.name} needs a board", Hint("give", "start", "BOARD"))
-    if puzzle.configurations is Puzzle.configurations:
-        raise PuzzleError(f"{puzzle.name} cannot list its whole space", Hint("leave out", "whole"))

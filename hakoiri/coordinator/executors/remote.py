@@ -55,15 +55,9 @@ def same_arrays(these: Arrays, those: Arrays) -> bool:
     return len(these) == len(those) and all(a.dtype == b.dtype and np.array_equal(a, b) for a, b in pairs)
 
 
-def _untimed_tally(answer: Arrays) -> Arrays:
-    tally = answer[0].copy()
-    tally[_SUBTREE_SECONDS] = 0
-    return [tally, *answer[1:]]
-
-
 _UNTIMED: dict[str, Callable[[Arrays], Sequence[np.ndarray]]] = {
     "expand": lambda answer: [answer[0][:_EXPAND_SECONDS], *answer[1:]],
-    "subtrees": _untimed_tally,
+    "subtrees": lambda answer: [np.delete(answer[0], _SUBTREE_SECONDS), *answer[1:]],
     "solve": lambda answer: packed(replace(unpacked(answer, SolveResult), seconds=0.0)),
 }
 
@@ -118,7 +112,7 @@ class RemoteExecutor:
         if time.monotonic() > self._counted_at + _WAIT_SECONDS:
             self._redis_retry.call(self._look_for_workers)
             self._counted_at = time.monotonic()
-        return len(self._workers.living) or self._workers.are_coming
+        return len(self._workers.living) or bool(self._workers.coming)
 
     def map(self, task: str, chunks: Iterable[Arrays], shared: Arrays = (), scarce: bool = False) -> Iterator[_Landed]:
         self._stage += 1
@@ -156,7 +150,11 @@ class RemoteExecutor:
 
     def _refill(self, numbered: Iterator[tuple[int, Arrays]]) -> None:
         """Send more chunks. IMPORTANT: a function, because `map` would hold the last arrays while it is suspended."""
-        while self._has_room() and (following := next(numbered, None)) is not None:
+        living, flying = len(self._workers.living), self._in_flight
+        most = max(1, living) + (1 + living // 2 if self._scarce else max(3, 2 * living))
+        while len(flying.chunks) < most and flying.bytes <= self._most_bytes:
+            if (following := next(numbered, None)) is None:
+                return
             chunk = self._in_flight.add(*following, self._tuning.deadline)
             chunk.sizes = self._sizes_of("chunk", following[1], self._shared_sizes)
             if not self._workers.is_away or self._workers.has_newcomer:
@@ -169,11 +167,6 @@ class RemoteExecutor:
         if wrong := wrong_array(self._in_flight.task, part, self._puzzle, arrays, sizes, own=True):
             raise TaskError(wrong)
         return sizes
-
-    def _has_room(self) -> bool:
-        living = len(self._workers.living)
-        most_chunks = max(1, living) + (1 + living // 2 if self._scarce else max(3, 2 * living))
-        return len(self._in_flight.chunks) < most_chunks and self._in_flight.bytes <= self._most_bytes
 
     def _collect(self, results: list[_Landed]) -> None:
         """Add the results that came within a moment; they are in flight no more."""
@@ -219,7 +212,6 @@ class RemoteExecutor:
             yield self._land(chunk, self._counted(chunk, event.worker, result))
 
     def _counted(self, chunk: Chunk, worker: str, result: list[Array]) -> list[Array]:
-        """Return the result of a worker, and note that it is used."""
         self._log(chunk, result, worker)
         if self._audit:
             self.work_log.answered.add(worker)
@@ -279,7 +271,6 @@ class RemoteExecutor:
                 self._lose(chunk, "it is overdue", counts=False)
 
     def _why_lost(self, chunk: Chunk, kept: bool, now: float) -> str:
-        """Return the reason to send a chunk again, or an empty text."""
         if chunk.worker and chunk.worker not in self._workers.living:
             return f"worker {chunk.worker} died"
         if not kept:
@@ -318,7 +309,6 @@ class RemoteExecutor:
         yield self._land(chunk, result)
 
     def _do(self, chunk: Chunk) -> list[Array]:
-        """Return the result of a chunk, computed here."""
         return do_task(self._in_flight.task, self._puzzle, unpack_arrays(chunk.payload), self._shared.arrays)
 
     def _send_again(self) -> int:

@@ -88,7 +88,10 @@ class RedisRetry:
 
 
 class WorkerPool:
-    """Attributes: `living`, the workers that may be expected to work for this run, as they were at the last `look`."""
+    """The workers of a run, as they were at the last `look`.
+
+    Attributes: `living`, those that may be expected to work; `coming`, those that it has started and have not come yet.
+    """
 
     def __init__(self, observer: Observer, work_log: WorkLog, tuning: Tuning) -> None:
         self._observer, self._work_log, self._tuning = observer, work_log, tuning
@@ -101,19 +104,19 @@ class WorkerPool:
         self.has_newcomer = False
         self._own: Callable[[], set[str]] = set
         self._came: set[str] = set()
-        self._coming: set[str] = set()
+        self.coming: set[str] = set()
 
     def expect(self, coming: Callable[[], set[str]]) -> None:
         """Wait for the workers that `coming` names until they come or it does not; it may raise `WorkerError`."""
         self._own = coming
-        self._coming = coming()
+        self.coming = coming()
 
     def look(self, connection: redis.Redis, waiting_since: float | None) -> None:
         """Update `living`. `waiting_since` is the time since which chunks have waited without any being begun."""
         found, now = {*living_workers(connection)}, time.monotonic()
         self.has_newcomer |= not found <= self._came
         self._came |= found
-        self._coming = self._own() - self._came
+        self.coming = self._own() - self._came
         self.living = found - self._refusing - {*self._work_log.untrusted}
         if waiting_since is not None and now > max(waiting_since, self._last_heard) + self._tuning.silence:
             self._is_silent = True
@@ -139,15 +142,10 @@ class WorkerPool:
             self._observer.note(f"worker {worker} is excluded from this run: {why}", *hints)
 
     @property
-    def are_coming(self) -> bool:
-        """Return whether workers that this run has started have not come yet."""
-        return bool(self._coming)
-
-    @property
     def is_away(self) -> bool:
         """Return whether no worker has lived or answered for a while, and no worker is being started."""
         alone = self._is_silent or time.monotonic() - self._last_seen >= self._tuning.alone
-        return alone and not self._coming
+        return alone and not self.coming
 
     def say_alone(self, url: str) -> None:
         """Note once that there are no workers."""

@@ -19,7 +19,7 @@ million wide keys in 35 layers, an earlier version took 116 s by them and 26 s i
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from typing import Self
 
 import numpy as np
@@ -48,35 +48,16 @@ from hakoiri.worker.layers.step import between
 _FILTERED = 1 << 16
 
 
-class StoredRun(LayerUnion):
-    """The configurations of a finished run, in layers."""
-
-    _bloom: Words | None = None
-
-    def bloom_filter(self, most_bytes: int) -> Words:
-        """Return a Bloom filter of the keys; it is made once."""
-        if self._bloom is None:
-            self._bloom = empty_filter(self.size, most_bytes)
-            for layer in self.layers:
-                for keys in layer.chunks(0, _FILTERED):
-                    add(self._bloom, keys)
-        return self._bloom
-
-    def among(self, keys: Keys) -> Keys:
-        """Return the keys that are in the run; `keys` increase."""
-        return inside(keys, self.layers)
-
-
-def stored_run(store: RunStore, with_goals: bool = False) -> StoredRun:
+def stored_run(store: RunStore, with_goals: bool = False) -> LayerUnion:
     """Return all configurations of a finished run, or those in layers with goals."""
     records = [record for record in store.layer_records() if (record.goals if with_goals else record.size)]
-    return StoredRun([StoredLayer(store, record.depth, record.size) for record in records])
+    return LayerUnion([StoredLayer(store, record.depth, record.size) for record in records])
 
 
 class Remaining:
     """The keys of `run` that are in none of the `known` layers, which are parts of it."""
 
-    def __init__(self, run: StoredRun, known: list[Layer]) -> None:
+    def __init__(self, run: LayerUnion, known: list[Layer]) -> None:
         self._run, self._known = run, known
         self.size = run.size - sum(layer.size for layer in known)
 
@@ -128,6 +109,8 @@ class GoalSearch(LayeredSearch):
         self._within = self._base if follows and kept and able else None
         #: The layers to come, once they are known: where the moves fit in memory.
         self._backwards: Iterator[Keys] | None = None
+        #: A Bloom filter of the run, once it is needed.
+        self._bloom: Words | None = None
         self._fits = True
         super().__init__(session, session.puzzle.start)
 
@@ -137,25 +120,21 @@ class GoalSearch(LayeredSearch):
         return None
 
     def outcome(self) -> GoalFigures:
-        """Return the figures of the run after the search has ended."""
-        found = super().outcome()
-        self._require_same_set(found)
-        return GoalFigures(**found.as_dict() | {"dead": self._run.size - found.configurations})
+        """Return the figures of the run after the search has ended.
 
-    def _require_same_set(self, found: SearchFigures) -> None:
-        """Raise `ContradictionError` if the goals reach other configurations than those of the run.
-
-        An undirected search from a start is connected, so its goals reach all of it. A whole space has nothing outside,
-        and the search of a directed puzzle stays within the run.
+        Raises `ContradictionError` if the goals reach other configurations than those of the run. An undirected search
+        from a start is connected, so its goals reach all of it. A whole space has nothing outside, and the search of a
+        directed puzzle stays within the run.
         """
-        if not (self.puzzle.undirected and found.exhausted and kind_of(self._base.manifest.kind).from_start):
-            return
-        mine, theirs = (run.layer_records() for run in (self.store, self._base))
-        if sum_lanes(lanes_in(each.digest) for each in mine) != sum_lanes(lanes_in(each.digest) for each in theirs):
+        found, runs = super().outcome(), (self.store, self._base)
+        mine, theirs = (sum_lanes(lanes_in(each.digest) for each in run.layer_records()) for run in runs)
+        connected = self.puzzle.undirected and kind_of(self._base.manifest.kind).from_start
+        if connected and found.exhausted and mine != theirs:
             raise ContradictionError(
                 f"the goals with {self.puzzle.parameters} reach {found.configurations:,} configurations, expected the "
                 f"{self._run.size:,} of run {self._base.directory.name}"
             )
+        return GoalFigures(**found.as_dict() | {"dead": self._run.size - found.configurations})
 
     def _first(self) -> Layer:
         goals = stored_run(self._base, with_goals=True)
@@ -193,14 +172,17 @@ class GoalSearch(LayeredSearch):
 
     def _led_from(self, current: Layer, known: list[Layer]) -> Layer:
         context, depth = self._session.context, self.state.depth + 1
-        # A Bloom filter of the run drops most keys that are not in it before they are sorted.
-        words = self._run.bloom_filter(context.shares.free // 4)
-        rules = Rules(predecessors(self.puzzle, words), "before", [words], self._run)
+        if self._bloom is None:
+            # It drops most keys that are not in the run before they are sorted.
+            self._bloom = empty_filter(self._run.size, context.shares.free // 4)
+            for keys in chain.from_iterable(layer.chunks(0, _FILTERED) for layer in self._run.layers):
+                add(self._bloom, keys)
+        rules = Rules(predecessors(self.puzzle, self._bloom), "before", [self._bloom], self._run)
         most = current.size * rules.puzzle.most_successors * self.store.layout.bytes
         small = not context.budget.distributes(current.size) and most <= context.shares.bucket_bytes
         if small and not self.store.has_partial:
             found = merge([rules.puzzle.expand(all_keys(current)).successors], [])
-            return self._add_small(self._run.among(outside(found, known)))
+            return self._add_small(inside(outside(found, known), self._run.layers))
         return self._made_by(LayerStep(self._session, depth, current, known, self._pace, rules=rules))
 
     def _known_backwards(self) -> Iterator[Keys] | None:

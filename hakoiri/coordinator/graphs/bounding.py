@@ -25,19 +25,11 @@ from hakoiri.keys.layout import key_at
 from hakoiri.keys.order import lower_bounds
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.storage import results
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import ComponentRecord, Figures, Progress, State, pack_record
 from hakoiri.storage.names import BEAM, COMPONENTS, PAIRS
-from hakoiri.storage.results import (
-    Diameter,
-    component_figures,
-    read_arrays,
-    read_diameter,
-    read_pairs,
-    recorded_components,
-    stage_arrays,
-    stage_component,
-)
+from hakoiri.storage.results import Diameter, read_arrays, read_pairs, recorded_components, stage_arrays
 from hakoiri.worker.graphs.bounds import Aim
 from hakoiri.worker.graphs.lanes import LANES
 from hakoiri.worker.graphs.searches import MOST_VERTICES, Distances, Vertices
@@ -72,7 +64,6 @@ class EccentricityVerifier(Check):
             self._check_record(record, places, lower, upper)
 
     def _check_record(self, record: ComponentRecord, places: Vertices, lower: Distances, upper: Distances) -> None:
-        """Compare the record with the bounds, and the pairs of the sample with the record."""
         diameter, radius = int(lower.max()), int(lower.min())
         expected = {"size": len(lower), "diameter": diameter if upper.max() == diameter else None}
         if record.radius is not None:
@@ -122,10 +113,9 @@ def known_of(derived: Derived, component: int, every: bool) -> Diameter | None:
         record = recorded_components(store).get(component) if store else None
         if store is None or record is None or (every and record.radius is None):
             return None
-        if record.radius is None:
-            return read_diameter(store, component)
-        arrays = read_arrays(store)
-        return Diameter(record, read_pairs(store, component), arrays["central"], histogram(arrays["lower"]))
+        arrays = read_arrays(store) if record.radius is not None else {}
+        counts = histogram(arrays["lower"]) if arrays else None
+        return Diameter(record, read_pairs(store, component), arrays.get("central"), counts)
 
 
 class EccentricityJob(Job):
@@ -195,22 +185,19 @@ class EccentricityJob(Job):
             if not self.store.poisoned:
                 self._keep(session, solver)
             raise
-        self._finish(session, solver, found)
+        arrays, digest = solver.arrays(), b""
+        if found.central is not None:
+            arrays["central"], digest = found.central, arrays["lower"].astype("<i4").tobytes()
+        results.stage_component(self.store, found)
+        stage_arrays(self.store, arrays)
+        session.tell(solver.progress(aim))
+        whole = hashlib.sha256(pack_record(found.record.as_dict()) + digest).hexdigest()
+        figures = _figures(solver, session).as_dict()
+        session.commit(replace(self.store.state.become("complete"), digest=whole, figures=figures))
 
     def _keep(self, session: Session, solver: EccentricitySolver) -> None:
         stage_arrays(self.store, solver.arrays())
         session.commit(replace(self.store.state, figures=_figures(solver, session).as_dict()))
-
-    def _finish(self, session: Session, solver: EccentricitySolver, found: Diameter) -> None:
-        arrays, digest = solver.arrays(), b""
-        if found.central is not None:
-            arrays["central"], digest = found.central, arrays["lower"].astype("<i4").tobytes()
-        stage_component(self.store, found)
-        stage_arrays(self.store, arrays)
-        session.tell(solver.progress(self._aim))
-        whole = hashlib.sha256(pack_record(found.record.as_dict()) + digest).hexdigest()
-        figures = _figures(solver, session).as_dict()
-        session.commit(replace(self.store.state.become("complete"), digest=whole, figures=figures))
 
     def repair(self, session: Session) -> None:
         """Erase everything proved, so that it is proved again."""
@@ -221,7 +208,7 @@ class EccentricityJob(Job):
 
     def summary(self, budget: Budget) -> dict[str, Any]:
         known = recorded_components(self.store).get(self._component)
-        return {} if known is None else {"found": component_figures(known)}
+        return {} if known is None else {"found": results.component_figures(known)}
 
     def tables(self) -> list[Table]:
         """Return the number of configurations per eccentricity, or per open interval."""
@@ -245,10 +232,6 @@ def _table(name: str, rows: list[dict[str, int]], title: str) -> Table:
 def _figures(solver: EccentricitySolver, session: Session) -> EccentricityFigures:
     lower, upper = solver.bounds()
     rows = [{"lower": one, "upper": other, "count": count} for one, other, count in open_intervals(lower, upper)]
-    return EccentricityFigures(
-        len(lower),
-        int(np.count_nonzero(lower == upper)),
-        [int(lower.max()), int(upper.max())],
-        [int(lower.min()), int(upper.min())],
-        rows[: session.context.tuning.most_intervals],
-    )
+    diameter, radius = ([int(end(lower)), int(end(upper))] for end in (np.max, np.min))
+    known, most = int(np.count_nonzero(lower == upper)), session.context.tuning.most_intervals
+    return EccentricityFigures(len(lower), known, diameter, radius, rows[:most])

@@ -39,7 +39,7 @@ from hakoiri.storage.names import COMPONENTS, number_key
 from hakoiri.storage.results import Diameter, Labels, read_component, read_pairs
 from hakoiri.worker.census.slabs import Slabs
 from hakoiri.worker.graphs.bounds import Aim
-from hakoiri.worker.graphs.searches import Figures, Offsets, Vertices
+from hakoiri.worker.graphs.searches import Offsets
 from hakoiri.worker.transport.payload import Arrays
 
 #: A requested component with at least this many configurations is measured by a run of its own.
@@ -84,13 +84,11 @@ class DistancePolicy:
     def kinds(self, component: int, control: Control) -> Kinds | None:
         """Return the kinds of a component's configurations, if there are few."""
         if component not in self._kinds:
-            self._kinds[component] = kinds_among(self._puzzle, self._blocks(component, control))
+            blocks: Iterator[Keys] = chain.from_iterable(map(self._run.blocks, range(self._run.state.depth + 1)))
+            if self._census:
+                blocks = (keys for keys, _ in Slabs(self._run).parts([component], control))
+            self._kinds[component] = kinds_among(self._puzzle, blocks)
         return self._kinds[component]
-
-    def _blocks(self, component: int, control: Control) -> Iterator[Keys]:
-        if self._census:
-            return (keys for keys, _ in Slabs(self._run).parts([component], control))
-        return chain.from_iterable(map(self._run.blocks, range(self._run.state.depth + 1)))
 
     def lists_all(self, size: int) -> bool:
         """Return whether the graph surely gives all pairs, before the periphery is known.
@@ -215,7 +213,14 @@ def measure_each(context: ComputeContext, ordered: Ordered, components: list[int
     chunks: Iterator[Arrays] = ([*ordered.part(part)] for part in parts)
     for number, result in context.map_chunks("eccentricities", chunks, small):
         context.control.check()
-        yield from _each_of(ordered, parts[number], *result)
+        figures, pairs = result
+        keys, firsts = ordered.part(parts[number])
+        ends = np.searchsorted(pairs[:, 0], np.append(firsts, len(keys))).tolist()
+        for place, (diameter, radius, centre, periphery) in enumerate(figures.tolist()):
+            component, mine = parts[number][place], pairs[ends[place] : ends[place + 1]]
+            size, least = ordered.size(component), key_at(keys, firsts[place])
+            record = ComponentRecord(component, size, diameter, radius, centre, periphery, len(mine), least)
+            yield Diameter(record, keys[mine])
 
 
 def batches(
@@ -234,13 +239,3 @@ def batches(
         if full or numbers[index + 1 : index + 2] != [number + 1]:
             yield range(numbers[begin], number + 1)
             begin, work, size = index + 1, 0, 0
-
-
-def _each_of(ordered: Ordered, batch: range, figures: Figures, pairs: Vertices) -> Iterator[Diameter]:
-    keys, firsts = ordered.part(batch)
-    ends = np.searchsorted(pairs[:, 0], np.append(firsts, len(keys))).tolist()
-    for place, (diameter, radius, centre, periphery) in enumerate(figures.tolist()):
-        component, least, mine = batch[place], key_at(keys, firsts[place]), pairs[ends[place] : ends[place + 1]]
-        size = ordered.size(component)
-        record = ComponentRecord(component, size, diameter, radius, centre, periphery, len(mine), least)
-        yield Diameter(record, keys[mine])

@@ -45,7 +45,14 @@ class EccentricitySolver:
     def __init__(self, context: ComputeContext, keys: Keys, graph: Graph) -> None:
         self._context, self.keys, self._size = context, keys, len(keys)
         #: The number of searches at the same time, and of vertices that each begins from.
-        self.plan = self._planned(keys, graph)
+        budget, tasks = context.budget, context.executor.workers if context.budget.distributes(len(keys)) else 1
+        images = len(context.puzzle.symmetry_maps())
+        held = keys.nbytes + 2 * sum(part.nbytes for part in graph) + (_BYTES + 4 * images) * self._size
+        plans = [(tasks, LANES), (tasks, WORD), (1, WORD)]
+        self._held = held
+        needs = [held + n * self._size * (_BYTES_OF_TASK + _BYTES_OF_WORD * lanes // WORD) for n, lanes in plans]
+        budget.require(f"the eccentricities of {self._size:,} configurations", needs[-1])
+        self.plan = next(plan for plan, needed in zip(plans, needs, strict=True) if needed <= budget.memory)
         # Near vertices are near in memory, too: a search of 447,904 takes 8 instead of 20 ms.
         self._order, evens = by_sides(graph, search_order(graph))
         graph, self._images = renumbered(graph, images_of(context.puzzle, keys, graph), self._order)
@@ -56,18 +63,6 @@ class EccentricitySolver:
         else:
             first = first_alike(context.puzzle, graph, orbits[self._order])
         self._bounds = Bounds(graph, first, evens)
-
-    def _planned(self, keys: Keys, graph: Graph) -> tuple[int, int]:
-        """Return how many searches run at the same time, and from how many vertices each, by memory."""
-        budget, size = self._context.budget, self._size
-        tasks = self._context.executor.workers if budget.distributes(size) else 1
-        images = len(self._context.puzzle.symmetry_maps())
-        held = keys.nbytes + 2 * sum(part.nbytes for part in graph) + (_BYTES + 4 * images) * size
-        plans = [(tasks, LANES), (tasks, WORD), (1, WORD)]
-        self._held = held
-        needs = [held + each * size * (_BYTES_OF_TASK + _BYTES_OF_WORD * lanes // WORD) for each, lanes in plans]
-        budget.require(f"the eccentricities of {size:,} configurations", needs[-1])
-        return next(plan for plan, needed in zip(plans, needs, strict=True) if needed <= budget.memory)
 
     def _places(self, vertices: Vertices) -> Vertices:
         """Return the numbers in the graph of vertices numbered in the order of the keys."""
@@ -147,7 +142,15 @@ class EccentricitySolver:
         """Return all pairs at the diameter: those of one vertex per orbit, and their images if known."""
         lower, _ = self._bounds.of_all()
         sources = self._bounds.outermost() if self._images else np.flatnonzero(lower == diameter).astype(np.int32)
-        return self._in_order(_with_images(self._far(sources, diameter), self._images))
+        found = self._far(sources, diameter)
+        if self._images:
+            # All images of these pairs, these included, each once.
+            found = new = distinct(_renamed(found, np.arange(self._size)))
+            while len(new):
+                moved = distinct(np.concatenate([_renamed(new, image) for image in self._images]))
+                new = moved[~np.isin(moved, found, assume_unique=True)]
+                found = np.concatenate([found, new])
+        return self._in_order(found)
 
     def _far(self, sources: Vertices, distance: int) -> _Numbers:
         """Return all pairs of a source and a vertex at `distance`, its greatest, in search order, each once."""
@@ -211,18 +214,6 @@ def open_intervals(lower: Distances, upper: Distances) -> list[tuple[int, int, i
     return sorted(found, key=lambda each: each[0] - each[1])
 
 
-def _with_images(pairs: _Numbers, images: list[Vertices]) -> _Numbers:
-    """Return all images of given pairs, these included, each once."""
-    if not images:
-        return pairs
-    found = new = distinct(_renamed(pairs, np.arange(len(images[0]))))
-    while len(new):
-        moved = distinct(np.concatenate([_renamed(new, image) for image in images]))
-        new = moved[~np.isin(moved, found, assume_unique=True)]
-        found = np.concatenate([found, new])
-    return found
-
-
 def _renamed(pairs: _Numbers, names: NDArray[Any]) -> _Numbers:
     """Return the pairs with ``names[v]`` instead of v, the lesser first."""
     one, other = names[pairs >> 32], names[pairs & 0xFFFFFFFF]
@@ -230,5 +221,4 @@ def _renamed(pairs: _Numbers, names: NDArray[Any]) -> _Numbers:
 
 
 def _numbers(one: NDArray[Any], other: NDArray[Any]) -> _Numbers:
-    numbers: _Numbers = one.astype(np.int64) << 32 | other
-    return numbers
+    return np.asarray(one.astype(np.int64) << 32 | other)

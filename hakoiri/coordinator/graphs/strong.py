@@ -22,7 +22,6 @@ from hakoiri.storage.ledger.manifest import Progress
 from hakoiri.storage.results import Diameter
 from hakoiri.worker.graphs.searches import Graph, Offsets, Vertices, inner_graph, part_of
 from hakoiri.worker.graphs.strong import Diameters, bounded_diameter, condensation, strong_labels
-from hakoiri.worker.transport.payload import Arrays
 
 #: Bytes of a vertex in the depth-first search; then of labels, order and places.
 _VERTEX_BYTES = 40
@@ -111,16 +110,10 @@ def strong_components(context: ComputeContext, keys: Keys, weak: int) -> StrongC
     del graph
     context.control.check()
     found = _measured(context, parts, keys.nbytes)
-    components = [
-        StrongComponent(
-            component,
-            parts.size(component),
-            int(found[component, 0]),
-            (key_at(keys, parts.order[found[component, 1]]), key_at(keys, parts.order[found[component, 2]])),
-            key_at(keys, parts.order[parts.firsts[component]]),
-        )
-        for component in range(len(parts))
-    ]
+    components = []
+    for component, (diameter, *pair) in enumerate(found.tolist()):
+        least, one, other = (key_at(keys, parts.order[place]) for place in (parts.firsts[component], *pair))
+        components.append(StrongComponent(component, parts.size(component), diameter, (one, other), least))
     return StrongComponents(len(keys), weak, parts.strong, parts.strong - len(parts), *parts.condensed, components)
 
 
@@ -168,15 +161,14 @@ def _measured(context: ComputeContext, parts: _Parts, held: int) -> Diameters:
         done += 1
     tasks = list(batches(range(done, len(parts)), np.diff(parts.firsts), context.tuning))
     left = int(parts.firsts[-1] - parts.firsts[done])
-    for number, (rows,) in context.map_chunks("diameters", (_arrays(parts, batch) for batch in tasks), left):
+    firsts = (parts.firsts[batch.start : batch.stop + (len(batch) > 1)] for batch in tasks)
+    chunks = (
+        [*parts.part(batch.start, batch.stop), begin - begin[0]] for batch, begin in zip(tasks, firsts, strict=True)
+    )
+    for number, (rows,) in context.map_chunks("diameters", chunks, left):
         batch = tasks[number]
         found[batch.start : batch.stop] = rows
         found[batch.start : batch.stop, 1:] += np.int32(parts.firsts[batch.start])
         done += len(batch)
         context.tell(Progress(done, len(parts), "strong components measured"))
     return found
-
-
-def _arrays(parts: _Parts, batch: range) -> Arrays:
-    firsts = parts.firsts[batch.start : batch.stop + (len(batch) > 1)]
-    return [*parts.part(batch.start, batch.stop), firsts - firsts[0]]

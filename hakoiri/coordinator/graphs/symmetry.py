@@ -136,16 +136,9 @@ def _distances(puzzle: Puzzle, component: int, found: list[_Reach]) -> Diameter:
     counts: dict[int, int] = {}
     for reach in sorted(found, key=attrgetter("eccentricity")):
         counts[reach.eccentricity] = counts.get(reach.eccentricity, 0) + reach.kind.size
-    record = ComponentRecord(
-        component,
-        size=sum(counts.values()),
-        diameter=diameter,
-        radius=radius,
-        centre=counts[radius],
-        periphery=counts[diameter],
-        pair_count=sum(reach.kind.size * reach.farthest for reach in outer) // 2,
-        representative=min(reach.kind.least for reach in found),
-    )
+    figures = sum(counts.values()), diameter, radius, counts[radius], counts[diameter]
+    pair_count = sum(reach.kind.size * reach.farthest for reach in outer) // 2
+    record = ComponentRecord(component, *figures, pair_count, min(reach.kind.least for reach in found))
     keys = np.stack([puzzle.keys(list(side)) for side in zip(*pairs, strict=True)], axis=1)
     return Diameter(record, keys, puzzle.keys([reach.source for reach in inner]), counts)
 

@@ -13,49 +13,29 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, get_args
+from typing import Any, NamedTuple, get_args
 
 import platformdirs
 
+from hakoiri import errors
 from hakoiri.coordinator.errors import RunError, UnknownRunError
-from hakoiri.errors import (
-    DamagedError,
-    FormatError,
-    GoneError,
-    Hint,
-    NameTakenError,
-    RunHeldError,
-    StorageError,
-    did_you_mean,
-)
+from hakoiri.errors import DamagedError, GoneError, Hint, NameTakenError, RunHeldError, StorageError, did_you_mean
+from hakoiri.storage import names
 from hakoiri.storage.engine.environment import translated
 from hakoiri.storage.engine.files import open_inside, remove_inside
 from hakoiri.storage.ledger import lock
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.lock import holder_of
 from hakoiri.storage.ledger.manifest import ENDED, Manifest, State, Status, per_second
-from hakoiri.storage.names import (
-    CERTIFICATE_BEGINS,
-    QUEUED_FILE,
-    by_age,
-    certificate_file,
-    deleting,
-    questions_folder,
-    run_directories,
-)
+from hakoiri.storage.names import CERTIFICATE_BEGINS, QUEUED_FILE, by_age, certificate_file, run_directories
 
 LAST = "last"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _LOOK_SECONDS = 0.05
 
 
-class Opening(Protocol):
-    """Opens the ledger of a run, as `Ledger` does."""
-
-    def __call__(self, directory: Path, writable: bool = False) -> AbstractContextManager[Ledger]:
-        """Open the ledger for a block; it may be closed afterwards."""
-
-
+#: Opens the ledger of a run for a block, as `Ledger` does; it may be closed afterwards.
+Opening = Callable[..., AbstractContextManager[Ledger]]
 #: The status of a run whose files cannot be read, and of one written in another version's format.
 DAMAGED, ANOTHER_FORMAT = "damaged", "another format"
 #: All statuses of runs.
@@ -87,7 +67,7 @@ class RunStatus:
     def status(self) -> str:
         """The state's status, corrected if its driver was killed; ``damaged`` or ``another format``."""
         if self.fault:
-            return ANOTHER_FORMAT if isinstance(self.fault, FormatError) else DAMAGED
+            return ANOTHER_FORMAT if isinstance(self.fault, errors.FormatError) else DAMAGED
         left = self.state.status == "running" or (self.state.status == "queued" and not self.awaited)
         return "interrupted" if left and self.holder is None else self.state.status
 
@@ -226,7 +206,18 @@ def cancel_run(directory: Path, opening: Opening = Ledger, patience: float = 10.
         if store.state.status == "complete":
             raise RunError(f"run {directory.name} is complete already", Hint("delete", directory.name))
         store.request_cancel()
-    with _lock_after_its_driver(directory, patience), opening(directory, writable=True) as store:
+    until, run_lock = time.monotonic() + patience, None
+    while run_lock is None:
+        try:
+            run_lock = lock.RunLock(directory)
+        except RunHeldError:
+            if time.monotonic() > until:
+                who = lock.describe_holder(lock.holder_of(directory) or {})
+                raise RunError(
+                    f"run {directory.name} is still held by {who}, who was told to stop", Hint("status", directory.name)
+                ) from None
+            time.sleep(_LOOK_SECONDS)
+    with run_lock, opening(directory, writable=True) as store:
         # The driver's last commit clears the request. Somebody may have queued the run again since.
         if store.cancel_requested():
             ended = store.state.status in ENDED
@@ -244,20 +235,6 @@ def queue_again(directory: Path, opening: Opening = Ledger) -> None:
         open_inside(directory, QUEUED_FILE, "a").close()
 
 
-def _lock_after_its_driver(directory: Path, patience: float) -> lock.RunLock:
-    until = time.monotonic() + patience
-    while True:
-        try:
-            return lock.RunLock(directory)
-        except RunHeldError:
-            if time.monotonic() > until:
-                who = lock.describe_holder(lock.holder_of(directory) or {})
-                raise RunError(
-                    f"run {directory.name} is still held by {who}, who was told to stop", Hint("status", directory.name)
-                ) from None
-        time.sleep(_LOOK_SECONDS)
-
-
 def keepers_of(directory: Path) -> list[str]:
     """Return the hosts that keep parts of a run; none if it cannot be read."""
     with suppress(OSError, StorageError), Ledger(directory) as ledger:
@@ -272,22 +249,22 @@ def delete_run(directory: Path, *bases: Path) -> list[str]:
     question about one of them is interrupted. Deletes runs that name each other as `bases`, too, and damaged ones.
     """
     derived = [other for other in belonging_to(directory) if other not in bases]
-    names = [name for other in derived for name in delete_run(other, directory, *bases)]
+    deleted = [name for other in derived for name in delete_run(other, directory, *bases)]
     with lock.RunLock(directory), translated(directory):
         # Renamed first: a kill in the middle leaves no half of a run behind under its name.
-        directory.rename(deleting(directory.parent, directory.name))
+        directory.rename(names.deleting(directory.parent, directory.name))
     with suppress(OSError, DamagedError):
         # A file of the same name that the user put there is not deleted.
         with open_inside(directory.parent, certificate_file(directory).name, "rb") as file:
             is_ours = file.read(len(CERTIFICATE_BEGINS)) == CERTIFICATE_BEGINS
         if is_ours:
             certificate_file(directory).unlink()
-    folder = questions_folder(directory)
+    folder = names.questions_folder(directory)
     for question in folder.glob("*"):
         lock.interrupt_holder(question)
     shutil.rmtree(folder, ignore_errors=True)
     lock.remove_abandoned(directory.parent)
-    return [*names, directory.name]
+    return [*deleted, directory.name]
 
 
 #: A queued run is still wanted; an unreadable one may contain anything.

@@ -22,7 +22,7 @@ from hakoiri.puzzles.capabilities import Quotient
 from hakoiri.puzzles.conformance.pool import try_out
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
-from hakoiri.puzzles.user.files import is_known, known, remember
+from hakoiri.puzzles.user.files import is_known, loaded_from, remember
 from hakoiri.storage.engine.environment import refuse_network_file_system
 from hakoiri.storage.engine.files import open_inside
 from hakoiri.storage.layers.store import RunStore
@@ -58,7 +58,11 @@ def plan_run(
     if job.from_start or start is not None:
         # In full, so that a later change of a puzzle's usual start cannot change the run. Where mirrors are merged it
         # is the user's own start, not the least of its images.
-        start = _text_of_start(puzzle.base if isinstance(puzzle, Quotient) else puzzle)
+        plain = puzzle.base if isinstance(puzzle, Quotient) else puzzle
+        # By its key, if the puzzle cannot parse its own texts.
+        text, start = plain.start_text(), f"{plain.start:#x}"
+        with suppress(PuzzleError):
+            start = text if plain.parse(text) == plain.start else start
     pinned = replace(spec, options=job.identity(puzzle), start=start)
     if job.named_by_plan:
         run = name_of_plan(pinned, puzzle, kind, plan)
@@ -79,7 +83,7 @@ def make_planned(data: Path, manifest: Manifest, queued: bool, limits: Mapping[s
     run, job, spec = manifest.run, kind_of(manifest.kind), PuzzleSpec.from_dict(manifest.puzzle)
     refuse_network_file_system(data)
     if spec.digest:
-        remember(spec.digest, known(spec.name, spec.digest).path)
+        remember(spec.digest, loaded_from(spec.name, spec.digest))
     if not (data / run / DATA_FILE).exists():
         try:
             return create_run(data, manifest, queued, job.figures().as_dict(), limits)
@@ -106,15 +110,6 @@ def name_of_plan(spec: PuzzleSpec, puzzle: Puzzle, kind: str, plan: Mapping[str,
     """Return a name like other runs', but with six hexadecimal digits that follow from the run's identity."""
     identity = json.dumps([spec.as_dict(), puzzle.version, kind, plan], sort_keys=True)
     return f"{hashlib.sha256(identity.encode()).hexdigest()[:6]}-{puzzle.name}"
-
-
-def _text_of_start(puzzle: Puzzle) -> str:
-    """Return the start as a text that parses back to it, or its key if the puzzle cannot parse its own texts."""
-    text = puzzle.start_text()
-    with suppress(PuzzleError):
-        if puzzle.parse(text) == puzzle.start:
-            return text
-    return f"{puzzle.start:#x}"
 
 
 def open_job(store: RunStore) -> Job:

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from hakoiri import errors
 from hakoiri.compiling import telling
 from hakoiri.coordinator.errors import ContradictionError, StoppedError, StopRun, UntrustedError
 from hakoiri.coordinator.runs.catalogue import data_directory
@@ -23,19 +24,7 @@ from hakoiri.coordinator.runs.opening import open_context
 from hakoiri.coordinator.session.job import Job
 from hakoiri.coordinator.session.resources import LEAST_MEMORY, Resources
 from hakoiri.coordinator.session.session import Control, Observer, Session, SilentObserver
-from hakoiri.errors import (
-    AddressSpaceError,
-    DamagedError,
-    GoneError,
-    HakoiriError,
-    Hint,
-    PuzzleError,
-    RunHeldError,
-    StorageError,
-    TakenOverError,
-    TaskError,
-    visible,
-)
+from hakoiri.errors import AddressSpaceError, DamagedError, Hint, PuzzleError, StorageError, TakenOverError, TaskError
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.user.files import FILES, configured_files, load_file, loaded_files
@@ -79,7 +68,7 @@ def drive(
 
 #: Errors that would recur, or that leave no run to resume: of the puzzle, of the limits of this process, of a run that
 #: another process drives or that is deleted.
-_FINAL = (AddressSpaceError, ContradictionError, DamagedError, PuzzleError, TaskError, TakenOverError, GoneError)
+_FINAL = (AddressSpaceError, ContradictionError, DamagedError, PuzzleError, TaskError, TakenOverError, errors.GoneError)
 
 
 def drive_to_end(
@@ -89,7 +78,7 @@ def drive_to_end(
     again = Hint("resume", directory.name, "" if data_directory() == directory.parent else str(directory.parent))
     try:
         state = drive(directory, resources, control, observer, repair)
-    except HakoiriError as error:
+    except errors.HakoiriError as error:
         if not isinstance(error, _FINAL):
             error.hints = (*(hint for hint in error.hints if hint.do != again.do), again)
         raise
@@ -200,7 +189,11 @@ def drive_apart(directory: Path, resources: Resources, control: Control) -> Stat
     with start_child(__name__, str(directory), settings, **more) as child:
         stop_by = 0.0
         while child.poll() is None:
-            if not stop_by and (control.interrupted or _is_cancelled(directory)):
+            cancelled = False
+            # The child polls only between chunks, and one may never end.
+            with suppress(FileNotFoundError, StorageError), Ledger(directory) as ledger:
+                cancelled = ledger.cancel_requested()
+            if not stop_by and (control.interrupted or cancelled):
                 child.send_signal(signal.SIGTERM)
                 stop_by = time.monotonic() + _GRACE_SECONDS
             elif stop_by and time.monotonic() > stop_by:
@@ -208,7 +201,7 @@ def drive_apart(directory: Path, resources: Resources, control: Control) -> Stat
             with suppress(subprocess.TimeoutExpired):
                 child.wait(_LOOK_SECONDS)
     if child.returncode == _HELD:
-        raise RunHeldError(f"run {directory.name} is held by another process", Hint("cancel", directory.name))
+        raise errors.RunHeldError(f"run {directory.name} is held by another process", Hint("cancel", directory.name))
     with Ledger(directory) as ledger:
         state = ledger.state
     died = child.returncode < 0 and not stop_by and state.status not in ENDED
@@ -218,16 +211,9 @@ def drive_apart(directory: Path, resources: Resources, control: Control) -> Stat
     return state
 
 
-def _is_cancelled(directory: Path) -> bool:
-    """Return whether a cancel is requested; the child polls only between chunks, and one may never end."""
-    with suppress(FileNotFoundError, StorageError), Ledger(directory) as ledger:
-        return ledger.cancel_requested()
-    return False
-
-
 class _Log(SilentObserver):
     def note(self, text: str, *hints: Hint) -> None:
-        print(visible(text), file=sys.stderr, flush=True)
+        print(errors.visible(text), file=sys.stderr, flush=True)
 
 
 def main(directory: str, settings: str) -> None:
@@ -241,9 +227,9 @@ def main(directory: str, settings: str) -> None:
         for path in configured_files():
             load_file(path)
         drive(Path(directory), Resources(redis=os.environ[REDIS] or None, **fields), control, _Log(), awaited=True)
-    except (RunHeldError, GoneError):
+    except (errors.RunHeldError, errors.GoneError):
         sys.exit(_HELD)
-    except (HakoiriError, MemoryError) as error:
+    except (errors.HakoiriError, MemoryError) as error:
         with Ledger(Path(directory)) as ledger:
             told = ledger.state.reason
         if str(error) not in told:

@@ -22,7 +22,7 @@ from hakoiri.storage.ledger.manifest import LayerRecord, Progress
 from hakoiri.storage.names import BLOCKS, HOSTS_KEY, META, ROUND_KEY, number_key, run_directories
 from hakoiri.storage.results import read_slab, stage_labels
 from hakoiri.worker.census.slabs import slabs_in
-from hakoiri.worker.transport.connection import connect, drain_host, living_hosts, redis_errors
+from hakoiri.worker.transport.connection import DRAINING, connect, living_hosts, redis_errors
 
 
 def collect_run(directory: Path, redis: str, control: Control, observer: Observer) -> int:
@@ -42,7 +42,13 @@ def collect_run(directory: Path, redis: str, control: Control, observer: Observe
         kept = HostedBlocks(run_hosts, store.layout, waits=True)
         store.elsewhere = lambda: kept
         tuning = run_hosts.pool.tuning
-        _copy_labels(store, control, tuning)
+        # If hosts have all labels of a census; if they have begun, they are made again here.
+        labelled = store.state.figures.get("components") is not None and store.layer_record(0).hosted
+        for number in range(slabs_in(store.layer_record(0).size) if labelled else 0):
+            stage_labels(store, read_slab(store, number), number)
+            if store.staged_bytes > tuning.host_staged:
+                store.commit(store.state)
+            control.check()
         away = [record for record in store.layer_records() if record.hosted]
         for number, record in enumerate(away):
             control.check()
@@ -51,16 +57,6 @@ def collect_run(directory: Path, redis: str, control: Control, observer: Observe
         for host in _forget(store, run_hosts):
             observer.note(f"host {host} is away: remove run-{directory.name}-* from its directory, if it is there")
         return len(away)
-
-
-def _copy_labels(store: RunStore, control: Control, tuning: Tuning) -> None:
-    """Copy the labels of a census, if hosts have all of them; if they have begun, they are made again here."""
-    if store.state.figures.get("components") is not None and store.layer_record(0).hosted:
-        for number in range(slabs_in(store.layer_record(0).size)):
-            stage_labels(store, read_slab(store, number), number)
-            if store.staged_bytes > tuning.host_staged:
-                store.commit(store.state)
-            control.check()
 
 
 def _copy_layer(store: RunStore, record: LayerRecord, control: Control, tuning: Tuning) -> None:
@@ -87,13 +83,9 @@ def _copy_layer(store: RunStore, record: LayerRecord, control: Control, tuning: 
 def _forget(store: RunStore, run_hosts: RunHosts) -> list[str]:
     """Have all hosts delete their parts of the run; return hosts that have left the run and are away."""
     pool, range_map = run_hosts.pool, run_hosts.range_map
-
-    def leave() -> None:
-        # One that stood still while the run was dealt out has been left out, and may have taken its part since.
-        run_hosts.let_go([*range_map.hosts, *sorted(set(pool.living()) - set(range_map.hosts))])
-
-    # IMPORTANT: before the record of hosts is erased, or their parts would stay there for ever.
-    pool.insist("taking leave", leave)
+    # IMPORTANT: before the record of hosts is erased, or their parts would stay there for ever. All living hosts are
+    # asked: one that stood still while the run was dealt out has been left out, and may have taken its part since.
+    pool.insist("taking leave", lambda: run_hosts.let_go([*dict.fromkeys([*range_map.hosts, *sorted(pool.living())])]))
     away = sorted({*range_map.left} - pool.living().keys())
     store.erase(META, HOSTS_KEY)
     store.erase(META, ROUND_KEY)
@@ -120,7 +112,7 @@ def leave_out(host: str, redis: str, kept: list[Path]) -> None:
             known = f"the living hosts are {', '.join(sorted(living))}" if living else "no host lives"
             hints = () if living else (Hint("host", "DIR"),)
             raise RunError(f"unknown host {host}: it keeps no run and is not running; {known}", *hints)
-        drain_host(connection, host)
+        connection.sadd(DRAINING, host)
 
 
 def drain_run(directory: Path, host: str, redis: str, control: Control, observer: Observer) -> None:

@@ -12,7 +12,7 @@ from hakoiri.coordinator.session.resources import DEFAULT, NEVER, Resources
 from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, SilentObserver, ThreadExecutor
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.puzzles.user.files import known
+from hakoiri.puzzles.user.files import loaded_from
 from hakoiri.storage.layers.store import HostedEntries, RunStore
 from hakoiri.worker.machine import REDIS, usable_cores
 
@@ -47,7 +47,7 @@ def open_context(
             resources.audit or 0.0,
         )  # fmt: skip
         # The only puzzle file that the run's own workers load.
-        files = [known(spec.name, spec.digest).path] if spec.digest else []
+        files = [loaded_from(spec.name, spec.digest)] if spec.digest else []
         with closing(remote), supervised(resources.redis, resources.workers or 0, observer.note, files) as names:
             remote.expect(names)
             hosts = None

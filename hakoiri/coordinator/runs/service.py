@@ -66,7 +66,14 @@ def serve(
             if not waiting:
                 if burst:
                     break
-                _sleep_until_woken(connection, resources)
+                try:
+                    with redis_errors(resources.redis or ""):
+                        if connection is None:
+                            time.sleep(_LOOK_UNWOKEN_SECONDS)
+                        else:
+                            connection.brpop([WAKE], timeout=_LOOK_SECONDS)
+                except WorkerError:
+                    time.sleep(_LOOK_SECONDS)  # Redis is away: look at the data directory alone.
     return ends
 
 
@@ -91,8 +98,10 @@ def _drive_one(
     report(f"run {directory.name}: started")
     again = _died_idle(directory)
     try:
-        # IMPORTANT: what has ended its process may end the next one.
-        if _is_of_a_user(directory) or again:
+        with Ledger(directory) as ledger:
+            own = pinned_spec(ledger.manifest).digest
+        # IMPORTANT: what has ended its process may end the next one, and a user's puzzle may end any.
+        if own or again:
             state = drive_apart(directory, resources, control)
         else:
             state = drive(directory, resources, control, observer, awaited=True)
@@ -111,15 +120,6 @@ def _drive_one(
     return state.status
 
 
-def _is_of_a_user(directory: Path) -> bool:
-    """Return whether the run has a user's puzzle, which may end the process that drives it.
-
-    Raises `MismatchError` if the puzzle's file is not loaded.
-    """
-    with Ledger(directory) as ledger:
-        return bool(pinned_spec(ledger.manifest).digest)
-
-
 def _died_idle(directory: Path) -> bool:
     """Return whether the last process that drove a run ended without releasing it, and committed no work."""
     with suppress(StorageError), Ledger(directory) as ledger:
@@ -136,14 +136,3 @@ def _set_aside(directory: Path, reason: str, report: Callable[..., None]) -> str
     with suppress(StorageError), RunLock(directory), Ledger(directory, writable=True) as ledger:
         ledger.commit(ledger.state.become("failed", f"{reason}, twice in a row", (hint,)))
     return "failed"
-
-
-def _sleep_until_woken(connection: redis.Redis | None, resources: Resources) -> None:
-    if connection is None:
-        time.sleep(_LOOK_UNWOKEN_SECONDS)
-        return
-    try:
-        with redis_errors(resources.redis or ""):
-            connection.brpop([WAKE], timeout=_LOOK_SECONDS)
-    except WorkerError:
-        time.sleep(_LOOK_SECONDS)  # Redis is away: look at the data directory alone.

@@ -63,12 +63,5 @@ def standing(state: State) -> dict[str, Any]:
 
 def layer_row(record: LayerRecord) -> dict[str, Any]:
     """Return the row of a layer in `layers`."""
-    return {
-        "depth": record.depth,
-        "size": record.size,
-        "digest": record.digest,
-        "goals": record.goals,
-        "stored_bytes": record.stored_bytes,
-        "session": record.session,
-        "expanded_by": expander_rows(record.work),
-    }
+    names = ("depth", "size", "digest", "goals", "stored_bytes", "session")
+    return {name: getattr(record, name) for name in names} | {"expanded_by": expander_rows(record.work)}

@@ -63,7 +63,8 @@ def verify_run(
             report.damage(fault)
         if not report.ok:
             return report
-        _report_duplicate(audit, store, report)
+        if len(audit.duplicate):
+            report.fault(duplicate_fault(store, audit.duplicate))
         audited = audit.audited
         try:
             audited = (_check_at_hosts(store, run_hosts, home, full, context, report) if run_hosts else {}) | audited
@@ -106,11 +107,6 @@ def _audit(store: RunStore, depths: list[Depth], context: ComputeContext, seed: 
     return audit
 
 
-def _report_duplicate(audit: LayersAudit, store: RunStore, report: Report) -> None:
-    if len(audit.duplicate):
-        report.fault(duplicate_fault(store, audit.duplicate))
-
-
 def _check_at_hosts(
     store: RunStore, run_hosts: "RunHosts", home: list[Depth], full: bool, context: ComputeContext, report: Report
 ) -> dict[Depth, Audited]:  # fmt: skip
@@ -125,7 +121,9 @@ def _check_at_hosts(
     elif sum(store.layer_record(depth).size for depth in home) * store.layout.bytes <= _MOST_SENT:
         others += map(store.layer, home)
     else:
-        _report_duplicate(_audit(store, list(range(store.state.depth + 1)), context, report.seed), store, report)
+        audit = _audit(store, list(range(store.state.depth + 1)), context, report.seed)
+        if len(audit.duplicate):
+            report.fault(duplicate_fault(store, audit.duplicate))
     faults, audited = check_hosted(store, run_hosts, merge(others, []), Sample(report.seed, SAMPLE_PER_LAYER), context)
     if audited and not full:
         report.count("layers", len(audited))

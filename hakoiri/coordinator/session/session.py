@@ -5,22 +5,13 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self, TypeVar
 
 from hakoiri.coordinator.errors import StopRun
-from hakoiri.coordinator.session.resources import (
-    ALWAYS,
-    AUTO,
-    LEAST_SECONDS,
-    LEAST_SENT_SECONDS,
-    MARGIN,
-    Budget,
-    Cost,
-    Tuning,
-)
+from hakoiri.coordinator.session import resources
+from hakoiri.coordinator.session.resources import AUTO, LEAST_SECONDS, LEAST_SENT_SECONDS, MARGIN, Budget, Cost, Tuning
 from hakoiri.coordinator.session.work_log import WorkLog
 from hakoiri.errors import Hint
 from hakoiri.keys.layout import Keys
@@ -29,7 +20,7 @@ from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import LayerRecord, Progress, State
 from hakoiri.worker.layers.kernels import split
 from hakoiri.worker.layers.partition import Shares
-from hakoiri.worker.pool import ThreadPool, Threads
+from hakoiri.worker.pool import ThreadPool
 from hakoiri.worker.tasks import TASKS, do_task
 from hakoiri.worker.transport.payload import Array, Arrays
 
@@ -39,36 +30,6 @@ _Made = TypeVar("_Made")
 class Interrupted(BaseException):
     """Raised in a thread while it computes. Not an ``Exception``, because a puzzle may catch those."""
 
-
-class InterruptibleWork:
-    """Work of any threads that another thread or a signal handler can interrupt."""
-
-    def __init__(self) -> None:
-        # Reentrant: a signal handler may run in a thread that holds the lock.
-        self._lock = threading.RLock()
-        self._at_work = set[int]()
-
-    def run(self, work: Callable[[], _Made]) -> _Made:
-        """Return the result of `work`, which must have no side effects; `Interrupted` may be raised in it."""
-        thread = threading.get_ident()
-        try:
-            with self._lock:
-                self._at_work.add(thread)
-            return work()
-        finally:
-            # IMPORTANT: under the lock, so that nothing is raised in this thread after it has left.
-            with self._lock:
-                self._at_work.discard(thread)
-
-    def break_off(self) -> None:
-        """Raise `Interrupted` in all working threads: at their next Python instruction, not within a system call."""
-        with self._lock:
-            for thread in self._at_work:
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Interrupted))
-            self._at_work.clear()
-
-
-_Item = TypeVar("_Item")
 
 #: If sending takes this many times as long as the work, sending does not pay in other layers either.
 _NEVER_SENT = 1.5
@@ -122,7 +83,8 @@ class Control:
         self._cancelled: list[Callable[[], bool]] = []
         self._unexpected: Callable[[LayerRecord], str] = lambda _: ""
         self._next_look = 0.0
-        self._computing = InterruptibleWork()
+        # Reentrant: a signal handler may run in a thread that holds the lock.
+        self._lock, self._computing = threading.RLock(), set[int]()
 
     @contextmanager
     def watching(self, cancelled: Callable[[], bool]) -> Iterator[None]:
@@ -155,13 +117,18 @@ class Control:
         if puzzle.has_kernel:
             return work()
 
-        def work_on() -> _Made:
-            # Checked when the work is already interruptible, so that no signal is lost in between.
-            self._raise_if_interrupted()
-            return work()
-
+        thread = threading.get_ident()
         try:
-            return self._computing.run(work_on)
+            try:
+                with self._lock:
+                    self._computing.add(thread)
+                # Checked when the work is already interruptible, so that no signal is lost in between.
+                self._raise_if_interrupted()
+                return work()
+            finally:
+                # IMPORTANT: under the lock, so that nothing is raised in this thread after it has left.
+                with self._lock:
+                    self._computing.discard(thread)
         except BaseException:
             self._raise_if_interrupted()
             raise
@@ -171,8 +138,11 @@ class Control:
             raise StopRun("interrupted", self._reason) from None
 
     def break_off(self) -> None:
-        """Interrupt what `compute` does in other threads; its result is no longer needed."""
-        self._computing.break_off()
+        """Raise `Interrupted` in all threads that `compute`: at their next Python instruction, not in a system call."""
+        with self._lock:
+            for thread in self._computing:
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Interrupted))
+            self._computing.clear()
 
     @property
     def interrupted(self) -> bool:
@@ -219,16 +189,6 @@ class Executor(Protocol):
         """Release threads and connections; chunks in flight are dropped."""
 
 
-class LocalExecutor(Executor, Threads, Protocol):
-    """The executor of this process, which can do any work."""
-
-    def draw(
-        self, name: str, work: Callable[[_Item], _Made], items: Iterator[_Item], land: Callable[[_Made], None],
-        threads: int,
-    ) -> list[Future[None]]:  # fmt: skip
-        """Have some threads take items until all are taken (`worker.pool.ThreadPool.draw`)."""
-
-
 @dataclass(frozen=True)
 class ComputeContext:
     """Everything a computation needs: puzzle, executor, memory, control and observer.
@@ -239,7 +199,7 @@ class ComputeContext:
 
     puzzle: Puzzle
     executor: Executor
-    local: LocalExecutor
+    local: "ThreadExecutor"
     budget: Budget
     shares: Shares
     control: Control
@@ -310,7 +270,7 @@ class ComputeContext:
         why = f"sending would take {times:.1f} times as long as expanding"
         if times < MARGIN:
             why = f"the largest layer takes {size * cost.seconds:.2f} s, too little to share"
-        self.observer.note(f"{what} are expanded here: {why}", Hint("give", "farm", ALWAYS))
+        self.observer.note(f"{what} are expanded here: {why}", Hint("give", "farm", resources.ALWAYS))
         return True
 
     @property

@@ -54,7 +54,6 @@ def check_expansion(puzzle: Puzzle, keys: Keys, expansion: Expansion) -> None:
 
 
 def _fault_in(puzzle: Puzzle, keys: Keys, expansion: Expansion) -> str:
-    """Return the fault in the shape or layout of an expansion, or an empty string."""
     if not isinstance(expansion, tuple) or len(expansion) != 2:
         return f"{kind_of(expansion)}, expected Expansion(successors, counts)"
     successors, counts = expansion
@@ -189,13 +188,21 @@ def explored(case: Case) -> Pool:
             _check_keys(puzzle, key, successors[key])
         return successors[key]
 
-    paths = []
+    paths, blocks = [], list[Keys]()
     for steps in _WALKS:
         path = [puzzle.start]
         while len(path) <= steps and (found := expanded(path[-1])):
             path.append(found[next(chance) % len(found)])
         paths.append(path)
-    blocks = _first_blocks(puzzle)
+    try:
+        # The first ones of the whole space, enough for `_SMALL` keys; none if the puzzle cannot list it.
+        for block in puzzle.configurations():
+            blocks.append(block)
+            if sum(map(len, blocks)) > _SMALL:
+                break
+    except PuzzleError as error:
+        if Hint("leave out", "whole") not in error.hints:
+            raise RefusedError(f"configurations: {error}") from error
     for block in filter(puzzle.layout.holds, blocks):
         for _ in range(_LISTED // len(blocks) if len(block) else 0):
             expanded(key_at(block, next(chance) % len(block)))
@@ -213,20 +220,6 @@ def _check_keys(puzzle: Puzzle, key: Key, successors: list[Key]) -> None:
         except PuzzleError as error:
             what = "" if each == key else f"a successor of {describe_key(puzzle, key)}: "
             raise RefusedError(f"{what}{error}") from error
-
-
-def _first_blocks(puzzle: Puzzle) -> list[Keys]:
-    """Return the first blocks of the whole space, enough for `_SMALL` keys; none if the puzzle cannot list it."""
-    blocks: list[Keys] = []
-    try:
-        for block in puzzle.configurations():
-            blocks.append(block)
-            if sum(map(len, blocks)) > _SMALL:
-                break
-    except PuzzleError as error:
-        if Hint("leave out", "whole") not in error.hints:
-            raise RefusedError(f"configurations: {error}") from error
-    return blocks
 
 
 def check_line(text: str) -> None:

@@ -58,14 +58,10 @@ def check_texts(pool: Pool) -> None:
     for key in pool.keys:
         text = puzzle.render(key)
         check_line(text)
-        texts = [f" {key:#x}\n", f"0X{key:X}", *([text, f" {text}\n"] if _reads_texts(puzzle) else [])]
+        texts = [f" {key:#x}\n", f"0X{key:X}", *([text, f" {text}\n"] if _has_own(puzzle, "parse_text") else [])]
         for each in texts:
             if (back := puzzle.parse(each)) != key:
                 raise RefusedError(f"{key:#x} is rendered as {text!r}, but {each!r} is parsed as {back:#x}")
-
-
-def _reads_texts(puzzle: Puzzle) -> bool:
-    return type(puzzle).parse_text is not Puzzle.parse_text
 
 
 def check_refusals(pool: Pool) -> None:
@@ -84,31 +80,24 @@ def check_refusals(pool: Pool) -> None:
             f"{text}/{text[:one]}",
             f"{key ^ 1 << next(chance) % puzzle.layout.bits:#x}",
         ):
-            _check_taken(puzzle, altered)
+            if (taken := rules.key_of(puzzle, altered)) is None:
+                continue
+            puzzle.check_key(taken)
+            back = rules.key_of(puzzle, puzzle.render(taken)) if _has_own(puzzle, "parse_text") else taken
+            if back != taken:
+                raise RefusedError(
+                    f"{altered!r} is parsed as {taken:#x}, which is rendered as {puzzle.render(taken)!r}, the text of "
+                    "another key"
+                )
         for at in (one, other):
             for marks in (digits, ascii_letters):
                 if text[at] in marks:
-                    _check_read(puzzle, f"{text[:at]}{marks[next(chance) % len(marks)]}{text[at + 1 :]}")
-
-
-def _check_read(puzzle: Puzzle, text: str) -> None:
-    try:
-        puzzle.parse(text)
-    except MisreadError as error:
-        raise RefusedError(str(error)) from None
-    except ConfigurationError:
-        return
-
-
-def _check_taken(puzzle: Puzzle, text: str) -> None:
-    key = rules.key_of(puzzle, text)
-    if key is not None:
-        puzzle.check_key(key)
-        back = rules.key_of(puzzle, puzzle.render(key)) if _reads_texts(puzzle) else key
-        if back != key:
-            raise RefusedError(
-                f"{text!r} is parsed as {key:#x}, which is rendered as {puzzle.render(key)!r}, the text of another key"
-            )
+                    try:
+                        puzzle.parse(f"{text[:at]}{marks[next(chance) % len(marks)]}{text[at + 1 :]}")
+                    except MisreadError as error:
+                        raise RefusedError(str(error)) from None
+                    except ConfigurationError:
+                        continue
 
 
 def check_moves_in_words(pool: Pool) -> None:
@@ -140,7 +129,7 @@ def check_pictures(pool: Pool) -> None:
     if not len(texts) == len(pictures) == len(path):
         raise RefusedError(f"a path of {len(path)} configurations has {len(texts)} texts and {len(pictures)} pictures")
     for key, text, picture in zip(path, texts, pictures, strict=True):
-        if _reads_texts(puzzle) and puzzle.parse(text) != key:
+        if _has_own(puzzle, "parse_text") and puzzle.parse(text) != key:
             raise RefusedError(
                 f"render_path writes {describe_key(puzzle, key)} as {text!r}, which is another configuration"
             )

@@ -12,21 +12,8 @@ from math import factorial
 import numpy as np
 from numpy.typing import NDArray
 
-from hakoiri.puzzles.pictures import (
-    BED,
-    EDGE,
-    GROUND,
-    PAPER,
-    Circle,
-    Label,
-    Part,
-    Picture,
-    Rectangle,
-    Shape,
-    Span,
-    ink,
-    scale,
-)
+from hakoiri.puzzles import pictures
+from hakoiri.puzzles.pictures import EDGE, PAPER, Circle, Label, Part, Picture, Rectangle, Shape, Span, ink, scale
 
 
 def digits_of(order: Sequence[int]) -> list[int]:
@@ -80,7 +67,7 @@ def draw_tiles(text: str) -> Picture:
     rows = text.split("/")
     across, down, count = len(rows[0]), len(rows), len(rows) * len(rows[0]) - 1
     width, height = across * _CELL, down * _CELL
-    parts = [Part("ground", (Rectangle(0, 0, width, height, GROUND, _RADIUS, EDGE),))]
+    parts = [Part("ground", (Rectangle(0, 0, width, height, pictures.GROUND, _RADIUS, EDGE),))]
     spans = []
     for row, letters in enumerate(rows):
         spans.append(tuple(Span(letter, _tile_colour(letter, count)) for letter in letters))
@@ -121,22 +108,22 @@ def draw_rings(rings: Sequence[Sequence[int]], turnstile: int) -> list[Picture]:
         turned = [[*ring[first:], *ring[:first]] for first in range(len(ring))]
         before = drawn[-1] if drawn else ring
         drawn.append(max(turned, key=lambda one: sum(a == b for a, b in zip(one, before, strict=True))))
-    return [_draw_ring(ring, turnstile) for ring in drawn]
-
-
-def _draw_ring(ring: Sequence[int], turnstile: int) -> Picture:
-    count = len(ring)
+    count = len(rings[0])
     # Tokens beside each other on the circle do not touch.
     radius = max(_APART / math.sin(math.pi / count), 2.2 * _TOKEN)
     middle = radius + _TOKEN + 3
-    parts = [
-        Part("ring", (Circle(middle, middle, radius + _TOKEN + 2, BED, EDGE),)),
+    ground = [
+        Part("ring", (Circle(middle, middle, radius + _TOKEN + 2, pictures.BED, EDGE),)),
         Part("inside", (Circle(middle, middle, radius - _TOKEN - 2, PAPER, EDGE),)),
         Part("turnstile", (Label(middle, middle, f"k = {turnstile}", 11, EDGE),)),
     ]
-    for place, token in enumerate(ring):
-        angle, fill = 2 * math.pi * place / count, scale(token - 1, count)
-        x, y = middle + radius * math.sin(angle), middle - radius * math.cos(angle)
-        shapes = (Circle(0, 0, _TOKEN, fill, EDGE), Label(0, 0, str(token), 15, ink(fill)))
-        parts.append(Part(str(token), shapes, round(x, 2), round(y, 2)))
-    return Picture(2 * middle, 2 * middle, tuple(parts))
+    found = []
+    for ring in drawn:
+        parts = list(ground)
+        for place, token in enumerate(ring):
+            angle, fill = 2 * math.pi * place / count, scale(token - 1, count)
+            x, y = middle + radius * math.sin(angle), middle - radius * math.cos(angle)
+            shapes = (Circle(0, 0, _TOKEN, fill, EDGE), Label(0, 0, str(token), 15, ink(fill)))
+            parts.append(Part(str(token), shapes, round(x, 2), round(y, 2)))
+        found.append(Picture(2 * middle, 2 * middle, tuple(parts)))
+    return found

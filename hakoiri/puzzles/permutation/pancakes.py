@@ -274,7 +274,12 @@ class BurntPancakes(_Stacks):
 
     def prepare(self, start: str | None) -> None:
         super().prepare(start)
-        self._sides = turned_sides(self.n)
+        # Each `sides` after turning over 1, 2, ..., n.
+        sides = np.arange(1 << self.n)
+        self._sides = np.empty((1 << self.n, self.n), dtype=np.uint16)
+        for k in range(1, self.n + 1):
+            upper = sum((~sides >> place & 1) << (k - 1 - place) for place in range(k))
+            self._sides[:, k - 1] = sides >> k << k | upper
 
     def expand(self, keys: Keys) -> Expansion:
         room = self.layout.empty(len(keys) * self.most_successors)
@@ -327,16 +332,6 @@ def tables_of(n: int) -> PancakeTables:
         turned[:, k - 2] = numbers - before + (worth[k, :k] @ (larger - digits))[before]
     larger, digits = all_orders(upper)
     return PancakeTables(turned, pack_places(larger), pack_places(digits), worth)
-
-
-def turned_sides(n: int) -> _Numbers:
-    """Return, of shape (2**n, n), each `sides` after turning over 1, 2, ..., n."""
-    sides = np.arange(1 << n)
-    turned = np.empty((1 << n, n), dtype=np.uint16)
-    for k in range(1, n + 1):
-        upper = sum((~sides >> place & 1) << (k - 1 - place) for place in range(k))
-        turned[:, k - 1] = sides >> k << k | upper
-    return turned
 
 
 @jit

@@ -122,8 +122,7 @@ class Tiles(Numbered, Sized):
 
     def orbits(self, keys: Keys) -> Orbits:
         """One number for each kind of cell that the blank can be on: corners, ..."""
-        classes: Orbits = self._classes[keys % self.layout.dtype.type(self._cells)]
-        return classes
+        return np.asarray(self._classes[keys % self.layout.dtype.type(self._cells)])
 
     def symmetry_maps(self) -> Sequence[Callable[[Keys], Keys]]:
         """Reflections of the board, and two renamings of the tiles that give all even ones after each other."""
@@ -140,7 +139,8 @@ class Tiles(Numbered, Sized):
         found = [(same, three), (same, long)]
         for places in (part.ravel() for part in turned):
             # Inverse to itself, so these are also the tiles of the solved board after it.
-            found.append((places, same if self._has_parity(places.tolist()) else exchanged))
+            fits = self._fits(places[places > 0].tolist(), int(places.argmin()))
+            found.append((places, same if fits else exchanged))
         return [partial(self._image, places=places, names=names) for places, names in found]
 
     def _image(self, keys: Keys, places: _Numbers, names: _Numbers) -> Keys:
@@ -230,7 +230,7 @@ class Tiles(Numbered, Sized):
         """The tiles in reading order."""
         half, blank = divmod(key, self._cells)
         order = [self._cells - 1 - tile for tile in reversed(order_of(2 * half, self._cells - 1))]
-        if self._parity(order) != self._wanted_parity(blank):
+        if not self._fits(order, blank):
             order[-2:] = order[:-3:-1]
         order.insert(blank, 0)
         return self._turned([self._outer[order[cell]] for cell in self._inner])
@@ -239,31 +239,22 @@ class Tiles(Numbered, Sized):
         """The key of a board; `ConfigurationError` if no slides lead from the solved board to it."""
         solved = self._text(self._turned(list(range(self._cells))))
         order = [self._inner[tile] for tile in map(self._turned(board).__getitem__, self._outer)]
-        blank, fits = order.index(0), self._has_parity(order)
-        del order[blank]
+        order.pop(blank := order.index(0))
         if self._length == 1 and order != sorted(order):
             raise ConfigurationError(
                 f"the tiles must be in another order on {self._text(board)} than on {solved}, because they cannot pass "
                 "each other on a board one cell wide"
             )
-        if not fits:
+        if not self._fits(order, blank):
             raise ConfigurationError(
                 f"{self._text(board)} cannot be reached from the solved board {solved}: its parity is odd "
                 "(two tiles are exchanged)"
             )
         return number_of([-tile for tile in reversed(order)]) // 2 * self._cells + blank
 
-    def _has_parity(self, board: list[int]) -> bool:
-        """Return whether slides lead from the solved board to this one, in the cells and tiles of keys."""
-        return self._parity([tile for tile in board if tile]) == self._wanted_parity(board.index(0))
-
-    def _wanted_parity(self, blank: int) -> int:
-        """The parity of the order of the tiles while the blank is on this cell."""
-        return blank // self._length % 2 if self._length % 2 == 0 else 0
-
-    @staticmethod
-    def _parity(order: list[int]) -> int:
-        return sum(digits_of(order)) % 2
+    def _fits(self, order: list[int], blank: int) -> bool:
+        """Return whether slides lead from the solved board to this order of tiles, in the cells and tiles of keys."""
+        return (sum(digits_of(order)) + (blank // self._length if self._length % 2 == 0 else 0)) % 2 == 0
 
     def _text(self, board: Arrangement) -> str:
         text = "".join(_LETTERS[tile] for tile in board)

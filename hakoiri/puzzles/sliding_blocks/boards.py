@@ -31,22 +31,20 @@ def expand_runs(text: str, blank: str = "") -> str:
         return text
     if "/" in text:
         raise ConfigurationError(f"the rows of {text!r} are joined by both '/' and '|'; with '|', numbers repeat marks")
-    rows = [_runs_of(number, row) for number, row in enumerate(text.split(_ROW_END), 1)]
+    rows = []
+    for number, row in enumerate(text.split(_ROW_END), 1):
+        runs = _RUN.findall(row)
+        if "".join(map("".join, runs)) != row:
+            raise ConfigurationError(
+                f"row {number} {row!r} is malformed: with '|' between rows, a number from 1 to 999 stands before the "
+                "mark that it repeats, and no mark is a digit"
+            )
+        rows.append([(int(count or 1), mark) for count, mark in runs])
     width = max(sum(count for count, _ in row) for row in rows)
     if width * len(rows) > _MOST_MARKS:
         raise ConfigurationError(f"the board has {len(rows):,} rows of {width:,} marks, above {_MOST_MARKS:,} marks")
     lines = ("".join(mark * count for count, mark in row) for row in rows)
     return "/".join(line.ljust(width, blank) if blank else line for line in lines)
-
-
-def _runs_of(number: int, row: str) -> list[tuple[int, str]]:
-    runs = _RUN.findall(row)
-    if "".join(map("".join, runs)) != row:
-        raise ConfigurationError(
-            f"row {number} {row!r} is malformed: with '|' between rows, a number from 1 to 999 stands before the mark "
-            "that it repeats, and no mark is a digit"
-        )
-    return [(int(count or 1), mark) for count, mark in runs]
 
 
 EMPTY = "."
@@ -91,39 +89,20 @@ def parse_rectangles(text: str, rows: int, columns: int) -> dict[str, Piece]:
     for cell, (*_, letter) in enumerate(marks):
         if letter != EMPTY:
             cells.setdefault(letter, []).append(divmod(cell, columns))
-    return {letter: _rectangle(letter, places) for letter, places in cells.items()}
-
-
-def _rectangle(letter: str, places: list[tuple[int, int]]) -> Piece:
-    top, left = min(row for row, _ in places), min(column for _, column in places)
-    height = max(row for row, _ in places) - top + 1
-    width = max(column for _, column in places) - left + 1
-    if height * width != len(places):
-        where = ", ".join(f"row {row + 1} column {column + 1}" for row, column in places)
-        raise ConfigurationError(f"piece {letter} is not a rectangle: its cells are {where}")
-    return Piece(top, left, height, width)
+    found = {}
+    for letter, places in cells.items():
+        downs, rights = zip(*places, strict=True)
+        top, left = min(downs), min(rights)
+        found[letter] = piece = Piece(top, left, max(downs) - top + 1, max(rights) - left + 1)
+        if piece.height * piece.width != len(places):
+            where = ", ".join(f"row {row + 1} column {column + 1}" for row, column in places)
+            raise ConfigurationError(f"piece {letter} is not a rectangle: its cells are {where}")
+    return found
 
 
 def is_one_line(text: str) -> bool:
     """Return whether a text is the one-line form of a square board, row after row."""
     return "/" not in text and "|" not in text and len(text) in _SQUARES
-
-
-def _unfolded(text: str) -> str:
-    """A board of one line, or of runs, in rows; any other as it is."""
-    if not is_one_line(text):
-        # A row of so few cells needs no digits as letters.
-        if "/" not in text and "|" not in text and len(text) < _DIGIT and any(map(str.isdigit, text)):
-            raise ConfigurationError(
-                f"{text!r} may be one row or have runs; join rows by '|' if numbers repeat marks, else leave out digits"
-            )
-        return expand_runs(text)
-    side = _SQUARES[len(text)]
-    if EMPTY not in text:
-        text = text.replace(OPEN, EMPTY).replace(BLOCKED, WALL)
-    elif text.count(BLOCKED) == 1:
-        raise ConfigurationError(f"{BLOCKED!r} is a piece in a board that has '{EMPTY}'; write '{WALL}' for a wall")
-    return "/".join(text[begin : begin + side] for begin in range(0, len(text), side))
 
 
 class ParsedBoard(NamedTuple):
@@ -142,7 +121,21 @@ def parse_board(text: str, with_anything: bool = False) -> ParsedBoard:
 
     Raises `ConfigurationError` that names the row of a wrong length or character, or the piece that is not connected.
     """
-    unfolded = _unfolded(text)
+    # A board of one line, or of runs, in rows; any other as it is.
+    unfolded = text
+    if is_one_line(text):
+        side = _SQUARES[len(text)]
+        if EMPTY not in text:
+            unfolded = text.replace(OPEN, EMPTY).replace(BLOCKED, WALL)
+        elif text.count(BLOCKED) == 1:
+            raise ConfigurationError(f"{BLOCKED!r} is a piece in a board that has '{EMPTY}'; write '{WALL}' for a wall")
+        unfolded = "/".join(unfolded[begin : begin + side] for begin in range(0, len(text), side))
+    # A row of so few cells needs no digits as letters.
+    elif "/" not in text and "|" not in text and len(text) < _DIGIT and any(map(str.isdigit, text)):
+        raise ConfigurationError(
+            f"{text!r} may be one row or have runs; join rows by '|' if numbers repeat marks, else leave out digits"
+        )
+    unfolded = expand_runs(unfolded)
     rows, columns = unfolded.count("/") + 1, len(unfolded.partition("/")[0])
     if not columns:
         raise ConfigurationError(f"row 1 of the board is empty: {text!r}")
@@ -180,19 +173,17 @@ def images_of(text: str) -> list[str]:
     rows = text.split("/")
     turned = [rows, ["".join(column) for column in zip(*rows, strict=True)]] if len(rows) == len(rows[0]) else [rows]
     flipped = [each[::step] for each in turned for step in (1, -1)]
-    return [_lettered([row[::step] for row in each]) for each in flipped for step in (1, -1)]
+    texts = ["/".join(row[::step] for row in each) for each in flipped for step in (1, -1)]
+    named = ["".join(mark for mark in dict.fromkeys(text) if mark in LETTERS) for text in texts]
+    return [
+        text.translate(str.maketrans(marks, LETTERS[: len(marks)])) for text, marks in zip(texts, named, strict=True)
+    ]
 
 
 def least_image(text: str, goal: str) -> str:
     """Return the least image of a board by the symmetries that keep its goal: one text for each symmetry class."""
     goals = images_of(goal)
     return min(image for image, other in zip(images_of(text), goals, strict=True) if other == goals[0])
-
-
-def _lettered(rows: list[str]) -> str:
-    text, free = "/".join(rows), iter(LETTERS)
-    names = {mark: next(free) for mark in dict.fromkeys(text) if mark in LETTERS}
-    return "".join(names.get(mark, mark) for mark in text)
 
 
 def describe_steps(path: list[tuple[int, int]]) -> str:

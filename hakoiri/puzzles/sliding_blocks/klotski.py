@@ -15,17 +15,18 @@ its places are numbered in reading order. Slots 0..5 are the six larger pieces i
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 
-from hakoiri.compiling import jit, popcount
+from hakoiri.compiling import jit
 from hakoiri.errors import ConfigurationError
 from hakoiri.keys.layout import U32, Counts, Key, Keys, Mask
 from hakoiri.puzzles.contract import OVERFLOW, Expansion, Matching
 from hakoiri.puzzles.options import Choice
 from hakoiri.puzzles.sliding_blocks.boards import ANYTHING, parse_board, parse_rectangles
 from hakoiri.puzzles.sliding_blocks.pieces import Blocks, PieceSet, PlacedPiece
+from hakoiri.puzzles.sliding_blocks.shapes import DIRECTIONS
 from hakoiri.puzzles.sliding_blocks.sliding import Wishes, goal_board, remark_on_letters
 
 ROWS, COLUMNS = 5, 4
@@ -43,59 +44,32 @@ PAIRS = list(combinations(range(_SIZE), 2))
 Word = int | np.signedinteger
 
 _UNIT_METRIC, _STRAIGHT_METRIC = 0, 1
-_FULL = np.uint32((1 << _SIZE) - 1)
 _NOWHERE = -1
 #: The cells of the larger pieces and the blanks.
 _COVERED = sum(SHAPES[shape][0] * SHAPES[shape][1] for shape in SLOTS) + 2
 
 
-def _mask_of_places() -> np.ndarray:
-    masks = np.zeros((4, _SIZE), dtype=np.uint32)
-    for shape, (height, width) in enumerate(SHAPES):
-        for place, (row, column) in enumerate(PLACES[shape]):
-            for i in range(height):
-                for j in range(width):
-                    masks[shape, place] |= np.uint32(1 << ((row + i) * COLUMNS + column + j))
-    return masks
-
-
-def _neighbours_of_places() -> np.ndarray:
-    neighbours = np.full((4, _SIZE, 4), _NOWHERE, dtype=np.int64)
-    for shape in range(4):
-        number = {place: index for index, place in enumerate(PLACES[shape])}
-        for (row, column), place in number.items():
-            steps = [(row - 1, column), (row, column + 1), (row + 1, column), (row, column - 1)]
-            neighbours[shape, place] = [number.get(step, _NOWHERE) for step in steps]
-    return neighbours
-
-
-def _mirror_of_places() -> np.ndarray:
-    mirror = np.zeros((4, _SIZE), dtype=np.uint32)
-    for shape, (_, width) in enumerate(SHAPES):
-        for place, (row, column) in enumerate(PLACES[shape]):
-            mirror[shape, place] = PLACES[shape].index((row, COLUMNS - width - column))
-    return mirror
-
-
-def _pair_numbers() -> np.ndarray:
-    numbers = np.zeros((_SIZE, _SIZE), dtype=np.uint32)
-    for number, (first, second) in enumerate(PAIRS):
-        numbers[first, second] = numbers[second, first] = number
-    return numbers
-
-
-def _mirror_cell(cell: int) -> int:
-    row, column = divmod(cell, COLUMNS)
-    return row * COLUMNS + COLUMNS - 1 - column
-
-
 _SHAPE_OF_SLOT = np.array(SLOTS, dtype=np.int64)
-MASKS = _mask_of_places()
-_NEIGHBOURS = _neighbours_of_places()
-_MIRROR = _mirror_of_places()
-_PAIR_TABLE = _pair_numbers()
+#: The lowest bit of each slot, as a column.
+_SHIFTS = np.arange(28, 4, -4, dtype=np.uint32)[:, None]
+#: By shape and place: the cells, the places one step on, and the place of the mirror image.
+MASKS, _MIRROR = np.zeros((2, 4, _SIZE), dtype=np.uint32)
+_NEIGHBOURS = np.full((4, _SIZE, 4), _NOWHERE, dtype=np.int64)
+for _shape, (_height, _width) in enumerate(SHAPES):
+    _number = {place: index for index, place in enumerate(PLACES[_shape])}
+    for (_row, _column), _place in _number.items():
+        _cells = product(range(_row, _row + _height), range(_column, _column + _width))
+        MASKS[_shape, _place] = sum(1 << down * COLUMNS + right for down, right in _cells)
+        _NEIGHBOURS[_shape, _place] = [
+            _number.get((_row + down, _column + right), _NOWHERE) for down, right in DIRECTIONS
+        ]
+        _MIRROR[_shape, _place] = _number[_row, COLUMNS - _width - _column]
 PAIR_MASKS = np.array([1 << first | 1 << second for first, second in PAIRS], dtype=np.uint32)
-_PAIR_MIRROR = np.array([_PAIR_TABLE[_mirror_cell(a), _mirror_cell(b)] for a, b in PAIRS], dtype=np.uint32)
+_PAIR_TABLE = np.zeros((_SIZE, _SIZE), dtype=np.uint32)
+for _pair, (_first, _second) in enumerate(PAIRS):
+    _PAIR_TABLE[_first, _second] = _PAIR_TABLE[_second, _first] = _pair
+_MIRROR_CELLS = np.arange(_SIZE).reshape(ROWS, COLUMNS)[:, ::-1].ravel()
+_PAIR_MIRROR = _PAIR_TABLE[tuple(_MIRROR_CELLS[np.array(PAIRS).T])]
 
 
 @jit
@@ -130,7 +104,6 @@ def _targets(shape: Word, place: Word, free: Word, metric: int, found: np.ndarra
 
 @jit
 def _pair_of(mask: Word) -> int:
-    """The number of the pair of cells in a mask of two bits."""
     first = 0
     while mask >> first & 1 == 0:
         first += 1
@@ -199,43 +172,6 @@ def expand_keys(keys: Keys, metric: int, room: Keys, counts: Counts) -> int:
     return total
 
 
-@jit
-def find_configurations(keys: Keys, found: Mask) -> None:
-    """Write whether each key is a configuration: its pieces and blanks stand apart, the verticals in order."""
-    for i in range(len(keys)):
-        key = np.int64(keys[i])
-        pair = key & 255
-        right, before = pair < len(PAIR_MASKS), np.int64(-1)
-        cells = PAIR_MASKS[pair if right else 0]
-        for slot in range(6):
-            place = key >> (28 - 4 * slot) & 15
-            # Empty where there is no such place.
-            cells |= MASKS[_SHAPE_OF_SLOT[slot], place]
-            right &= slot < 3 or place > before
-            before = place
-        found[i] = right and popcount(np.uint64(cells)) == _COVERED
-
-
-@jit
-def mirror_keys(keys: Keys, mirrored: Keys) -> None:
-    """Write the left-right mirror image of each key into `mirrored`."""
-    for i in range(len(keys)):
-        key = np.int64(keys[i])
-        image = np.int64(0)
-        for slot in range(2):
-            shift = 28 - 4 * slot
-            image |= np.int64(_MIRROR[slot, key >> shift & 15]) << shift
-        # Slot 2 is the highest vertical nibble: insert the mirrored places one by one, in order.
-        for slot in range(2, 6):
-            target = np.int64(_MIRROR[2, key >> (28 - 4 * slot) & 15])
-            shift = 28 - 4 * slot
-            while shift < 20 and image >> (shift + 4) & 15 > target:
-                image = (image & ~(np.int64(15) << shift)) | (image >> (shift + 4) & 15) << shift
-                shift += 4
-            image = (image & ~(np.int64(15) << shift)) | target << shift
-        mirrored[i] = image | np.int64(_PAIR_MIRROR[key & 255])
-
-
 USUAL_START = "ABBC/ABBC/DEEF/DGHF/I..J"
 _METRICS = ("unit", "straight", "finger")
 _WANTED = {"2x2": 1, "horizontal 1x2": 1, "vertical 2x1": 4, "1x1": 4}
@@ -243,7 +179,6 @@ _SHAPE_NAMES = tuple(_WANTED)
 _GOAL_PLACE = PLACES[0].index((3, 1))
 _USUAL_GOAL = Wishes({PlacedPiece(0, (3, 1))})
 
-_PAIR_NUMBER = {pair: number for number, pair in enumerate(PAIRS)}
 _PIECES = PieceSet(parse_board(USUAL_START))
 #: By shape and place.
 _CELLS = [list(kind.places.values()) for kind in _PIECES.kinds]
@@ -286,8 +221,7 @@ class Klotski(Blocks):
 
     def is_goal(self, keys: Keys) -> Mask:
         """The daughter stands in the middle of the two bottom rows."""
-        goal: Mask = (keys >> 28) == _GOAL_PLACE
-        return goal
+        return np.asarray((keys >> 28) == _GOAL_PLACE)
 
     def match(self, pattern: str) -> Matching:
         """Pieces by their shapes: letters mean nothing."""
@@ -298,13 +232,12 @@ class Klotski(Blocks):
 
     def _stands(self, keys: Keys, wish: PlacedPiece) -> Mask:
         """Return for each key whether a piece of this kind, or a blank, is there."""
-        places = [keys >> (28 - 4 * slot) & 15 for slot in range(len(SLOTS))]
+        places = _places(keys)
         if wish in _PLACE_OF and wish.kind != _UNITS[0].kind:
             there = [places[slot] == _PLACE_OF[wish] for slot, shape in enumerate(SLOTS) if shape == wish.kind]
-            found: Mask = np.logical_or.reduce(there)
-            return found
+            return np.asarray(np.logical_or.reduce(there))
         blanks = PAIR_MASKS[keys & 0xFF]
-        larger = np.bitwise_or.reduce([MASKS[shape, place] for shape, place in zip(SLOTS, places, strict=True)])
+        larger = np.bitwise_or.reduce(MASKS[_SHAPE_OF_SLOT[:, None], places])
         cells = blanks if wish.kind == self.pieces.blank else ~(larger | blanks)
         return np.asarray(cells >> np.uint32(wish.corner[0] * COLUMNS + wish.corner[1]) & 1, dtype=np.bool_)
 
@@ -313,9 +246,12 @@ class Klotski(Blocks):
         return self.expansion(keys, self.most_successors, partial(expand_keys, keys, metric))
 
     def are_keys(self, keys: Keys) -> Mask:
-        found = np.empty(len(keys), dtype=np.bool_)
-        find_configurations(keys, found)
-        return found
+        """The pieces and blanks stand apart, the verticals in order."""
+        places, pairs = _places(keys), keys & 255
+        # Without cells where there is no such place.
+        cells = np.bitwise_or.reduce(MASKS[_SHAPE_OF_SLOT[:, None], places])
+        apart = np.bitwise_count(cells | PAIR_MASKS[np.minimum(pairs, len(PAIRS) - 1)]) == _COVERED
+        return np.asarray(apart & (pairs < len(PAIRS)) & (places[2:-1] < places[3:]).all(axis=0))
 
     def canonical(self, keys: Keys) -> Keys:
         """The lesser of each key and its left-right mirror image, which keeps moves, goal and metric."""
@@ -327,16 +263,28 @@ class Klotski(Blocks):
 
     def configurations(self) -> Iterator[Keys]:
         """One block per place of the daughter: 12 blocks, 65,880 keys."""
-        for daughter in range(len(PLACES[0])):
-            keys = [
-                self._pack([daughter, horizontal, *verticals], blanks)
-                for horizontal, verticals, free in _fill_larger(_CELLS[0][daughter])
-                for blanks in combinations(free, 2)
-            ]
+        for daughter, taken in enumerate(_CELLS[0]):
+            keys = []
+            for horizontal, own in enumerate(_CELLS[1]):
+                covered = taken | own
+                possible = [place for place, cells in enumerate(_CELLS[2]) if not cells & covered]
+                for verticals in combinations(possible if not own & taken else (), 4):
+                    free = _ALL_CELLS - covered.union(*(_CELLS[2][place] for place in verticals))
+                    if len(free) == _SIZE - _COVERED + 2:
+                        pairs = combinations(sorted(free), 2)
+                        keys += [self._pack([daughter, horizontal, *verticals], blanks) for blanks in pairs]
             yield self.keys(keys)
 
     def check_key(self, key: Key) -> None:
         taken: dict[int, str] = {}
+
+        def take(cells: Iterable[int], what: str) -> None:
+            for cell in cells:
+                if cell in taken:
+                    where = "row {} column {}".format(*(place + 1 for place in divmod(cell, COLUMNS)))
+                    raise ConfigurationError(f"{key:#010x}: {taken[cell]} and {what} both cover {where}")
+                taken[cell] = what
+
         verticals = [(key >> shift) & 15 for shift in (20, 16, 12, 8)]
         if verticals != sorted(verticals):
             raise ConfigurationError(f"{key:#010x}: its vertical pieces are not in increasing order: {verticals}")
@@ -346,11 +294,11 @@ class Klotski(Blocks):
                 raise ConfigurationError(
                     f"{key:#010x}: the {_SHAPE_NAMES[shape]} piece is at place {place} of {len(PLACES[shape])}"
                 )
-            _take(key, taken, _CELLS[shape][place], f"the {_SHAPE_NAMES[shape]} piece")
+            take(_CELLS[shape][place], f"the {_SHAPE_NAMES[shape]} piece")
         if key & 0xFF >= len(PAIRS):
             raise ConfigurationError(f"{key:#010x}: the blanks are pair {key & 0xFF} of {len(PAIRS)}")
         for cell in PAIRS[key & 0xFF]:
-            _take(key, taken, [cell], "a blank")
+            take([cell], "a blank")
 
     def parse_text(self, text: str) -> Key:
         pieces = parse_rectangles(text, ROWS, COLUMNS)
@@ -384,33 +332,16 @@ class Klotski(Blocks):
         key = 0
         for place in larger:
             key = key << 4 | place
-        return key << 8 | _PAIR_NUMBER[blanks[0], blanks[1]]
+        return key << 8 | int(_PAIR_TABLE[blanks])
+
+
+def _places(keys: Keys) -> Keys:
+    """Return the place of each larger piece, by slot and key."""
+    return np.asarray(keys >> _SHIFTS & np.uint32(15), dtype=np.uint32)
 
 
 def _mirrored(keys: Keys) -> Keys:
-    images = np.empty_like(keys)
-    mirror_keys(keys, images)
-    return images
-
-
-def _take(key: Key, taken: dict[int, str], cells: Iterable[int], what: str) -> None:
-    for cell in cells:
-        if cell in taken:
-            row, column = divmod(cell, COLUMNS)
-            raise ConfigurationError(
-                f"{key:#010x}: {taken[cell]} and {what} both cover row {row + 1} column {column + 1}"
-            )
-        taken[cell] = what
-
-
-def _fill_larger(taken: frozenset[int]) -> Iterator[tuple[int, tuple[int, ...], list[int]]]:
-    """Places of the horizontal and the verticals beside a daughter, in key order, with the six cells left free."""
-    for horizontal, own in enumerate(_CELLS[1]):
-        if own & taken:
-            continue
-        covered = taken | own
-        possible = [place for place, cells in enumerate(_CELLS[2]) if not cells & covered]
-        for verticals in combinations(possible, 4):
-            cells = [cell for place in verticals for cell in _CELLS[2][place]]
-            if len(set(cells)) == len(cells):
-                yield horizontal, verticals, sorted(_ALL_CELLS - covered - set(cells))
+    """Return the left-right mirror image of each key."""
+    images = _MIRROR[_SHAPE_OF_SLOT[:, None], _places(keys)]
+    images[2:].sort(axis=0)
+    return np.asarray(np.bitwise_or.reduce(images << _SHIFTS) | _PAIR_MIRROR[keys & 255])

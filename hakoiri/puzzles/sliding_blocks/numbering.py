@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 
 from hakoiri.compiling import jit, lowest_bit
 from hakoiri.errors import PuzzleError
-from hakoiri.keys.layout import Keys, Mask
+from hakoiri.keys.layout import Keys
 from hakoiri.puzzles.sliding_blocks.boards import MOST_CELLS, Cell, Cells
-from hakoiri.puzzles.sliding_blocks.shapes import DIRECTIONS, count_sequences, directions_along
+from hakoiri.puzzles.sliding_blocks.shapes import ALONG, DIRECTIONS, count_sequences
 
 #: The most numbers of 64 bits in a table: 128 MiB.
 _MOST_ENTRIES = 1 << 24
@@ -71,10 +71,7 @@ def make_edges(axes: Sequence[str], numbers: Mapping[Cell, int], columns: int) -
         for down, right in DIRECTIONS
     ]
     return np.array(
-        [
-            [mask_of(end) if direction in directions_along(axis) else _WORD for direction, end in enumerate(ends)]
-            for axis in axes
-        ],
+        [[mask_of(end) if direction in ALONG[axis] else _WORD for direction, end in enumerate(ends)] for axis in axes],
         dtype=np.uint64,
     )
 
@@ -114,8 +111,11 @@ def _count_sequences(counts: Sequence[int], strides: Sequence[int]) -> Words:
     found = np.zeros((len(ways), len(counts) + 1, words), dtype=np.uint64)
     for symbol, (count, stride) in enumerate(zip(counts, strides, strict=True)):
         there = numbers // stride % (count + 1) > 0
-        found[:, symbol + 1] = found[:, symbol]
-        _add(found[:, symbol + 1], there, ways[numbers[there] - stride])
+        before, found[:, symbol + 1] = found[there, symbol], found[:, symbol]
+        after = before + ways[numbers[there] - stride]
+        if words > 1:
+            after[:, 1] += after[:, 0] < before[:, 0]
+        found[there, symbol + 1] = after
     return np.ascontiguousarray(found.reshape(-1, words).T)
 
 
@@ -130,15 +130,6 @@ def _ways(counts: Sequence[int]) -> Words:
         ways = (ways[:, None] * np.array(choices, dtype=ways.dtype)[longer, np.arange(count + 1)]).ravel()
         lengths = longer.ravel()
     return np.stack([(ways >> 64 * word & _WORD).astype(np.uint64) for word in range(words)], axis=1)
-
-
-def _add(sums: Words, chosen: Mask, more: Words) -> None:
-    """Add `more` to the `chosen` rows of `sums`, word by word."""
-    before = sums[chosen]
-    after = before + more
-    if after.shape[1] > 1:
-        after[:, 1] += after[:, 0] < before[:, 0]
-    sums[chosen] = after
 
 
 Symbols = NDArray[np.uint8]

@@ -1,4 +1,4 @@
-"""The pieces of a sliding board: their shapes and places, their keys, and their moves by the reference rules."""
+"""The pieces of a sliding board: shapes, places, keys, symmetries, and their moves by the reference rules."""
 
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping
@@ -6,28 +6,16 @@ from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
+import numpy as np
+
 from hakoiri.errors import ConfigurationError
 from hakoiri.keys.layout import Key
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.pictures import GOAL, Lettered, Picture, Scene, block_pictures, board_text, followed, of_kind
-from hakoiri.puzzles.sliding_blocks.boards import Cells, ParsedBoard, describe_steps
-from hakoiri.puzzles.sliding_blocks.numbering import number_cells
-from hakoiri.puzzles.sliding_blocks.shapes import (
-    COLUMN,
-    DIRECTIONS,
-    ROW,
-    Axes,
-    Corner,
-    Shape,
-    along,
-    directions_along,
-    extent_of,
-    letters_kept,
-    number_of,
-    sequence_of,
-    shape_name,
-    shape_of,
-)
+from hakoiri.puzzles.sliding_blocks import shapes
+from hakoiri.puzzles.sliding_blocks.boards import MOST_CELLS, Cell, Cells, ParsedBoard, describe_steps
+from hakoiri.puzzles.sliding_blocks.numbering import Words, number_cells
+from hakoiri.puzzles.sliding_blocks.shapes import COLUMN, DIRECTIONS, Axes, Corner, Shape, extent_of, shape_of
 
 _BLANK: Shape = ((0, 0),)
 #: The value for no kind.
@@ -73,10 +61,10 @@ class PieceSet:
         self.rows, self.columns, self.walls = board.rows, board.columns, board.walls
         self.free = frozenset(range(self.rows * self.columns)) - self.walls
         self.numbers, self.stride = number_cells(self.free, self.columns)
-        shapes = {letter: shape_of(cells, self.columns) for letter, cells in board.pieces.items()}
-        self._named = letters_kept(shapes, distinct, axes)
+        by_letter = {letter: shape_of(cells, self.columns) for letter, cells in board.pieces.items()}
+        self._named = shapes.letters_kept(by_letter, distinct, axes)
         alike: dict[tuple[Shape, str], list[str]] = {}
-        for letter, shape in shapes.items():
+        for letter, shape in by_letter.items():
             alike.setdefault((shape, self._named.get(letter, "")), []).append(letter)
         order = sorted(alike, key=lambda kind: (-len(kind[0]), kind))
         self.kinds = []
@@ -123,7 +111,7 @@ class PieceSet:
         """The piece with this letter that covers these cells; `ConfigurationError` if the board has none such."""
         kind = self.kind_of(cells, letter)
         if kind == NO_KIND:
-            shape, others = shape_name(shape_of(cells, self.columns)), sorted(self.letters)
+            shape, others = shapes.shape_name(shape_of(cells, self.columns)), sorted(self.letters)
             if letter in self.letters:
                 raise ConfigurationError(f"piece {letter} is distinct, and its shape is not {shape}")
             besides = f", apart from the distinct pieces {','.join(others)}" if others else ""
@@ -142,13 +130,13 @@ class PieceSet:
         if kind == self.blank:
             return f"{total} empty cell{plural}"
         named = f" {letters}" if (letters := self.kinds[kind].letters) else ""
-        return f"{total} piece{plural}{named} of {shape_name(self.kinds[kind].shape)}"
+        return f"{total} piece{plural}{named} of {shapes.shape_name(self.kinds[kind].shape)}"
 
     def unpack(self, key: Key) -> list[PlacedPiece]:
         """The pieces in the order of their first cells."""
         pieces = []
         free = set(self.free)
-        for kind in sequence_of(key, self.counts):
+        for kind in shapes.sequence_of(key, self.counts):
             standing = self.standing[kind, min(free)]
             free -= self.cells(standing)
             if kind != self.blank:
@@ -160,7 +148,7 @@ class PieceSet:
         covered = {cell for piece in pieces for cell in self.cells(piece)}
         begins = {min(self.cells(piece)): piece.kind for piece in pieces}
         begins |= dict.fromkeys(self.free - covered, self.blank)
-        return number_of([begins[cell] for cell in sorted(begins)], self.counts)
+        return shapes.number_of([begins[cell] for cell in sorted(begins)], self.counts)
 
     def lettered(self, pieces: Iterable[PlacedPiece]) -> dict[str, PlacedPiece]:
         """The pieces by the letters of the start: those of a kind in reading order, on columns column by column.
@@ -188,7 +176,9 @@ class PieceSet:
 
     def on_one_line(self, piece: PlacedPiece, other: PlacedPiece) -> bool:
         """Return whether two pieces are of one kind, and the axis lets one reach the other's place."""
-        return piece.kind == other.kind and along(self.kinds[piece.kind].axis, piece.corner, other.corner)
+        axis = self.kinds[piece.kind].axis
+        reaches = axis == "" or piece.corner[axis == COLUMN] == other.corner[axis == COLUMN]
+        return piece.kind == other.kind and reaches
 
     def able(self, wish: PlacedPiece) -> str:
         """Return the letters of the pieces that may get from the start to a place, as far as their axis lets them."""
@@ -231,13 +221,58 @@ class PieceSet:
     def _moved(self, piece: PlacedPiece, direction: int) -> PlacedPiece | None:
         down, right = DIRECTIONS[direction]
         there = PlacedPiece(piece.kind, (piece.corner[0] + down, piece.corner[1] + right))
-        bound = direction not in directions_along(self.kinds[piece.kind].axis)
+        bound = direction not in shapes.ALONG[self.kinds[piece.kind].axis]
         return there if there in self._cells and not bound else None
 
 
 def _along_axis(axis: str, corner: Corner) -> Corner:
     """Return the key that sorts corners of pieces: by rows, on columns by columns."""
     return corner if axis != COLUMN else corner[::-1]
+
+
+# Tables of the image of each kind of piece at each cell by a symmetry: ``[kind, first cell]`` is `MOST_CELLS` times the
+# kind of the image, plus its first cell.
+
+
+def reflections(pieces: PieceSet) -> list[Words]:
+    """Return the reflections that the board has: left to right, upside down, and both."""
+    tables = (images_by(pieces, *flips) for flips in ((True, False), (False, True), (True, True)))
+    return [table for table in tables if table is not None]
+
+
+def exchanges(pieces: PieceSet) -> list[Words]:
+    """Each kind of pieces and the next one that differs in nothing but its letters trade places."""
+    found = []
+    alike: dict[tuple[Shape, str, int], int] = {}
+    for number, kind in enumerate(pieces.kinds[:-1]):
+        other = alike.get(mark := (kind.shape, kind.axis, kind.total))
+        alike[mark] = number
+        if other is not None:
+            symbols = np.arange(len(pieces.kinds))
+            symbols[[number, other]] = other, number
+            found.append((symbols[:, None] * MOST_CELLS + np.arange(MOST_CELLS)).astype(np.uint64))
+    return found
+
+
+def images_by(pieces: PieceSet, across: bool, down: bool) -> Words | None:
+    """Return images of pieces reflected left to right if `across`, upside down if `down`; ``None`` if asymmetric."""
+
+    def mirrored(cell: Cell) -> Cell:
+        row, column = divmod(cell, pieces.columns)
+        row, column = pieces.rows - 1 - row if down else row, pieces.columns - 1 - column if across else column
+        return row * pieces.columns + column
+
+    if frozenset(map(mirrored, pieces.walls)) != pieces.walls:
+        return None
+    images = np.zeros((len(pieces.kinds), MOST_CELLS), dtype=np.uint64)
+    for number, kind in enumerate(pieces.kinds):
+        for cells in kind.places.values():
+            there = frozenset(map(mirrored, cells))
+            image = number if number == pieces.blank else pieces.kind_of(there, kind.letters[:1])
+            if image == NO_KIND or pieces.kinds[image].total != kind.total:
+                return None
+            images[number, min(pieces.bits(cells))] = image * MOST_CELLS + min(pieces.bits(there))
+    return images
 
 
 class Blocks(Puzzle):
@@ -259,21 +294,14 @@ class Blocks(Puzzle):
         return self.pieces.pack(standing)
 
     def successors(self, key: Key) -> list[Key]:
-        standing = self.unpack(key)
-        blanks = self.pieces.blanks(standing)
-        found = []
+        board, metric, standing = self.pieces, self.parameters["metric"], self.unpack(key)
+        blanks, longest, found = board.blanks(standing), 1 if metric == "unit" else max(board.rows, board.columns), []
         for piece in standing:
+            free = blanks | board.cells(piece)
+            targets = list(board.reach(piece, free))[1:] if metric == "finger" else board.slides(piece, free, longest)
             rest = [other for other in standing if other is not piece]
-            targets = self._targets(piece, blanks | self.pieces.cells(piece))
             found += [self.pack([*rest, target]) for target in targets]
         return found
-
-    def _targets(self, piece: PlacedPiece, free: Cells) -> list[PlacedPiece]:
-        """Return the places to which one move can bring `piece`; `free` cells include its own."""
-        if self.parameters["metric"] == "finger":
-            return [target for target in self.pieces.reach(piece, free) if target != piece]
-        longest = 1 if self.parameters["metric"] == "unit" else max(self.pieces.rows, self.pieces.columns)
-        return self.pieces.slides(piece, free, longest)
 
     def render(self, key: Key) -> str:
         board = self.pieces
@@ -307,10 +335,10 @@ class Blocks(Puzzle):
         for wish, letters in aims.items():
             row, column = wish.corner
             named, kind = f"{'any of ' if len(letters) > 1 else ''}{' '.join(letters)}", self.pieces.kinds[wish.kind]
-            if kind.axis == ROW and column + extent_of(kind.shape)[1] == self.pieces.columns:
+            if kind.axis == shapes.ROW and column + extent_of(kind.shape)[1] == self.pieces.columns:
                 said.append(f"{named} at the right edge of row {row + 1}")
             else:
-                said.append(f"{named} ({shape_name(kind.shape)}) at row {row + 1} column {column + 1}")
+                said.append(f"{named} ({shapes.shape_name(kind.shape)}) at row {row + 1} column {column + 1}")
         return ", ".join(said)
 
     def pictures(self, path: list[Key]) -> list[Picture]:

@@ -19,8 +19,8 @@ DIRECTIONS = ((-1, 0), (0, 1), (1, 0), (0, -1))
 #: Each piece of one row, or of one column, of two cells or more moves along its length only.
 BY_LENGTH = "rows-and-columns"
 ROW, COLUMN = "row", "column"
-#: Places among `DIRECTIONS`; a piece on no axis is free.
-_ALONG = {ROW: (1, 3), COLUMN: (0, 2), "": (0, 1, 2, 3)}
+#: The directions of a piece on an axis, by their places among `DIRECTIONS`; a piece on no axis is free.
+ALONG = {ROW: (1, 3), COLUMN: (0, 2), "": (0, 1, 2, 3)}
 
 
 def shape_of(cells: Iterable[int], columns: int) -> Shape:
@@ -59,16 +59,6 @@ class Axes(NamedTuple):
         return ROW if len(rows) == 1 else COLUMN
 
 
-def directions_along(axis: str) -> Collection[int]:
-    """Return the directions of a piece on an axis: indices of `DIRECTIONS`."""
-    return _ALONG[axis]
-
-
-def along(axis: str, corner: Corner, other: Corner) -> bool:
-    """Return whether the axis lets a piece get from one corner to another."""
-    return axis == "" or corner[axis == COLUMN] == other[axis == COLUMN]
-
-
 def letters_kept(shapes: Mapping[str, Shape], distinct: Collection[str], axes: Axes) -> dict[str, str]:
     """The letters of each piece that has one on every board: its own, or those of its shape and axis."""
     bound = sorted(axes.letters.keys() - set(distinct))
@@ -77,10 +67,13 @@ def letters_kept(shapes: Mapping[str, Shape], distinct: Collection[str], axes: A
     return {letter: letter for letter in distinct} | alike
 
 
-def parse_axes(start: ParsedBoard, text: str) -> Axes:
-    """``rows-and-columns``, or ``A:row,BC:column`` with letters of the start; `PuzzleError` for anything else."""
+def parse_axes(start: ParsedBoard, text: str) -> tuple[Axes, str]:
+    """Return the axes of ``rows-and-columns``, or ``A:row,BC:column`` with letters of the start, and its one text.
+
+    Raises `PuzzleError` for anything else.
+    """
     if text == BY_LENGTH:
-        return Axes(by_length=True)
+        return Axes(by_length=True), BY_LENGTH
     letters: dict[str, str] = {}
     for word in text.split(","):
         named, colon, axis = (part.strip() for part in word.partition(":"))
@@ -92,13 +85,7 @@ def parse_axes(start: ParsedBoard, text: str) -> Axes:
             if axis not in (ROW, COLUMN) or letters.get(letter, axis) != axis:
                 raise PuzzleError(f"piece {letter} has two axes; expected one, {ROW} or {COLUMN}")
             letters[letter] = axis
-    return Axes(letters=letters)
-
-
-def render_axes(axes: Axes) -> str:
-    """Return the canonical text of axes, the inverse of `parse_axes`."""
-    letters = (f"{letter}:{axis}" for letter, axis in sorted(axes.letters.items()))
-    return BY_LENGTH if axes.by_length else ",".join(letters)
+    return Axes(letters=letters), ",".join(f"{letter}:{axis}" for letter, axis in sorted(letters.items()))
 
 
 #: The number of symbols of each kind in a sequence.

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Self
+from typing import Self, TypeVar
 
 import numpy as np
 
@@ -26,9 +26,8 @@ from hakoiri.puzzles.pictures import Lettered
 from hakoiri.puzzles.sliding_blocks import boards, shapes, sliding_kernels
 from hakoiri.puzzles.sliding_blocks.boards import ANYTHING, EMPTY, MOST_CELLS, WALL
 from hakoiri.puzzles.sliding_blocks.numbering import Words, make_edges, make_tables
-from hakoiri.puzzles.sliding_blocks.pieces import Blocks, PieceSet, PlacedPiece
+from hakoiri.puzzles.sliding_blocks.pieces import Blocks, PieceSet, PlacedPiece, exchanges, images_by, reflections
 from hakoiri.puzzles.sliding_blocks.sliding_kernels import METRICS
-from hakoiri.puzzles.sliding_blocks.symmetries import exchanges, images_by, reflections
 
 #: Every piece is distinct.
 ALL = "all"
@@ -37,28 +36,14 @@ _CARS, _FIRST_CAR = "XxA", "A"
 #: Pieces and blanks that must be in their places; empty without a goal.
 Wishes = frozenset[PlacedPiece]
 _AT = re.compile(r"(.)@(\d+),(\d+)")
+_Read = TypeVar("_Read")
 
 
-def parse_goal(pieces: PieceSet, start: boards.ParsedBoard, text: str) -> Wishes:
-    """Parse a goal: ``PIECE@ROW,COLUMN`` with a letter of the start, or a board with ``*`` for anything.
+def goal_piece(pieces: PieceSet, start: boards.ParsedBoard, text: str) -> Wishes:
+    """Return the piece of a goal ``PIECE@ROW,COLUMN`` with a letter of the start.
 
     Warns of a piece that is meant by its letter alone and is not distinct from others of its shape.
     """
-    return _goal_piece(pieces, start, text) if "@" in text else goal_board(pieces, text)
-
-
-def render_goal(pieces: PieceSet, wishes: Wishes, text: str) -> str:
-    """The goal of `parse_goal` as a board, with the letters of its text."""
-    if _AT.fullmatch(text):
-        (wish,) = wishes
-        marks: Lettered = {text[0]: pieces.cells(wish)}
-    else:
-        goal = boards.parse_board(text, with_anything=True)
-        marks = {EMPTY: goal.blanks, **goal.pieces}
-    return pieces.text({ANYTHING: pieces.free, **marks})
-
-
-def _goal_piece(pieces: PieceSet, start: boards.ParsedBoard, text: str) -> Wishes:
     match = _AT.fullmatch(text)
     if not match:
         raise PuzzleError("expected PIECE@ROW,COLUMN, e.g. A@1,2, or a board with * for anything")
@@ -125,21 +110,14 @@ def goal_board(pieces: PieceSet, text: str) -> Wishes:
     return frozenset(wishes)
 
 
-def parse_distinct(start: boards.ParsedBoard, text: str) -> frozenset[str]:
-    """The letters of the distinct pieces: of all of them by ``all``."""
-    if text == ALL:
-        return frozenset(start.pieces)
-    letters = {word.strip() for word in text.split(",")}
+def parse_distinct(start: boards.ParsedBoard, text: str) -> tuple[frozenset[str], str]:
+    """The letters of the distinct pieces, of all of them by ``all``, and their canonical text."""
+    letters = {*start.pieces} if text == ALL else {word.strip() for word in text.split(",")}
     for letter in letters - start.pieces.keys():
         raise PuzzleError(
             f"{letter!r} is not a piece of the board; expected {ALL}, or some of {','.join(start.pieces)}"
         )
-    return frozenset(letters)
-
-
-def render_distinct(start: boards.ParsedBoard, letters: frozenset[str]) -> str:
-    """The one text of what `parse_distinct` reads."""
-    return ALL if letters == start.pieces.keys() else ",".join(sorted(letters))
+    return frozenset(letters), ALL if letters == start.pieces.keys() else ",".join(sorted(letters))
 
 
 def check_walls(pieces: PieceSet, board: boards.ParsedBoard) -> None:
@@ -200,7 +178,8 @@ class Sliding(Blocks, Dealt, Family):
         board = boards.parse_board(start := start.strip())
         if not board.pieces:
             raise PuzzleError(f"a board needs at least one piece: {start!r}")
-        distinct, axes = self._distinct(board), self._axes(board)
+        distinct = self._pinned("distinct", parse_distinct, board, frozenset[str]())
+        axes = self._pinned("axis", shapes.parse_axes, board, shapes.Axes())
         self.pieces = pieces = PieceSet(board, distinct, axes)
         if (cells := max(pieces.bits(pieces.free)) + 1) > MOST_CELLS:
             text = f"the board has {len(pieces.free)} free cells and {cells - len(pieces.free)} walls between them"
@@ -229,23 +208,16 @@ class Sliding(Blocks, Dealt, Family):
         except PuzzleError as error:
             raise PuzzleError(f"{self.name} option {option}={text}: {error}", *error.hints) from None
 
-    def _distinct(self, board: boards.ParsedBoard) -> frozenset[str]:
-        """Return the letters of the distinct pieces; drop the option from the parameters if it names no piece."""
-        if not (text := self.parameters.pop("distinct").strip()):
-            return frozenset()
-        with self._naming("distinct", text):
-            letters = parse_distinct(board, text)
-        self.parameters["distinct"] = render_distinct(board, letters)
-        return letters
-
-    def _axes(self, board: boards.ParsedBoard) -> shapes.Axes:
-        """Return the bound pieces; drop the option from the parameters if it names no piece."""
-        if not (text := self.parameters.pop("axis").strip()):
-            return shapes.Axes()
-        with self._naming("axis", text):
-            axes = shapes.parse_axes(board, text)
-        self.parameters["axis"] = shapes.render_axes(axes)
-        return axes
+    def _pinned(
+        self, option: str, parse: Callable[[boards.ParsedBoard, str], tuple[_Read, str]], board: boards.ParsedBoard,
+        without: _Read,
+    ) -> _Read:  # fmt: skip
+        """Return the pieces that an option names, and pin its canonical text; drop the option if it names none."""
+        if not (text := self.parameters.pop(option).strip()):
+            return without
+        with self._naming(option, text):
+            found, self.parameters[option] = parse(board, text)
+        return found
 
     def _goal(self, board: boards.ParsedBoard, one_line: bool) -> Wishes:
         """Return the goal, pinned as a board; by default, for a one-line board of Rush Hour, the exit of its car."""
@@ -254,8 +226,14 @@ class Sliding(Blocks, Dealt, Family):
             text = exit_of(board, self.pieces)
         if text:
             with self._naming("goal", text):
-                wishes = parse_goal(self.pieces, board, text)
-        self.parameters["goal"] = render_goal(self.pieces, wishes, text) if text else text
+                wishes = goal_piece(self.pieces, board, text) if "@" in text else goal_board(self.pieces, text)
+            if _AT.fullmatch(text):
+                marks: Lettered = {text[0]: self.pieces.cells(*wishes)}
+            else:
+                goal = boards.parse_board(text, with_anything=True)
+                marks = {EMPTY: goal.blanks, **goal.pieces}
+            text = self.pieces.text({ANYTHING: self.pieces.free, **marks})
+        self.parameters["goal"] = text
         return wishes
 
     def _count_most_successors(self) -> int:
@@ -357,16 +335,11 @@ class Sliding(Blocks, Dealt, Family):
                 places = list(self.pieces.kinds[first.kind].places)
                 moved = {first: PlacedPiece(first.kind, places[next(words) % len(places)])}
             changed = [moved.get(piece, piece) for piece in standing]
-            if set(changed) != set(standing) and self.pieces.fit(changed) and self._may_lead_to_goals(changed):
+            # For each piece in the goal one is on the line of its axis.
+            reach = all(any(self.pieces.on_one_line(piece, wish) for piece in changed) for wish in self._aims)
+            if reach and set(changed) != set(standing) and self.pieces.fit(changed):
                 return changed
         return standing
-
-    def _may_lead_to_goals(self, standing: list[PlacedPiece]) -> bool:
-        """Return whether there is a piece for each one in the goal, on the line of its axis."""
-        return all(
-            wish.kind == self.pieces.blank or any(self.pieces.on_one_line(piece, wish) for piece in standing)
-            for wish in self.wishes
-        )
 
     def check_key(self, key: Key) -> None:
         total = shapes.count_sequences(self.pieces.counts)

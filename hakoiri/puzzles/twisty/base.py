@@ -116,7 +116,11 @@ def read_algorithm(text: str, turns: Mapping[str, Turn], puzzle: str) -> Turn:
         if len(token[3] or "") > _MOST_DIGITS:
             raise ConfigurationError(f"turn {number}, {token[0].strip()!r}, is repeated more than 999 times")
         done = turns[name] if name in turns else _follow_bracket(name, groups, unmoved, number)
-        done = _repeated(done, int(token[3] or 1), unmoved)
+        turn, done, times = done, unmoved, int(token[3] or 1)
+        # By squaring: groups of groups may repeat it millions of times.
+        while times:
+            done = turned_then(done, turn) if times % 2 else done
+            turn, times = turned_then(turn, turn), times // 2
         groups[-1].done = turned_then(groups[-1].done, _undone(done) if token[4] else done)
         at = token.end()
     if len(groups) > 1:
@@ -144,17 +148,7 @@ def _follow_bracket(mark: str, groups: list[_Group], unmoved: Turn, number: int)
 
 
 def _undone(turn: Turn) -> Turn:
-    """Return the turn that takes `turn` back."""
     return tuple(sorted(range(len(turn)), key=turn.__getitem__))
-
-
-def _repeated(turn: Turn, times: int, unmoved: Turn) -> Turn:
-    """Return a turn made several times, by squaring: groups of groups may repeat it millions of times."""
-    found = unmoved
-    while times:
-        found = turned_then(found, turn) if times % 2 else found
-        turn, times = turned_then(turn, turn), times // 2
-    return found
 
 
 _Table = NDArray[np.uint32]
@@ -239,7 +233,7 @@ class Twisty(Numbered):
         colours, exchanged = self._read(pattern, "?"), len(self.pieces.exchanged)
         for name, place in self.pieces.still.items():
             seen, own = _seen(colours, place), _seen(self._home, place)
-            if not _like(seen, own, "?"):
+            if not _like(seen, own):
                 raise ConfigurationError(
                     f"{name} has the colours {seen}, expected {own}, because it never moves; turn the whole puzzle "
                     "until that piece is in its place"
@@ -248,7 +242,7 @@ class Twisty(Numbered):
         tables = []
         for here, place in enumerate(self._places):
             pieces = self._places[:exchanged] if here < exchanged else [place]
-            fits = [[_like(_seen(colours, place), _twisted(_seen(self._home, piece), twist), "?")
+            fits = [[_like(_seen(colours, place), _twisted(_seen(self._home, piece), twist))
                      for twist in range(len(place))] for piece in pieces]  # fmt: skip
             who = orders[:, here] if here < exchanged else np.zeros(len(orders), dtype=np.int64)
             tables.append((np.array(fits), who, twists[:, here]))
@@ -353,8 +347,7 @@ class Twisty(Numbered):
         twists = np.stack(np.unravel_index(np.arange(self._twists), self._digits), axis=1)
         dependent = self.pieces.dependent
         last = -twists[:, :dependent].sum(axis=1) % len(self._places[dependent])
-        found: _Numbers = np.insert(twists, dependent, last, axis=1)
-        return found
+        return np.asarray(np.insert(twists, dependent, last, axis=1))
 
 
 def _seen(colours: str, place: Place) -> str:
@@ -362,13 +355,12 @@ def _seen(colours: str, place: Place) -> str:
     return "".join(colours[sticker] for sticker in place)
 
 
-def _like(colours: str, piece: str, anything: str) -> bool:
-    """Return whether colours, some of which may be `anything`, are those of a piece."""
-    return all(colour in (own, anything) for colour, own in zip(colours, piece, strict=True))
+def _like(colours: str, piece: str) -> bool:
+    """Return whether colours, some of which may be ``?`` for anything, are those of a piece."""
+    return all(colour in (own, "?") for colour, own in zip(colours, piece, strict=True))
 
 
 def _twisted(colours: str, twist: int) -> str:
-    """The colours of a piece that was twisted clockwise."""
     return colours[len(colours) - twist :] + colours[: len(colours) - twist]
 
 

@@ -13,11 +13,12 @@ from collections.abc import Mapping
 from functools import cache
 from itertools import accumulate
 
+import numpy as np
+
 from hakoiri.errors import ConfigurationError
 from hakoiri.puzzles.options import Choice
-from hakoiri.puzzles.pictures import Picture
+from hakoiri.puzzles.pictures import EDGE, Label, Part, Picture, Rectangle, Span, ink
 from hakoiri.puzzles.twisty.base import Pieces, Place, Turn, Twisty, turned_then
-from hakoiri.puzzles.twisty.nets import draw_cube
 
 _Vector = tuple[int, int, int]
 
@@ -38,6 +39,11 @@ _COLOURS = str.maketrans("WGYO", "UFDL")
 #: The corners by their faces, clockwise.
 _CORNERS = ("URF", "UFL", "ULB", "UBR", "DFR", "DLF", "DRB")
 _STILL = "DBL"
+#: As cubes are sold (white, red, green, yellow, orange, blue), in shades that differ for the colour-blind, too.
+_PAINTS = {"U": "#ffffff", "R": "#c1272d", "F": "#009e73", "D": "#f7e64a", "L": "#f39c12", "B": "#0f62ac"}
+#: Faces by their column and row in the net.
+_NET = {"U": (1, 0), "L": (0, 1), "F": (1, 1), "R": (2, 1), "B": (3, 1), "D": (1, 2)}
+_STICKER, _GAP, _LETTER, _BETWEEN = 34, 1.5, 14, 4
 
 
 class Cube2(Twisty):
@@ -84,7 +90,19 @@ class Cube2(Twisty):
         raise ConfigurationError(f"no corner has the colours {', '.join(_STILL)}, clockwise")
 
     def net(self, faces: Mapping[str, str]) -> Picture:
-        return draw_cube(faces)
+        """The stickers of each face, four letters read by rows."""
+        size = 2 * _STICKER + _BETWEEN
+        parts, cells = [], [[Span("  ")] * 8 for _ in range(6)]
+        for face, (column, row) in _NET.items():
+            for place, letter in enumerate(faces[face]):
+                down, right = divmod(place, 2)
+                fill = _PAINTS[letter]
+                box = Rectangle(_GAP, _GAP, _STICKER - 2 * _GAP, _STICKER - 2 * _GAP, fill, 4, EDGE)
+                label = Label(_STICKER / 2, _STICKER / 2, letter, _LETTER, ink(fill))
+                x, y = column * size + right * _STICKER, row * size + down * _STICKER
+                parts.append(Part(f"{face}{place + 1}", (box, label), x, y))
+                cells[2 * row + down][2 * column + right] = Span(f"{letter} ", fill)
+        return Picture(4 * size - _BETWEEN, 3 * size - _BETWEEN, tuple(parts), tuple(map(tuple, cells)))
 
     def turns(self) -> dict[str, Turn]:
         found = {}
@@ -98,45 +116,28 @@ class Cube2(Twisty):
         return found
 
 
-def _sum(*vectors: _Vector) -> _Vector:
-    x, y, z = (sum(parts) for parts in zip(*vectors, strict=True))
-    return x, y, z
-
-
-def _times(factor: int, vector: _Vector) -> _Vector:
-    return factor * vector[0], factor * vector[1], factor * vector[2]
-
-
-def _spots() -> list[_Vector]:
-    """Return each sticker's position: 2 from the middle of the cube towards its face, 1 along the face both ways."""
-    return [
-        _sum(_times(2, out), _times(column, right), _times(row, down))
-        for out, right, down in _FACES.values()
-        for row in (-1, 1)
-        for column in (-1, 1)
-    ]
+#: Each sticker's position: 2 from the middle of the cube towards its face, 1 along the face both ways.
+_SPOTS = [
+    (2 * out + column * right + row * down).tolist()
+    for out, right, down in map(np.array, _FACES.values())
+    for row in (-1, 1)
+    for column in (-1, 1)
+]
 
 
 @cache
 def _stickers_of(corner: str) -> Place:
-    spots, out = _spots(), {face: vectors[0] for face, vectors in _FACES.items()}
-    middle = _sum(*(out[face] for face in corner))
-    return tuple(spots.index(_sum(middle, out[face])) for face in corner)
+    out = np.array([_FACES[face][0] for face in corner])
+    return tuple(map(_SPOTS.index, (out.sum(axis=0) + out).tolist()))
 
 
 @cache
 def _quarter_turn(face: str, whole: bool = False) -> Turn:
     """A face, or the `whole` cube, turned clockwise by a quarter, looking at the face from outside."""
-    spots, out = _spots(), _FACES[face][0]
-    sources = list(range(len(spots)))
-    for sticker, spot in enumerate(spots):
-        along = sum(one * other for one, other in zip(spot, out, strict=True))
-        if whole or along > 0:
-            # Clockwise is from v to v x out, for v in the plane of the turn.
-            target = _sum(_times(along, out), _cross(spot, out))
-            sources[spots.index(target)] = sticker
+    out, sources = np.array(_FACES[face][0]), list(range(len(_SPOTS)))
+    along = np.array(_SPOTS) @ out
+    # Clockwise is from v to v x out, for v in the plane of the turn.
+    targets = (along[:, None] * out + np.cross(_SPOTS, out)).tolist()
+    for sticker in np.flatnonzero(whole | (along > 0)).tolist():
+        sources[_SPOTS.index(targets[sticker])] = sticker
     return tuple(sources)
-
-
-def _cross(one: _Vector, two: _Vector) -> _Vector:
-    return (one[1] * two[2] - one[2] * two[1], one[2] * two[0] - one[0] * two[2], one[0] * two[1] - one[1] * two[0])

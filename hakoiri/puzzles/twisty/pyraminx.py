@@ -9,21 +9,36 @@ top, D from below with the corner B at the top. The solved puzzle is ``FFFFFF/LL
 turn the edge at L, the centre U, the edge at R, the centre L, the edge at D and the centre R.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 
-from hakoiri.puzzles.pictures import Picture
+from hakoiri.puzzles.pictures import BED, EDGE, Label, Part, Picture, Polygon, Span, ink
 from hakoiri.puzzles.twisty.base import Pieces, Place, Turn, Twisty, turned_then
-from hakoiri.puzzles.twisty.nets import draw_pyraminx
 
 #: For each face its top, left and right corner, looking at it from outside.
 _FACES = {"F": ("U", "L", "R"), "L": ("U", "B", "L"), "R": ("U", "R", "B"), "D": ("B", "R", "L")}
 #: For each corner the other three, clockwise as seen from outside.
 _OTHERS = {"U": ("B", "R", "L"), "L": ("R", "B", "U"), "R": ("L", "U", "B"), "B": ("U", "L", "R")}
 _CORNERS = "".join(_OTHERS)
+#: Green, red, blue and yellow.
+_PAINTS = {"F": "#009e73", "L": "#c1272d", "R": "#0f62ac", "D": "#f7e64a"}
+_Point = tuple[float, float]
+_LETTER, _SIDE, _SHRUNK = 14, 150, 0.95
+#: The stickers of a face in the order of its text, by the corners of small triangles: (row, place).
+_SMALL = (
+    ((1, 0), (2, 0), (2, 1)), ((1, 0), (1, 1), (2, 1)), ((1, 1), (2, 1), (2, 2)),
+    ((2, 0), (2, 1), (3, 1)), ((2, 1), (3, 1), (3, 2)), ((2, 1), (2, 2), (3, 2)),
+)  # fmt: skip
+_TIPS = (((0, 0), (1, 0), (1, 1)), ((2, 0), (3, 0), (3, 1)), ((2, 2), (3, 2), (3, 3)))
 
 #: The face of a sticker and the corners that its piece turns with: two for an edge, one for a centre.
 _Spot = tuple[str, frozenset[str]]
+#: The stickers in the order of a text.
+_SPOTS: list[_Spot] = [
+    (face, frozenset(corners))
+    for face, (top, left, right) in _FACES.items()
+    for corners in (top + left, top, top + right, left, left + right, right)
+]
 
 
 class Pyraminx(Twisty):
@@ -39,7 +54,7 @@ class Pyraminx(Twisty):
         self.pieces = Pieces(
             faces="".join(_FACES),
             exchanged={
-                f"edge {''.join(faces)}": tuple(_spots().index((face, pair)) for face in faces)
+                f"edge {''.join(faces)}": tuple(_SPOTS.index((face, pair)) for face in faces)
                 for faces, pair in zip(edges, pairs, strict=True)
             },
             pivots={f"centre {corner}": _centre(corner) for corner in _CORNERS},
@@ -47,32 +62,59 @@ class Pyraminx(Twisty):
         )
         super().prepare(start)
         # A scramble may turn the tips, too, which are not there.
-        unmoved = tuple(range(len(_spots())))
+        unmoved = tuple(range(len(_SPOTS)))
         self._clockwise |= {corner.lower(): unmoved for corner in _CORNERS}
 
     def net(self, faces: Mapping[str, str]) -> Picture:
-        return draw_pyraminx(faces)
+        """The stickers of each face, six letters read by rows; the tips, which turn freely, are grey.
+
+        L, F and R stand in a row, F with its tip up; D hangs below F.
+        """
+        height = _SIDE * 3**0.5 / 2
+        left, middle, right = (_SIDE / 2, height), (_SIDE, 0.0), (1.5 * _SIDE, height)
+        # The points of the net where each face has its top, its left and its right corner.
+        corners: dict[str, tuple[_Point, _Point, _Point]] = {
+            "F": (middle, left, right),
+            "L": (middle, (0.0, 0.0), left),
+            "R": (middle, right, (2.0 * _SIDE, 0.0)),
+            "D": ((_SIDE, 2 * height), right, left),
+        }
+        parts = []
+        for face, corner in corners.items():
+            # A little smaller, so that it does not touch its neighbours.
+            x, y = (sum(values) / 3 for values in zip(*corner, strict=True))
+            points = [(x + (px - x) * _SHRUNK, y + (py - y) * _SHRUNK) for px, py in corner]
+            tips = tuple(Polygon(_triangle(points, tip), BED, EDGE) for tip in _TIPS)
+            parts.append(Part(f"tips {face}", tips))
+            for place, (letter, small) in enumerate(zip(faces[face], _SMALL, strict=True)):
+                triangle, fill = _triangle(points, small), _PAINTS[letter]
+                x, y = (round(sum(values) / 3, 2) for values in zip(*triangle, strict=True))
+                shapes = Polygon(triangle, fill, EDGE), Label(x, y, letter, _LETTER, ink(fill))
+                parts.append(Part(f"{face}{place + 1}", shapes))
+        blank, apart = Span(" " * 7), Span(" ")
+        spans = {face: [Span(f"{letter} ", _PAINTS[letter]) for letter in letters] for face, letters in faces.items()}
+        upper, lower = slice(0, 3), slice(3, 6)
+        rows = [(*spans["L"][half], apart, *spans["F"][half], apart, *spans["R"][half]) for half in (upper, lower)]
+        rows += [(blank, *spans["D"][half], blank) for half in (upper, lower)]
+        return Picture(2 * _SIDE, round(2 * height, 2), tuple(parts), tuple(rows))
 
     def turns(self) -> dict[str, Turn]:
         found = {}
         for corner in _CORNERS:
-            once = _third_turn(corner)
-            found[corner] = once
+            # Clockwise by a third: its pieces follow the other corners round.
+            first, second, third = _OTHERS[corner]
+            to = {corner: corner, first: second, second: third, third: first}
+            sources = list(range(len(_SPOTS)))
+            for sticker, (face, corners) in enumerate(_SPOTS):
+                if corner in corners:
+                    there = _face(frozenset(map(to.__getitem__, _FACES[face])))
+                    sources[_SPOTS.index((there, frozenset(map(to.__getitem__, corners))))] = sticker
+            found[corner] = once = tuple(sources)
             found[f"{corner}'"] = turned_then(once, once)
         return found
 
 
-def _spots() -> list[_Spot]:
-    """The stickers in the order of a text."""
-    return [
-        (face, frozenset(corners))
-        for face, (top, left, right) in _FACES.items()
-        for corners in (top + left, top, top + right, left, left + right, right)
-    ]
-
-
 def _face(corners: frozenset[str]) -> str:
-    """The face with these three corners."""
     (face,) = [face for face in _FACES if corners == frozenset(_FACES[face])]
     return face
 
@@ -80,17 +122,14 @@ def _face(corners: frozenset[str]) -> str:
 def _centre(corner: str) -> Place:
     """The stickers of a centre, clockwise: each face is the one opposite to one of the other corners."""
     faces = [_face(frozenset(_CORNERS) - {other}) for other in _OTHERS[corner]]
-    return tuple(_spots().index((face, frozenset(corner))) for face in faces)
+    return tuple(_SPOTS.index((face, frozenset(corner))) for face in faces)
 
 
-def _third_turn(corner: str) -> Turn:
-    """A corner turned clockwise by a third: its pieces follow the other corners round."""
-    first, second, third = _OTHERS[corner]
-    to = {corner: corner, first: second, second: third, third: first}
-    spots = _spots()
-    sources = list(range(len(spots)))
-    for sticker, (face, corners) in enumerate(spots):
-        if corner in corners:
-            target = _face(frozenset(to[other] for other in _FACES[face])), frozenset(to[other] for other in corners)
-            sources[spots.index(target)] = sticker
-    return tuple(sources)
+def _triangle(corners: Sequence[_Point], small: tuple[tuple[int, int], ...]) -> tuple[_Point, ...]:
+    """Points of a face that has three rows of small triangles."""
+    (x, y), (x1, y1), (x2, y2) = corners
+    shares = ((3 - row, row - place, place) for row, place in small)
+    return tuple(
+        (round((top * x + left * x1 + right * x2) / 3, 2), round((top * y + left * y1 + right * y2) / 3, 2))
+        for top, left, right in shares
+    )

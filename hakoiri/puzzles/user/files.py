@@ -27,11 +27,10 @@ import sys
 import tempfile
 from collections.abc import Iterable
 from contextlib import redirect_stdout, suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import platformdirs
 
@@ -140,29 +139,9 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _SHOWN_DIGITS = 12
 
 
-@dataclass(frozen=True)
-class OwnPuzzle:
-    """A puzzle of a loaded file: its class as the user wrote it, and the same under guard (`puzzles.user.guard`)."""
-
-    path: Path
-    plain: "type[Puzzle]"
-    guarded: "type[Puzzle]"
-
-
-class _Content(NamedTuple):
-    raw: bytes
-    digest: str
-
-
-@dataclass(frozen=True)
-class _File:
-    path: Path
-    module: ModuleType
-
-
-#: The loaded files of this process, by name and digest.
-_files: dict[tuple[str, str], _File] = {}
-_puzzles: dict[tuple[str, str], OwnPuzzle] = {}
+#: The modules of the loaded files of this process, and their puzzles under guard, by name and digest.
+_files: dict[tuple[str, str], ModuleType] = {}
+_puzzles: "dict[tuple[str, str], type[Puzzle]]" = {}
 #: The files that are being executed.
 _loading: list[Path] = []
 
@@ -209,29 +188,38 @@ def load(word: str) -> tuple[str, str]:
 
 def load_file(path: Path) -> str:
     """Execute a file with puzzles, at most once in this process; returns its digest."""
-    content = _read(path)
-    if (path.name, content.digest) not in _files:
-        _files[path.name, content.digest] = _run(path.absolute(), content)
-    return content.digest
+    raw, digest = _read(path)
+    if (path.name, digest) not in _files:
+        _files[path.name, digest] = _run(path.absolute(), raw, digest)
+    return digest
 
 
 def loaded_files() -> list[Path]:
     """The files that this process has loaded."""
-    return [file.path for file in _files.values()]
+    return list(map(_path, _files.values()))
 
 
-def known(name: str, digest: str) -> OwnPuzzle:
-    """Return the puzzle ``FILE.py:NAME`` of a file with this digest, if this process has loaded it. Loads nothing.
+def loaded_from(name: str, digest: str) -> Path:
+    """Return the file of a puzzle that is `known`."""
+    return _path(_files[name.rpartition(":")[0], digest])
 
-    Raises `PuzzleError` if it has not, or if the class is not a puzzle.
+
+def _path(module: ModuleType) -> Path:
+    return Path(str(module.__file__))
+
+
+def known(name: str, digest: str) -> "type[Puzzle]":
+    """Return the puzzle ``FILE.py:NAME`` of a file with this digest, under guard, if this process has loaded it.
+
+    Loads nothing. Raises `PuzzleError` if it has not, or if the class is not a puzzle.
     """
     if (name, digest) not in _puzzles:
         file, _, class_name = name.rpartition(":")
         if (file, digest) not in _files:
-            others = ", ".join(_short(other) for known_file, other in _files if known_file == file)
-            said = f"this worker does not know the puzzle {name} (digest {_short(digest)})"
+            others = ", ".join(other[:_SHOWN_DIGITS] for known_file, other in _files if known_file == file)
+            said = f"this worker does not know the puzzle {name} (digest {digest[:_SHOWN_DIGITS]})"
             if others:
-                said = f"this worker has another {file} (digest {others}) than the run ({_short(digest)})"
+                said = f"this worker has another {file} (digest {others}) than the run ({digest[:_SHOWN_DIGITS]})"
             raise PuzzleError(said, Hint("worker with", name))
         _puzzles[name, digest] = _checked(_files[file, digest], class_name)
     return _puzzles[name, digest]
@@ -258,14 +246,15 @@ def find_again(name: str, digest: str, word: str | None = None) -> None:
     reasons = []
     for path in [*named, *made]:
         try:
-            content = _read(path, owned=path not in named)
+            raw, found = _read(path, owned=path not in named)
         except PuzzleError as error:
             reasons.append(str(error))
             continue
-        if content.digest == digest:
-            _files[file, digest] = _run(path.absolute(), content)
+        if found == digest:
+            _files[file, digest] = _run(path.absolute(), raw, digest)
             return
-        reasons.append(f"{path} has changed since (its digest was {_short(digest)}, it is {_short(content.digest)})")
+        was, now = digest[:_SHOWN_DIGITS], found[:_SHOWN_DIGITS]
+        reasons.append(f"{path} has changed since (its digest was {was}, it is {now})")
     reasons = reasons or ["no file with this digest was named, and you have not made a run of one"]
     raise PuzzleError(
         f"its puzzle is {name}, SHA-256 {digest}: {'; '.join(reasons)}; restore the file, or name it in {FILES} if you "
@@ -292,10 +281,11 @@ def _parts(word: str) -> tuple[Path, str]:
     return Path(match["path"]), match["name"] or ""
 
 
-def _read(path: Path, owned: bool = False) -> _Content:
+def _read(path: Path, owned: bool = False) -> tuple[bytes, str]:
+    """Return the content of a file, and its digest."""
     try:
         raw = read_owned(path) if owned else read_named(path)
-        return _Content(raw, hashlib.sha256(raw).hexdigest())
+        return raw, hashlib.sha256(raw).hexdigest()
     except NotOwnedError as error:
         where = "" if error.filename == str(path) else f" ({error.filename})"
         raise PuzzleError(f"{path} is not loaded unless it is named: {error.strerror}{where}") from None
@@ -305,7 +295,7 @@ def _read(path: Path, owned: bool = False) -> _Content:
         raise PuzzleError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
-def _run(path: Path, content: _Content) -> _File:
+def _run(path: Path, raw: bytes, digest: str) -> ModuleType:
     """Execute the bytes that were read: the file may have changed since."""
     from hakoiri.puzzles.conformance.pool import error_line
 
@@ -313,18 +303,23 @@ def _run(path: Path, content: _Content) -> _File:
     if path in _loading:
         raise _CalledError(f"{path.name} opens a run of itself {_UNDER_MAIN}")
     # The name says where compiled kernels lie (`hakoiri.compiling`); it is the same for the same file on every machine.
-    identity = hashlib.sha256(repr((path.name, content.digest)).encode())
+    identity = hashlib.sha256(repr((path.name, digest)).encode())
     module = ModuleType(f"{_MODULE}{identity.hexdigest()[:16]}")
     module.__file__ = str(path)
-    vars(module)["__source__"] = content.raw  # For what it imports (`worker.program`).
+    vars(module)["__source__"] = raw  # For what it imports (`worker.program`).
     sys.modules[module.__name__] = module  # Dataclasses and numba look for it there.
     _loading.append(path)
     known = set(sys.modules)
     try:
         # Output of the file must not mix with the results.
         with redirect_stdout(sys.stderr):
-            exec(compile(content.raw, str(path), "exec", dont_inherit=True), vars(module))  # noqa: S102  (the user's own file)
-        _remember_sources(set(sys.modules) - known)
+            exec(compile(raw, str(path), "exec", dont_inherit=True), vars(module))  # noqa: S102  (the user's own file)
+        # Keep the sources of imported modules that are not installed (`worker.program`): their files may be edited.
+        for other in map(sys.modules.get, set(sys.modules) - known):
+            file = getattr(other, "__file__", None) or ""
+            if file.endswith(".py") and not is_installed(file):
+                with suppress(OSError):
+                    vars(other)["__source__"] = Path(file).read_bytes()
     except KeyboardInterrupt:
         raise
     except _CalledError as error:
@@ -335,18 +330,18 @@ def _run(path: Path, content: _Content) -> _File:
         raise PuzzleError(f"{path}: {error_line(error, str(path))}") from error
     finally:
         _loading.pop()
-    return _File(path, module)
+    return module
 
 
-def _checked(file: _File, name: str) -> OwnPuzzle:
-    """Return a class of a loaded file; `PuzzleError` unless it is a puzzle that can be made."""
+def _checked(module: ModuleType, name: str) -> "type[Puzzle]":
+    """Return a class of a loaded file, under guard; `PuzzleError` unless it is a puzzle that can be made."""
     from hakoiri.puzzles.contract import Puzzle
     from hakoiri.puzzles.user.guard import guarded
 
-    found: Any = vars(file.module).get(name)
-    where = f"{name} of {file.path.name}"
-    if not isinstance(found, type) or found.__module__ != file.module.__name__:
-        raise PuzzleError(f"{file.path.name} has no class {name}; it has {_classes_in(file)}")
+    found, file = vars(module).get(name), _path(module).name
+    where = f"{name} of {file}"
+    if not isinstance(found, type) or found.__module__ != module.__name__:
+        raise PuzzleError(f"{file} has no class {name}; it has {_classes_in(module)}")
     if not issubclass(found, Puzzle):
         raise PuzzleError(f"{where} is not a puzzle; expected 'class {name}(Puzzle)', a subclass of hakoiri.Puzzle")
     if inspect.isabstract(found):
@@ -357,18 +352,14 @@ def _checked(file: _File, name: str) -> OwnPuzzle:
         raise PuzzleError(f"{where} does not define: name (see docs/tutorial/own-puzzle.md)")
     if not isinstance(called, str) or not _NAME.fullmatch(called):
         raise PuzzleError(f"{where}: name {called!r} is not allowed; use up to 40 lower-case letters, digits and '-'")
-    return OwnPuzzle(file.path, found, guarded(found, str(file.path)))
+    return guarded(found, str(module.__file__))
 
 
-def _classes_in(file: _File) -> str:
+def _classes_in(module: ModuleType) -> str:
     from hakoiri.puzzles.contract import Puzzle
 
-    own = (value for value in vars(file.module).values() if isinstance(value, type) and issubclass(value, Puzzle))
-    return ", ".join(found.__name__ for found in own if found.__module__ == file.module.__name__) or "no puzzle"
-
-
-def _short(digest: str) -> str:
-    return digest[:_SHOWN_DIGITS]
+    own = (value for value in vars(module).values() if isinstance(value, type) and issubclass(value, Puzzle))
+    return ", ".join(found.__name__ for found in own if found.__module__ == module.__name__) or "no puzzle"
 
 
 @cache
@@ -381,12 +372,3 @@ def _installed() -> tuple[str, ...]:
 def is_installed(file: str) -> bool:
     """Return whether a file is of the standard library or of an installed package."""
     return file.startswith(_installed())
-
-
-def _remember_sources(names: Iterable[str]) -> None:
-    """Keep the sources of imported modules that are not installed (`worker.program`): their files may be edited."""
-    for module in map(sys.modules.get, names):
-        file = getattr(module, "__file__", None) or ""
-        if file.endswith(".py") and not is_installed(file):
-            with suppress(OSError):
-                vars(module)["__source__"] = Path(file).read_bytes()

@@ -52,10 +52,10 @@ class _Guard(Puzzle):
             raise PuzzleError(f"{self._here}: __init__ failed: {error_line(error, self.guarded_file)}") from error
         self._check_attributes()
         with self._naming("the start"):
-            self._start = self._checked_key(
-                self._start, "usual_start returned" if start is None else "parse_text returned"
+            self.start = self._checked_key(
+                self.start, "usual_start returned" if start is None else "parse_text returned"
             )
-        self.check_key(self._start)
+        self.check_key(self.start)
 
     def successors(self, key: Key) -> list[Key]:
         with self._naming("successors", key):
@@ -181,37 +181,35 @@ def _symmetry_maps(self: _Guard) -> list[Callable[[Keys], Keys]]:
         return [partial(image, symmetry) for symmetry in super(_Guard, self).symmetry_maps()]
 
 
-def _mask(self: _Guard, name: str, found: Any, keys: Keys) -> Any:
-    fits = isinstance(found, np.ndarray) and found.dtype == np.bool_ and found.shape == (len(keys),)
-    return self._fitting(fits, name, found, f"bool of shape ({len(keys)},)")
-
-
-def _orbits(self: _Guard, name: str, found: Any, keys: Keys) -> Any:
-    fits = found is None or (isinstance(found, np.ndarray) and found.shape == (len(keys),))
-    return self._fitting(fits, name, found, f"None or shape ({len(keys)},)")
-
-
-def _images(self: _Guard, name: str, found: Any, keys: Keys) -> Any:
-    fits = self.layout.holds(found) and len(found) == len(keys)
-    return self._fitting(fits, name, found, f"{len(keys)} keys of layout {self.layout.name}")
-
-
-def _drawn(self: _Guard, name: str, found: Any, path: list[Key]) -> Any:
-    self._fitting(
-        len(found) == len(path) and all(isinstance(each, Picture) for each in found),
-        name, found, f"a picture of each of {len(path)} configurations",
-    )  # fmt: skip
+def _pictures(self: _Guard, path: list[Key]) -> list[Picture]:
+    with self._naming("pictures", *path[:2]):
+        found = list(super(_Guard, self).pictures(path))
+    fits = len(found) == len(path) and all(isinstance(each, Picture) for each in found)
+    self._fitting(fits, "pictures", found, f"a picture of each of {len(path)} configurations")
     for part in (part for picture in found for part in picture.parts):
         fits = isinstance(part, Part) and all(isinstance(shape, Shape) for shape in part.shapes)
-        self._fitting(fits, name, part, "a Part made of shapes")
+        self._fitting(fits, "pictures", part, "a Part made of shapes")
     return found
 
 
-def _text(self: _Guard, name: str, found: Any, key: Key) -> Any:
-    return self._fitting(isinstance(found, str), f"{name} of {key:#x}", found, "str")
+def _row(found: Any, keys: Keys, dtype: Any = None) -> bool:
+    return isinstance(found, np.ndarray) and found.shape == (len(keys),) and dtype in (None, found.dtype)
 
 
-def _plainly(name: str, made: Callable[[Any], Any] | None = None, check: Callable[..., Any] | None = None) -> Any:
+#: By method, whether a result fits what was given, and what is expected instead, of so many keys of a layout.
+_EXPECTED: dict[str, tuple[Callable[[Layout, Any, Any], bool], str]] = {
+    "is_goal": (lambda _, found, keys: _row(found, keys, np.bool_), "bool of shape ({count},)"),
+    "are_keys": (lambda _, found, keys: _row(found, keys, np.bool_), "bool of shape ({count},)"),
+    "orbits": (lambda _, found, keys: found is None or _row(found, keys), "None or shape ({count},)"),
+    "canonical": (
+        lambda layout, found, keys: layout.holds(found) and len(found) == len(keys),
+        "{count} keys of layout {layout.name}",
+    ),
+    "render": (lambda _, found, key: isinstance(found, str), "str"),
+}  # fmt: skip
+
+
+def _plainly(name: str, made: Callable[[Any], Any] | None = None) -> Any:
     """A method that does what the user's does, names what goes wrong in it, and checks its result as it is `made`."""
 
     def method(self: _Guard, *given: Any) -> Any:
@@ -224,7 +222,13 @@ def _plainly(name: str, made: Callable[[Any], Any] | None = None, check: Callabl
         with self._naming(about, *(key for key in keys if isinstance(key, int))):
             found = getattr(super(_Guard, self), name)(*given)
             found = found if made is None else made(found)
-        return found if check is None else check(self, name, found, *given)
+        if name in _EXPECTED:
+            fits, expected = _EXPECTED[name]
+            count = len(given[0]) if isinstance(given[0], np.ndarray) else 1
+            self._fitting(
+                fits(self.layout, found, given[0]), about, found, expected.format(count=count, layout=self.layout)
+            )
+        return found
 
     return method
 
@@ -235,16 +239,12 @@ _GUARDED: dict[str, Callable[..., Any]] = {
     "parse_text": _parse_text,
     "configurations": _configurations,
     "symmetry_maps": _symmetry_maps,
-    "is_goal": _plainly("is_goal", check=_mask),
-    "are_keys": _plainly("are_keys", check=_mask),
-    "orbits": _plainly("orbits", check=_orbits),
-    "canonical": _plainly("canonical", check=_images),
-    "pictures": _plainly("pictures", list, _drawn),
-    "render": _plainly("render", check=_text),
+    "pictures": _pictures,
     "describe_move": _plainly("describe_move", str),
 } | {
     name: _plainly(name)
     for name in (
-        "usual_start", "check_key", "score", "reserve", "scored", "reserves", "random_deal", "varied", "grown"
+        *_EXPECTED, "usual_start", "check_key", "score", "reserve", "scored", "reserves", "random_deal", "varied",
+        "grown",
     )
 }  # fmt: skip

@@ -11,6 +11,7 @@ import inspect
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from symtable import SymbolTable, symtable
 from typing import Any
@@ -87,7 +88,9 @@ def _value(tree: ast.Module, node: ast.expr) -> Any:
         case ast.Name():
             return _named(tree, node.id)
         case ast.Tuple() | ast.List():
-            return list(_values(tree, node.elts))
+            spread = ((each.value, True) if isinstance(each, ast.Starred) else (each, False) for each in node.elts)
+            parts = (_value(tree, each) if whole else [_value(tree, each)] for each, whole in spread)
+            return list(chain.from_iterable(parts))
         case ast.Dict():
             return {
                 _value(tree, key): _value(tree, value) for key, value in zip(node.keys, node.values, strict=True) if key
@@ -97,14 +100,6 @@ def _value(tree: ast.Module, node: ast.expr) -> Any:
         case ast.Call(func=ast.Name(id=kind), args=[*given]):
             return _called(kind, [_value(tree, each) for each in given])
     raise ValueError(ast.dump(node))
-
-
-def _values(tree: ast.Module, nodes: list[ast.expr]) -> Iterator[Any]:
-    for node in nodes:
-        if isinstance(node, ast.Starred):
-            yield from _value(tree, node.value)
-        else:
-            yield _value(tree, node)
 
 
 def _called(kind: str, given: list[Any]) -> Any:
@@ -136,7 +131,11 @@ def definition(its: "Sequence[type | Callable[..., Any]]", expression: str = "No
     The part also defines what an `expression` uses. Raises `PuzzleError` if a source is not known, or not at the top
     level of that module, and if the expression is not one.
     """
-    file, statements = _statements(its[0])
+    module = sys.modules.get(getattr(its[0], "__module__", ""))
+    path = getattr(module, "__file__", None)
+    cells = getattr(module, "In", None) if path is None else None
+    texts = cells if isinstance(cells, list) else ["" if path is None else Path(path).read_text(encoding="utf-8")]
+    file, statements = Path(path or _NOTEBOOK).name, [each for text in texts for each in _parsed(text)]
     bound: dict[str, list[ast.stmt]] = {}
     for statement in statements:
         for target in _bound_by(statement):
@@ -158,17 +157,6 @@ def definition(its: "Sequence[type | Callable[..., Any]]", expression: str = "No
     chosen = [statement for statement in statements if id(statement) in needed]
     chosen[:0] = [each for each in statements if isinstance(each, ast.ImportFrom) and each.module == "__future__"]
     return file, "\n".join(ast.unparse(statement) for statement in chosen) + "\n"
-
-
-def _statements(it: Any) -> tuple[str, list[ast.stmt]]:
-    """Return the name of a file and the top-level statements of the module of a class or function."""
-    module = sys.modules.get(getattr(it, "__module__", ""))
-    cells = getattr(module, "In", None) if getattr(module, "__file__", None) is None else None
-    if isinstance(cells, list):
-        return _NOTEBOOK, [statement for cell in cells for statement in _parsed(cell)]
-    path = getattr(module, "__file__", None)
-    text = "" if path is None else Path(path).read_text(encoding="utf-8")
-    return Path(path or _NOTEBOOK).name, _parsed(text)
 
 
 def _parsed(text: str) -> list[ast.stmt]:

@@ -20,16 +20,8 @@ from typing import TypeVar
 
 import lmdb
 
-from hakoiri.errors import (
-    AddressSpaceError,
-    DamagedError,
-    DiskFullError,
-    GoneError,
-    Hint,
-    NotWritableError,
-    StorageError,
-    TakenOverError,
-)
+from hakoiri import errors
+from hakoiri.errors import AddressSpaceError, DamagedError, Hint, NotWritableError, StorageError, TakenOverError
 from hakoiri.storage.engine.files import descriptor, require_files
 from hakoiri.storage.engine.pages import DataFile, PageError, Snapshot
 from hakoiri.storage.names import DATA_FILE, DATABASES, LOCK_FILE, MAP_BYTES, run_of
@@ -55,10 +47,13 @@ def _translation(error: Exception, directory: Path) -> Exception:
     failed = isinstance(error, lmdb.Error) and code == errno.EIO
     if failed or isinstance(error, lmdb.MapFullError) or code in _NO_ROOM:
         return disk_full(directory, perhaps_broken=failed)
-    if code in (errno.EROFS, errno.ENOTDIR, errno.EACCES, errno.EPERM):
-        return not_writable(directory.parent)
-    if code == errno.ENOENT:
-        return missing(directory)
+    is_missing = code == errno.ENOENT
+    no_folder = is_missing and not directory.parent.is_dir()
+    if no_folder or code in (errno.EROFS, errno.ENOTDIR, errno.EACCES, errno.EPERM):
+        text = f"the data directory {directory.parent} is not writable"
+        return NotWritableError(text, Hint("change", "data"))
+    if is_missing:
+        return damaged(directory, "a file of it is missing") if directory.exists() else gone(directory)
     if code == errno.ENOMEM:
         return MemoryError(f"run {run}: {error}")
     if isinstance(error, lmdb.Error) and code == errno.EAGAIN:
@@ -66,28 +61,16 @@ def _translation(error: Exception, directory: Path) -> Exception:
     return StorageError(f"run {run}: {error}") if isinstance(error, OSError) else damaged(directory, str(error))
 
 
-def disk_full(directory: Path, perhaps_broken: bool = False) -> DiskFullError:
+def disk_full(directory: Path, perhaps_broken: bool = False) -> errors.DiskFullError:
     """Return the error for a write that found no room, or, with `perhaps_broken`, that failed for an unknown reason."""
     state, advice = ("full or broken", " or look at the system's log") if perhaps_broken else ("full", "")
     there = next(parent for parent in (directory, *directory.resolve().parents) if parent.exists())
     free = shutil.disk_usage(there).free >> 20
-    return DiskFullError(
+    return errors.DiskFullError(
         f"the disk under {directory.parent} is {state} ({free} MiB free); all committed layers are safe; "
         f"free some space{advice}",
         Hint("resume", directory.name),
     )
-
-
-def not_writable(data: Path) -> NotWritableError:
-    """Return the error for a data directory that this user may not write to."""
-    return NotWritableError(f"the data directory {data} is not writable", Hint("change", "data"))
-
-
-def missing(directory: Path) -> StorageError:
-    """Return the error for a missing file of a run."""
-    if not directory.parent.is_dir():
-        return not_writable(directory.parent)
-    return damaged(directory, "a file of it is missing") if directory.exists() else gone(directory)
 
 
 def taken_over(directory: Path) -> TakenOverError:
@@ -99,9 +82,9 @@ def taken_over(directory: Path) -> TakenOverError:
     )
 
 
-def gone(directory: Path) -> GoneError:
+def gone(directory: Path) -> errors.GoneError:
     """Return the error for a run that was deleted after it was found."""
-    return GoneError(f"run {directory.name} does not exist any more; it was deleted")
+    return errors.GoneError(f"run {directory.name} does not exist any more; it was deleted")
 
 
 def damaged(directory: Path, what: str) -> DamagedError:
@@ -162,18 +145,18 @@ class Environment:
             opened.callback(self._file.close)
             self._identity = (os.getpid(), self.directory, self._file.number)
             with _opening:
-                self._shared = self._share(writable)
+                shared = _open_here.get(self._identity)
+                if shared is not None and (writable or shared.handle is not None):
+                    raise StorageError(
+                        f"run {self.directory.name} is already open in this process; close it there first"
+                    )
+                if shared is None:
+                    handle = _open(self.directory, durable) if writable else None
+                    shared = _open_here[self._identity] = _Shared(handle)
+                shared.users += 1
+                self._shared = shared
             opened.pop_all()
         self._open = True
-
-    def _share(self, writable: bool) -> _Shared:
-        shared = _open_here.get(self._identity)
-        if shared is not None and (writable or shared.handle is not None):
-            raise StorageError(f"run {self.directory.name} is already open in this process; close it there first")
-        if shared is None:
-            shared = _open_here[self._identity] = _Shared(_open(self.directory, self._durable) if writable else None)
-        shared.users += 1
-        return shared
 
     def get(self, database: bytes, name: bytes) -> bytes | None:
         return self._read(lambda snapshot: snapshot.get(snapshot.tree(database), name))

@@ -262,15 +262,11 @@ class Snapshot:
 
     def tree(self, database: bytes) -> Tree:
         if database not in self._trees:
-            self._trees[database] = self._found_tree(database)
+            page, node = next(self._walk(self.meta.main.root, database), (None, 0))
+            if page is None or page.names[node] != database:
+                raise PageError(f"database {database.decode()} is missing")
+            self._trees[database] = self._named(page, node)
         return self._trees[database]
-
-    def _found_tree(self, database: bytes) -> Tree:
-        for page, node in self._walk(self.meta.main.root, database):
-            if page.names[node] == database:
-                return self._named(page, node)
-            break
-        raise PageError(f"database {database.decode()} is missing")
 
     def names(self, tree: Tree, begin: bytes = b"") -> Iterator[bytes]:
         """Return the names from `begin` on, in order."""
@@ -281,9 +277,8 @@ class Snapshot:
         return ((page.names[node], self._value(page, node)) for page, node in self._walk(tree.root, begin))
 
     def get(self, tree: Tree, name: bytes) -> bytes | None:
-        for page, node in self._walk(tree.root, name):
-            return self._value(page, node) if page.names[node] == name else None
-        return None
+        page, node = next(self._walk(tree.root, name), (None, 0))
+        return self._value(page, node) if page is not None and page.names[node] == name else None
 
     def check_books(self) -> None:
         """Raise `PageError` if a page is in two trees, in two places of one, or also free: LMDB would abort.

@@ -18,12 +18,12 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from msgspec import Raw
 
 from hakoiri.errors import DamagedError, DiskFullError, FormatError, Hint, NameTakenError, PoisonedError, StorageError
+from hakoiri.storage import names
 from hakoiri.storage.engine.environment import Environment, create_environment, require_free, translated
 from hakoiri.storage.engine.files import flush
 from hakoiri.storage.ledger.lock import making, remove_abandoned
@@ -39,23 +39,7 @@ from hakoiri.storage.ledger.manifest import (
     unpack_as,
     unpack_record,
 )
-from hakoiri.storage.names import (
-    CANCEL_KEY,
-    CREATED_FILE,
-    DATABASES,
-    FORMAT_VERSION,
-    HOSTS_KEY,
-    LAYERS,
-    LIMITS_KEY,
-    MANIFEST_KEY,
-    META,
-    PARTIAL_KEY,
-    QUEUED_FILE,
-    STATE_KEY,
-    creating,
-    number_key,
-    run_of,
-)
+from hakoiri.storage.names import CANCEL_KEY, LIMITS_KEY, MANIFEST_KEY, META, PARTIAL_KEY, STATE_KEY, creating, run_of
 
 #: LMDB rewrites the tree pages above every page that a commit changes: the free room needed, as a factor of the
 #: payload.
@@ -89,10 +73,10 @@ class Ledger:
         self._poisoned: StorageError | None = None
         try:
             fields = self.read_record(META, MANIFEST_KEY, "manifest")
-            if fields.get("format") != FORMAT_VERSION:
+            if fields.get("format") != names.FORMAT_VERSION:
                 raise FormatError(
                     f"run {self.directory.name} has storage format {fields.get('format')}, expected "
-                    f"{FORMAT_VERSION}; use the version of Hakoiri that made it"
+                    f"{names.FORMAT_VERSION}; use the version of Hakoiri that made it"
                 )
             with self.fitting("manifest"):
                 made = Manifest.from_dict(fields)
@@ -132,7 +116,7 @@ class Ledger:
 
     def layer_record(self, depth: Depth) -> LayerRecord:
         """Return the record of layer `depth`, without reading its keys."""
-        return self.read_as(LayerRecord, LAYERS, number_key(depth), f"record of layer {depth}")
+        return self.read_as(LayerRecord, names.LAYERS, names.number_key(depth), f"record of layer {depth}")
 
     def layer_records(self) -> list[LayerRecord]:
         """Return the records of all committed layers, by depth."""
@@ -246,7 +230,7 @@ class Ledger:
     def erase_results(self) -> None:
         """Stage the deletion of everything except the records of a new run and a request to cancel."""
         kept = (MANIFEST_KEY, LIMITS_KEY, STATE_KEY, CANCEL_KEY)
-        for database in DATABASES:
+        for database in names.DATABASES:
             for name in self.names(database) if database == META else [b""]:
                 if name not in kept:
                     self.erase(database, name)
@@ -261,7 +245,7 @@ class Ledger:
 
     def keepers(self, leaving: bool = False) -> list[str]:
         """Return the hosts that keep layers of the run; if `leaving`, also those whose ranges have moved away."""
-        if (found := self.read_if_any(_Hosts, META, HOSTS_KEY, "record of its hosts")) is None:
+        if (found := self.read_if_any(_Hosts, META, names.HOSTS_KEY, "record of its hosts")) is None:
             return []
         return found.hosts if found.settled or not leaving else [*found.hosts, *found.left]
 
@@ -325,9 +309,7 @@ class CommitThread:
     def __enter__(self) -> "CommitThread":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         self._pool.shutdown()
         if error is None:
             self._finish()
@@ -358,12 +340,18 @@ def create_run(
             require_free(building, 0)
             begin_books(building, manifest, State(figures=figures or {}), limits or {})
             with translated(final):
-                (building / CREATED_FILE).write_text(str(time.time_ns()), encoding="ascii")
+                (building / names.CREATED_FILE).write_text(str(time.time_ns()), encoding="ascii")
                 if queued:
-                    (building / QUEUED_FILE).touch()
+                    (building / names.QUEUED_FILE).touch()
                 for entry in (*building.iterdir(), building):
                     flush(entry)
-                _rename(building, final)
+                try:
+                    building.rename(final)
+                except OSError as error:
+                    # Another run may have got the name meanwhile.
+                    if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+                        raise
+                    raise NameTakenError(final.name) from error
                 flush(data)
     except DiskFullError as error:
         what, _, advice = str(error).partition(", all committed layers are safe; ")
@@ -371,16 +359,6 @@ def create_run(
     finally:
         shutil.rmtree(building, ignore_errors=True)
     return final
-
-
-def _rename(building: Path, final: Path) -> None:
-    """Rename a new run into place; `NameTakenError` if another run has got the name meanwhile."""
-    try:
-        building.rename(final)
-    except OSError as error:
-        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
-            raise
-        raise NameTakenError(final.name) from error
 
 
 def begin_books(

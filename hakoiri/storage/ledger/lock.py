@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import chain
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any
 
 from hakoiri.errors import DamagedError, Hint, RunHeldError
@@ -69,9 +68,7 @@ class RunLock:
     def __enter__(self) -> "RunLock":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.release()
 
 
@@ -124,21 +121,14 @@ def interrupt_holder(directory: Path) -> None:
             return
         process = os.pidfd_open(number)
         try:
-            if _has_open(Path("/proc", str(number)), os.fstat(file.fileno())):
-                signal.pidfd_send_signal(process, signal.SIGINT)
+            folder = Path("/proc", str(number))
+            for held in (folder / "fd").iterdir() if folder.stat().st_uid == os.geteuid() else ():
+                with suppress(FileNotFoundError):
+                    if os.path.samestat(held.stat(), os.fstat(file.fileno())):
+                        signal.pidfd_send_signal(process, signal.SIGINT)
+                        break
         finally:
             os.close(process)
-
-
-def _has_open(process: Path, file: os.stat_result) -> bool:
-    """Return whether a process of this user has a file open; `process` is its folder below ``/proc``."""
-    if process.stat().st_uid != os.geteuid():
-        return False
-    for held in (process / "fd").iterdir():
-        with suppress(FileNotFoundError):
-            if os.path.samestat(held.stat(), file):
-                return True
-    return False
 
 
 def describe_holder(holder: dict[str, Any]) -> str:

@@ -29,15 +29,8 @@ from hakoiri.storage.layers.spill import NO_FILES, Spill, SpillFiles
 from hakoiri.storage.layers.store import RunStore, StoredLayer, file_array
 from hakoiri.storage.names import META, NUMBERS_KEY, PARTIAL_KEY
 from hakoiri.storage.results import SLAB, Labels, read_numbers, read_slab, stage_labels, stage_numbers
-from hakoiri.worker.census.forests import (
-    PAIR_LAYOUTS,
-    Grown,
-    TreeEdges,
-    add_to_roots,
-    edges_to,
-    numbered_pairs,
-    split_numbered,
-)
+from hakoiri.worker.census import forests
+from hakoiri.worker.census.forests import TreeEdges, add_to_roots, edges_to, numbered_pairs, split_numbered
 from hakoiri.worker.census.slabs import Sizes, SlabRanges
 from hakoiri.worker.graphs.searches import find_roots, unite_all
 from hakoiri.worker.layers.exchange import Exchange
@@ -177,7 +170,8 @@ class Joining:
         self._commit, self._checkpoint, self._durable_at = commit, checkpoint, time.monotonic()
         self._layout, layer = store.layout, StoredLayer(store, 0, store.layer_record(0).size)
         self.ranges = SlabRanges(layer, partition, range_slabs, first)
-        self.spill, done = Spill(store.directory, PAIR_LAYOUTS[self._layout], _STAGE), store.read_partial(JoinProgress)
+        self.spill = Spill(store.directory, forests.PAIR_LAYOUTS[self._layout], _STAGE)
+        done = store.read_partial(JoinProgress)
         if done is None:
             self.spill.clear()
         else:
@@ -194,7 +188,7 @@ class Joining:
 
     # Growing
 
-    def grow(self, grown_ranges: Callable[[list[int]], Iterator[tuple[int, Grown]]]) -> Iterator[int]:
+    def grow(self, grown_ranges: Callable[[list[int]], Iterator[tuple[int, forests.Grown]]]) -> Iterator[int]:
         """Make the trees of all ranges; `grown_ranges` yields those of some ranges."""
         missing = [self.ranges.numbers[place] for place, count in enumerate(self.done.trees) if count == _UNKNOWN]
         done = self.ranges.layer.size - sum(map(self.ranges.size_of, missing))
@@ -248,7 +242,19 @@ class Joining:
             union.add(place, edges)
             done += self.ranges.size_of(self.ranges.numbers[place])
             yield done
-        self._keep_roots(union)
+        # Commit the number of each tree's root, and the sizes of the roots.
+        sizes = union.sum_up()
+        numbers = union.numbered(np.arange(len(sizes), dtype=np.uint32))
+        for place, each in enumerate(chain(numbers, [sizes.astype(np.uint32)])):
+            stage_numbers(self._store, place, each)
+            if self._much_is_staged:
+                self._commit()
+        # Pairs that lead to own ranges are not needed any more.
+        kept = self.spill.files.outside(self.ranges.numbers)
+        self.done = replace(self.done, roots=len(sizes), spilled=kept)
+        self._stage_progress()
+        self._commit()
+        self.spill.keep(kept)
 
     def edges_of_roots(self) -> TreeEdges:
         """Return the edges to the roots of own trees by the pairs that other hosts have sent. Raises `StrayMoveError`.
@@ -290,21 +296,6 @@ class Joining:
         """Return the labels of an own range."""
         first, slabs = self.ranges.first_slab(number), -(-self.ranges.size_of(number) // SLAB)
         return np.concatenate([read_slab(self._store, slab) for slab in range(first, first + slabs)])
-
-    def _keep_roots(self, union: TreeUnion) -> None:
-        """Commit the number of each tree's root, and the sizes of the roots."""
-        sizes = union.sum_up()
-        numbers = union.numbered(np.arange(len(sizes), dtype=np.uint32))
-        for place, each in enumerate(chain(numbers, [sizes.astype(np.uint32)])):
-            stage_numbers(self._store, place, each)
-            if self._much_is_staged:
-                self._commit()
-        # Pairs that lead to own ranges are not needed any more.
-        kept = self.spill.files.outside(self.ranges.numbers)
-        self.done = replace(self.done, roots=len(sizes), spilled=kept)
-        self._stage_progress()
-        self._commit()
-        self.spill.keep(kept)
 
     @property
     def sizes(self) -> Labels:

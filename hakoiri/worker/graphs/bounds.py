@@ -17,16 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakoiri.compiling import jit
+from hakoiri.worker.graphs import searches
 from hakoiri.worker.graphs.lanes import LANES, WORD, Searched, SearchResults, look_from, pairs_at
-from hakoiri.worker.graphs.searches import (
-    Distances,
-    Graph,
-    Vertices,
-    by_sides,
-    distances_from,
-    least_connected,
-    renumbered,
-)
+from hakoiri.worker.graphs.searches import Distances, Graph, Vertices, distances_from, least_connected, renumbered
 
 #: No bound yet; small enough that a distance can be added.
 UNBOUNDED = 1 << 30
@@ -155,14 +148,9 @@ class Bounds:
         return left
 
     def settle(
-        self,
-        aim: Aim,
-        look: LookFrom,
-        tasks: int = 1,
-        lanes: int = LANES,
-        report: Callable[[], None] | None = None,
+        self, aim: Aim, look: LookFrom, tasks: int = 1, lanes: int = LANES, report: Callable[[], None] = lambda: None,
         first: int = _FIRST,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Search until `aim` is reached, up to `tasks` at a time from up to `lanes` sources each; begin with `first`
         sources.
 
@@ -181,8 +169,7 @@ class Bounds:
             # others.
             self._take(chunks, look(chunks, searched), searched)
             count = min(2 * count, tasks * lanes)
-            if report is not None:
-                report()
+            report()
 
     def _sources(self, aim: Aim, count: int) -> Vertices:
         """Return far vertices, random open ones, and for `Aim.ENDS` those that seem to be innermost."""
@@ -227,9 +214,7 @@ def look_here(bounds: Bounds) -> LookFrom:
 
 
 def _least(vertices: Vertices, ranks: NDArray[np.int64] | Distances, count: int) -> Vertices:
-    """Return the `count` vertices with the least ranks."""
-    least: Vertices = vertices if len(vertices) <= count else vertices[np.argpartition(ranks, count)[:count]]
-    return least
+    return vertices if len(vertices) <= count else vertices[np.argpartition(ranks, count)[:count]]
 
 
 def least_alike(count: int, images: Sequence[Vertices]) -> Vertices:
@@ -253,7 +238,7 @@ def widest(graph: Graph, images: Sequence[Vertices] = (), pairs: bool = False) -
 
     `images` are permutations of the vertices that keep the edges.
     """
-    order, evens = by_sides(graph, np.arange(len(graph.offsets) - 1, dtype=np.int32))
+    order, evens = searches.by_sides(graph, np.arange(len(graph.offsets) - 1, dtype=np.int32))
     graph, images = renumbered(graph, images, order)
     bounds = Bounds(graph, least_alike(len(order), images), evens)
     bounds.settle(Aim.ENDS if pairs else Aim.WIDEST, look_here(bounds), first=_FIRST_HERE)

@@ -145,7 +145,6 @@ def _draw_to_pivots(
 
 @jit
 def _draw_to_neighbours(graph: Graph, places: Places, vertex: int, drawn: Places) -> None:
-    """Add the target places of a vertex by its neighbours, each with the weight 1."""
     x, y, z = places[0, vertex], places[1, vertex], places[2, vertex]
     for edge in range(graph.offsets[vertex], graph.offsets[vertex + 1]):
         other = graph.targets[edge]

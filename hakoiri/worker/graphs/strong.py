@@ -11,16 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakoiri.compiling import jit
-from hakoiri.worker.graphs.searches import (
-    UNSEEN,
-    Graph,
-    Labels,
-    Offsets,
-    Vertices,
-    distances_from,
-    eccentricities_of,
-    transposed,
-)
+from hakoiri.worker.graphs import searches
+from hakoiri.worker.graphs.searches import UNSEEN, Graph, Labels, Vertices, distances_from, transposed
 
 #: A row per component: its diameter, and the two vertices that attain it.
 Diameters = NDArray[np.int32]
@@ -174,13 +166,13 @@ def bounded_diameter(graph: Graph, check: Callable[[int, int], None] = lambda lo
             source = int(np.where(known, np.iinfo(np.int64).max, lower.sum(axis=0)).argmin())
 
 
-def all_diameters(graph: Graph, firsts: Offsets) -> Diameters:
+def all_diameters(graph: Graph, firsts: searches.Offsets) -> Diameters:
     """Return the diameter and a pair (from, to) that attains it, per strong component; shape (components, 3).
 
     By a search from every vertex: for small components. No edge may leave a component; the last entry of `firsts` is
     the number of vertices.
     """
-    found, ends = eccentricities_of(graph)
+    found, ends = searches.eccentricities_of(graph)
     components = np.repeat(np.arange(len(firsts) - 1), np.diff(firsts))
     # The first vertex of the greatest eccentricity in each component.
     sources = np.lexsort((-found, components))[firsts[:-1]].astype(np.int32)

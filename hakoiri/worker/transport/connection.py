@@ -13,16 +13,9 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import redis
+from redis import exceptions
 from redis.backoff import NoBackoff
-from redis.exceptions import (
-    AuthenticationError,
-    AuthorizationError,
-    MasterDownError,
-    NoPermissionError,
-    ReadOnlyError,
-    RedisError,
-    ResponseError,
-)
+from redis.exceptions import MasterDownError, NoPermissionError, ReadOnlyError, RedisError, ResponseError
 from redis.retry import Retry
 
 from hakoiri.errors import Hint, RedisRefusedError, RedisUnavailableError, WorkerError
@@ -37,7 +30,7 @@ PROBE = "hakoiri:probe"
 WORKERS = "hakoiri:workers"
 #: The set of all hosts that ever kept ranges; those without a `worker_key` are away.
 HOSTS = "hakoiri:hosts"
-#: The hosts that are to keep nothing any more.
+#: The hosts that are to keep nothing any more, until they are started again.
 DRAINING = "hakoiri:draining"
 #: The type, as Redis calls it, of the values under the names that all sessions share, including those of RQ's queue.
 SHARED_TYPES = {
@@ -48,44 +41,23 @@ SHARED_TYPES = {
 _HOST = re.compile(r"[\w.-]{1,200}")
 
 
+#: RQ's queue for the tasks of one worker, and the key that exists while a worker or host lives, by its name.
+own_queue, worker_key = f"{QUEUE}:{{}}".format, "hakoiri:worker:{}".format
+#: The list of events that workers report to the coordinator of a session, by the session.
+event_key = "hakoiri:{}:events".format
+#: The arrays of a chunk, by session and token.
+input_key = "hakoiri:{}:in:{}".format
+#: A piece of the arrays that all chunks of a stage share, by session, number of these arrays, and piece.
+shared_key = "hakoiri:{}:shared:{}.{}".format
+#: The result of one attempt at a chunk, by session, token and attempt; late attempts overwrite nothing.
+result_key = "hakoiri:{}:out:{}:{}".format
+#: The list of messages to a host, in its data Redis, by session, host, layer and attempt.
+inbox_key = "hakoiri:{}:inbox:{}:{}:{}".format
+
+
 def is_host_name(text: str) -> bool:
     """Return whether a host may have this name."""
     return _HOST.fullmatch(text) is not None
-
-
-def own_queue(worker: str) -> str:
-    """Return RQ's queue for the tasks of one worker."""
-    return f"{QUEUE}:{worker}"
-
-
-def worker_key(worker: str) -> str:
-    """Return the key that exists while the worker lives."""
-    return f"hakoiri:worker:{worker}"
-
-
-def event_key(session: str) -> str:
-    """Return the key of the list of events that workers report to the coordinator of a session."""
-    return f"hakoiri:{session}:events"
-
-
-def input_key(session: str, token: str) -> str:
-    """Return the key of the arrays of a chunk."""
-    return f"hakoiri:{session}:in:{token}"
-
-
-def shared_key(session: str, shared: int, piece: int) -> str:
-    """Return the key of a piece of the arrays that all chunks of a stage share."""
-    return f"hakoiri:{session}:shared:{shared}.{piece}"
-
-
-def result_key(session: str, token: str, attempt: int) -> str:
-    """Return the key of the result of one attempt at a chunk; late attempts overwrite nothing."""
-    return f"hakoiri:{session}:out:{token}:{attempt}"
-
-
-def inbox_key(session: str, host: str, layer: int, attempt: int) -> str:
-    """Return the key of the list of messages to a host, in its data Redis, in one attempt at a layer."""
-    return f"hakoiri:{session}:inbox:{host}:{layer}:{attempt}"
 
 
 _CONNECT_SECONDS, _ANSWER_SECONDS = 5.0, 15.0
@@ -146,7 +118,7 @@ def redis_errors(url: str) -> Iterator[None]:
     where = without_password(url)
     try:
         yield
-    except (AuthenticationError, AuthorizationError, NoPermissionError) as error:
+    except (exceptions.AuthenticationError, exceptions.AuthorizationError, NoPermissionError) as error:
         raise refused(where) from error
     except (redis.ConnectionError, redis.TimeoutError) as error:
         raise RedisUnavailableError(
@@ -310,17 +282,6 @@ def living_hosts(connection: redis.Redis) -> dict[str, HostBeat]:
     living = living_workers(connection, HOSTS)
     beats = {name: HostBeat.read(text) for name, text in living.items() if is_host_name(name)}
     return {name: beat for name, beat in beats.items() if beat is not None}
-
-
-def drain_host(connection: redis.Redis, host: str) -> None:
-    """Mark a host to keep nothing any more, until it is started again."""
-    connection.sadd(DRAINING, host)
-
-
-def forget_draining(connection: redis.Redis, host: str) -> None:
-    """Remove a host's mark from `drain_host`: it has been started again."""
-    with suppress(redis.RedisError):
-        connection.srem(DRAINING, host)
 
 
 def draining_hosts(connection: redis.Redis) -> set[str]:

@@ -15,8 +15,8 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Self
 from urllib.parse import urlsplit
@@ -101,19 +101,10 @@ class DataRedisPool:
             raise PayloadError(f"the data Redis at {where} does not answer ({type(error).__name__})") from error
 
 
-class OwnDataRedis:
-    """Returns the URL of this host's data Redis if that answers, else an empty text."""
-
-    def __init__(self, url: str) -> None:
-        self._url = url
-        self._connection = open_data_redis(url, _BEAT_ANSWER_SECONDS) if url else None
-
-    def __call__(self) -> str:
-        if self._connection is not None:
-            with suppress(RedisError):
-                self._connection.ping()
-                return self._url
-        return ""
+def own_data_redis(url: str) -> Callable[[], str]:
+    """Return a function that gives the URL of this host's data Redis if that answers, else an empty text."""
+    connection = open_data_redis(url, _BEAT_ANSWER_SECONDS) if url else None
+    return lambda: url if connection is not None and _answers(connection) else ""
 
 
 _START_SECONDS, _POLL_SECONDS, _STOP_SECONDS = 10.0, 0.02, 5.0
@@ -137,16 +128,12 @@ class DataRedis:
         self._port = free_port(host)
         address = f"[{host}]" if ":" in host else host
         self.url = f"redis://:{self._password}@{address}:{self._port}/0"
-        self._process = self._start()
+        self.revive()
 
     @property
     def lives(self) -> bool:
         """True while its process lives."""
         return self._process.poll() is None
-
-    def revive(self) -> None:
-        """Start it again, empty, at the same address and with the same password."""
-        self._process = self._start()
 
     def __enter__(self) -> Self:
         return self
@@ -154,7 +141,8 @@ class DataRedis:
     def __exit__(self, *_: object) -> None:
         end(self._process, _STOP_SECONDS)
 
-    def _start(self) -> "subprocess.Popen[bytes]":
+    def revive(self) -> None:
+        """Start it, empty; each time at the same address and with the same password."""
         settings = {
             "bind": self._host, "port": self._port, "requirepass": self._password, "maxmemory": self._memory,
             "maxmemory-policy": "noeviction", "save": '""', "appendonly": "no",
@@ -182,7 +170,7 @@ class DataRedis:
                         why = log.read().decode(errors="replace").replace(self._password, "...").strip()[-_MOST_WORDS:]
                         raise WorkerError(f"the redis-server for {without_password(self.url)} does not start: {why}")
                     time.sleep(_POLL_SECONDS)
-        return process
+        self._process = process
 
 
 def address_towards(connection: redis.Redis) -> str:

@@ -7,6 +7,7 @@ numbers, raw, little-endian. Nothing here can name or run code.
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
+from functools import partial
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgpack
@@ -121,8 +122,7 @@ class Event:
     hints: tuple[Hint, ...] = ()
 
     def pack(self) -> bytes:
-        raw: bytes = msgpack.packb(asdict(self), use_bin_type=True)
-        return raw
+        return bytes(msgpack.packb(asdict(self), use_bin_type=True))
 
     @classmethod
     def unpack(cls, raw: bytes) -> "Event":
@@ -137,11 +137,5 @@ class Event:
 class MsgpackSerializer:
     """RQ's serializer. IMPORTANT: pass it everywhere; RQ's default is pickle, which runs code from Redis."""
 
-    @staticmethod
-    def dumps(value: Any) -> bytes:
-        raw: bytes = msgpack.packb(value, use_bin_type=True)
-        return raw
-
-    @staticmethod
-    def loads(raw: bytes) -> Any:
-        return read_msgpack(raw, object, MOST_UNTYPED)
+    dumps = staticmethod(partial(msgpack.packb, use_bin_type=True))
+    loads: Any = staticmethod(partial(read_msgpack, kind=object, most=MOST_UNTYPED))
