@@ -1,4 +1,4 @@
-"""What a run keeps: CPU seconds, memory and disk by each `--keep`, and the seconds of four questions.
+"""Measure CPU seconds, memory and disk by each `--keep`, and the seconds of four questions.
 
     python benchmarks/keeps.py                 # one thread each
     python benchmarks/keeps.py --only tiles --workers 2

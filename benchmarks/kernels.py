@@ -1,4 +1,4 @@
-"""Where the time of layers in a table goes, kernel by kernel: ns of one core for each configuration.
+"""Measure layers in a table kernel by kernel: ns of one core for each configuration.
 
     python benchmarks/kernels.py
 

@@ -37,7 +37,7 @@ def _statuses(asked: tuple[Path, list[str], tuple[str, ...], int]) -> dict[int, 
 class Requests(Part):
     """A trial is 500 requests by some methods, or 500 connections that send anything."""
 
-    name, usual, short = "requests", 60, (0, 2)
+    name, usual, short = "requests", 60, (2,)
     headings = ("methods",)
     measures: ClassVar = {
         **REQUESTS,

@@ -127,7 +127,7 @@ def _with_clients(scene: Scene, harm: Callable[[Scene, Server], None]) -> None:
 class Web(Disturbed):
     """A trial is a run of one kind that servers drive, and clients of one kind."""
 
-    name, usual, short = "web", 144, (1, 2)
+    name, usual, short = "web", 144, (1,)
     headings = ("clients", "run")
     ways: ClassVar = {
         "asking anything": partial(_with_clients, harm=_ask_anything),

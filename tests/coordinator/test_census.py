@@ -41,7 +41,7 @@ from hakoiri.worker.census.forests import Forest, balance, pairs_of, split_numbe
 from hakoiri.worker.graphs.searches import find_roots, unite_all
 from hakoiri.worker.layers.exchange import Exchange
 from tests.support.refusals import refused
-from tests.support.runs import essence, opened, small_slabs
+from tests.support.runs import essence, opened, small_slabs, verified
 from tests.support.toy import Dust, Toy
 from tests.support.toy_runs import before_call, left_by_another_version, open_without_sync
 
@@ -104,8 +104,7 @@ def test_passes_find_what_memory_finds(layout: str, keys: str, toy: type[Toy], t
     assert found(by_passes) == found(in_memory)
     assert found(by_passes)[-1] == by_scipy(toy({"layout": layout, "keys": keys}))
     assert not list((by_passes / SPILL_FOLDER).glob("*"))
-    report = verify_directory(by_passes, True, Resources(), Control(), SilentObserver())
-    assert (report.ok, report.faults) == (True, [])
+    assert verified(by_passes).faults == []
 
 
 def test_labels_of_no_tree_are_refused(tmp_path: Path) -> None:
@@ -396,8 +395,7 @@ def test_a_directed_space_has_weak_and_strong_components(layout: str, keys: str,
         assert (moves, strong.weak) == (graph.number_of_edges(), len(weak))
         assert strong.strong == nx.number_strongly_connected_components(graph)
         assert strong.between == nx.condensation(graph).number_of_edges()
-        report = verify_directory(directory, True, Resources(), Control(), SilentObserver())
-        assert (report.ok, report.faults) == (True, [])
+        assert verified(directory).faults == []
 
 
 def test_a_directed_space_has_no_diameters(tmp_path: Path) -> None:

@@ -20,7 +20,6 @@ from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.runs.hosted import collect_run, drain_run
 from hakoiri.coordinator.runs.opening import open_store
-from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session.resources import Resources, Tuning
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.errors import DamagedError, ElsewhereError, Hint, PayloadError, PuzzleError, WorkerError
@@ -40,7 +39,7 @@ from tests.support.near_hosts import (
     range_map_of,
     repeat_requests,
 )
-from tests.support.runs import Notes, small_slabs
+from tests.support.runs import Notes, small_slabs, verified
 from tests.support.seeds import first_usual
 from tests.support.toy import Dust, Toy
 from tests.support.toy_runs import before_call, open_without_sync
@@ -205,8 +204,7 @@ def test_answers_are_read_from_hosts(tmp_path: Path, hosts: NearHosts) -> None:
     with closing(Run(open_store(directory))) as run:
         keys, labels = run.configurations()
         assert [run.component_of(key) for key in ints(keys[::50])] == labels[::50].tolist()
-    report = verify_directory(directory, True, Resources(), Control(), SilentObserver())
-    assert (report.ok, report.faults) == (True, [])
+    assert verified(directory).faults == []
     assert there == at_home(directory, hosts, _OPTIONS)
 
 
@@ -216,7 +214,7 @@ def test_labels_that_a_host_has_lost_are_missed(tmp_path: Path, hosts: NearHosts
     with hosts.store_of("b") as store:
         store.erase(LABELS, store.names(LABELS)[0])
         store.commit(store.state)
-    report = verify_directory(directory, False, Resources(), Control(), SilentObserver())
+    report = verified(directory, full=False)
     assert not report.ok
     assert re.search(r"labels \d+ is missing", report.faults[0])
     with pytest.raises(DamagedError, match="is missing"):
@@ -336,8 +334,7 @@ def copying(hosts: NearHosts) -> NearHosts:
 
 def assert_whole(directory: Path) -> None:
     """A verification of everything, copies included, finds no fault."""
-    report = verify_directory(directory, True, Resources(), Control(), SilentObserver())
-    assert (report.ok, report.faults) == (True, [])
+    assert verified(directory).faults == []
 
 
 def losses() -> Iterator[Any]:
@@ -381,7 +378,7 @@ def test_a_census_is_labelled_anew_without_a_host_that_is_lost_later(
             [run.component_of(key) for key in ints(keys[::50])]
     assert Hint("drain", lost) in missed.value.hints
     with pytest.raises(ElsewhereError, match=f"{lost} do not answer"):
-        verify_directory(directory, False, Resources(), Control(), SilentObserver())
+        verified(directory, full=False)
     drain_run(directory, lost, "", Control(), notes)
     assert notes.texts[-1] == f"run {directory.name}: ranges have moved, so its components are to be found again"
     assert notes.hints[-1] == (Hint("resume", directory.name),)

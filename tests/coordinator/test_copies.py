@@ -16,8 +16,7 @@ from hakoiri.coordinator.hosts.moving import RangeMover
 from hakoiri.coordinator.hosts.range_map import NOBODY, RangeMap, copies_of
 from hakoiri.coordinator.hosts.run_hosts import RunHosts
 from hakoiri.coordinator.runs.hosted import collect_run, drain_run, runs_kept_by
-from hakoiri.coordinator.runs.verify import verify_directory
-from hakoiri.coordinator.session.resources import DEFAULT, Resources
+from hakoiri.coordinator.session.resources import DEFAULT
 from hakoiri.coordinator.session.session import Control
 from hakoiri.coordinator.session.work_log import WorkLog
 from hakoiri.errors import WorkerError
@@ -42,7 +41,7 @@ from tests.support.near_hosts import (
     resources_of,
     with_searches,
 )
-from tests.support.runs import Notes
+from tests.support.runs import Notes, verified
 from tests.support.seeds import first_usual
 from tests.support.toy_runs import new_run
 
@@ -337,15 +336,16 @@ def test_a_drain_that_is_killed_hides_nothing(
     is_moving = task in ("recorded", "host-settle") or (copies == 2 and task != "host-leave")
     assert range_map_of(directory, hosts).settled is not is_moving
     assert_readable(directory, hosts)
-    assert verify_directory(directory, False, Resources(), Control(), Notes()).ok
+    assert verified(directory, full=False).ok
     if finish == "drain":
         assert (directory in runs_kept_by(tmp_path, "b")) is (task != "host-leave")
         drain_run(directory, "b", "", Control(), Notes())
         assert not list(tmp_path.glob("hosts/b/run-*"))
-        assert verify_directory(directory, False, Resources(), Control(), Notes()).ok
+        assert verified(directory, full=False).ok
     assert_as_a_plain_search(directory, options, hosts)
 
 
+@pytest.mark.ci_slow
 @searches("copies", 1, 2)
 def test_ranges_move_to_hosts_that_have_less(
     copies: int, search: tuple[str, str, str], hosts: NearHosts, tmp_path: Path,

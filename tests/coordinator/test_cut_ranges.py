@@ -89,6 +89,7 @@ def test_what_is_made_of_the_next_layer_is_dropped_if_ranges_are_cut_or_move(
     assert_as_a_plain_search(directory, options, hosts)
 
 
+@pytest.mark.ci_slow
 @searches("task", "host-cut", "host-settle")
 def test_a_disk_is_lost_while_ranges_are_cut(
     task: str, search: tuple[str, str, str], hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -108,6 +109,7 @@ def test_a_disk_is_lost_while_ranges_are_cut(
     assert_as_a_plain_search(directory, options, hosts)
 
 
+@pytest.mark.ci_slow
 @searches("asked", 1, 2, 3)
 def test_a_coordinator_killed_between_the_record_of_a_cut_and_its_end_goes_on(
     asked: int, search: tuple[str, str, str], hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -136,6 +138,7 @@ def test_a_coordinator_killed_between_the_record_of_a_cut_and_its_end_goes_on(
     assert_as_a_plain_search(directory, options, hosts)
 
 
+@pytest.mark.ci_slow
 @searches("copies", 1, 2)
 def test_hosts_join_a_run_that_one_host_began_with_fewer_ranges_than_there_are_hosts(
     copies: int, search: tuple[str, str, str], hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -151,6 +154,7 @@ def test_hosts_join_a_run_that_one_host_began_with_fewer_ranges_than_there_are_h
     assert_as_a_plain_search(directory, options, hosts)
 
 
+@pytest.mark.ci_slow
 def test_blocks_are_split_in_many_commits(hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each layer is a commit of its own, and the attempt after some of them is lost."""
     monkeypatch.setattr(Shares, "staged_bytes", property(lambda shares: 1))

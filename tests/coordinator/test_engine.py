@@ -34,6 +34,7 @@ from hakoiri.worker.layers.partition import shares_within
 from hakoiri.worker.layers.ranges import Bitmap
 from hakoiri.worker.layers.step import RangeStep
 from tests.support.plain_search import reference_distances, reference_layers
+from tests.support.runs import verified
 from tests.support.toy import DeadEnds, Toy
 from tests.support.toy_runs import EMBEDDINGS, MANNERS, assert_as_expected, driven, expected, new_run, spied
 
@@ -275,7 +276,7 @@ def test_verify_finds_such_runs_right_and_wrong_ones_wrong(
             store.erase(BLOCKS, number_key(depth))
             store.put_layer(depth, keys, int(Toy({"layout": layout}).is_goal(keys).sum()))
         store.commit(store.state)
-    report = verify_directory(directory, True, Resources(), Control(), SilentObserver())
+    report = verified(directory)
     assert any("layer 3" in fault for fault in report.faults)
 
 
@@ -340,4 +341,4 @@ def test_a_census_is_that_of_plain_searches(layout: str, keys: str, resources: R
             stored = run.diameter(record.component).pairs
             assert [(key_at(pair, 0), key_at(pair, 1)) for pair in stored] == pairs
         directory = run.store.directory
-    assert verify_directory(directory, True, Resources(), Control(), SilentObserver()).faults == []
+    assert verified(directory).faults == []

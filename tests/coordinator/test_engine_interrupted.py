@@ -114,7 +114,10 @@ def test_a_search_may_be_interrupted_at_any_check(
     assert_as_expected(directory, options)
 
 
-@pytest.mark.parametrize(("layout", "keys", "directed"), [("u32", "clumped", "no"), ("u128", "clumped", "yes")])
+@pytest.mark.parametrize(
+    ("layout", "keys", "directed"),
+    [("u128", "clumped", "yes"), pytest.param("u32", "clumped", "no", marks=pytest.mark.ci_slow)],
+)
 def test_a_range_that_is_cut_again_may_be_interrupted_between_its_pieces(
     options: dict[str, str], manners: Callable[[str], Resources], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

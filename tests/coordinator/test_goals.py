@@ -45,7 +45,7 @@ from tests.support.near_hosts import near_hosts, resources_of
 from tests.support.plain_search import SlowRules, Successors
 from tests.support.published import HAKOIRI
 from tests.support.refusals import refused
-from tests.support.runs import Countdown, StoppingAfter
+from tests.support.runs import Countdown, StoppingAfter, verified
 from tests.support.toy import Toy, is_goal
 from tests.support.toy_runs import MANNERS, assert_tidy, before_call, driven, new_run, spied
 
@@ -154,7 +154,7 @@ def test_the_distances_are_those_of_a_plain_search(
     # By passes where the memory is too little for the moves, else only the goals are filtered out.
     if options["directed"] == "yes":
         assert (passed["run"] > 1) == (resources.memory is not None)
-    report = verify_directory(directory, True, Resources(), Control(), SilentObserver())
+    report = verified(directory)
     assert (report.faults, report.complete) == ([], True)
 
 
@@ -183,7 +183,7 @@ def test_hosts_keep_them_where_moves_can_be_taken_back(
         hosts.then = lambda *_: None
         assert collect_run(directory, "", Control(), SilentObserver()) > 2
     assert_right(directory, options)
-    assert verify_directory(directory, True, Resources(), Control(), SilentObserver()).faults == []
+    assert verified(directory).faults == []
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_moves_backwards_of_the_puzzle_lead_to_them(
     monkeypatch.setitem(TASKS, "leading", lambda *_: pytest.fail("all that is left is looked at"))
     driven(directory, resources)
     assert_right(directory, options)
-    assert verify_directory(directory, True, Resources(), Control(), SilentObserver()).ok
+    assert verified(directory).ok
 
 
 @toys
@@ -261,7 +261,7 @@ def test_what_is_wrong_with_them_is_found_and_mended(options: dict[str, str], tm
             store.erase(BLOCKS, number_key(depth))
             store.put_layer(depth, keys, 0)
         store.commit(store.state)
-    faults = verify_directory(directory, True, Resources(), Control(), SilentObserver()).faults
+    faults = verified(directory).faults
     assert any(fault.startswith("layer 3: ") for fault in faults)
     with RunStore(directory, writable=True) as store:
         store.erase(BLOCKS, number_key(2))

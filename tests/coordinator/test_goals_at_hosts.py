@@ -13,7 +13,6 @@ from hakoiri.coordinator.hosts.hosts import HostLostError
 from hakoiri.coordinator.hosts.moving import RangeMover
 from hakoiri.coordinator.hosts.run_hosts import RunHosts
 from hakoiri.coordinator.runs.hosted import collect_run
-from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.errors import WorkerError
@@ -25,7 +24,7 @@ from hakoiri.worker.hosts import part
 from hakoiri.worker.hosts.requests import HostRequest
 from tests.coordinator.test_goals import assert_right
 from tests.support.near_hosts import NearHosts, driven, near_hosts, resources_of
-from tests.support.runs import Notes
+from tests.support.runs import Notes, verified
 from tests.support.toy import TwoWayToy
 from tests.support.toy_runs import new_run
 
@@ -81,7 +80,7 @@ def assert_home_and_right(directory: Path, options: dict[str, str], hosts: NearH
         assert all(record.hosted for record in store.layer_records())
     assert collect_run(directory, "", Control(), SilentObserver()) > 3
     assert_right(directory, options)
-    assert verify_directory(directory, True, Resources(), Control(), SilentObserver()).faults == []
+    assert verified(directory).faults == []
 
 
 class Losses:
@@ -210,6 +209,7 @@ def test_of_a_run_at_home_this_process_makes_them_and_says_so(
     assert_right(found, options)
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize(
     ("task", "depth"),
     [

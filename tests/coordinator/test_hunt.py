@@ -65,8 +65,6 @@ from tests.support.runs import driven, opened, verified
 
 PLENTY = 1_000_000
 CLIMBED = "23 36 42 12 15 26 31/44 41 22 35 25 21 17/34 45 32 13 27 16 47/43 24 33 14 11 46 37"
-#: Of 6 ranks, on its way up.
-LARGE = "43 11 44 13 33 26/23 25 36 35 14 46/21 32 22 12 31 16/45 24 42 41 15 34"
 objectives = pytest.mark.parametrize("objective", OBJECTIVES)
 
 

@@ -162,6 +162,7 @@ def test_the_bound_and_the_gap_are_told_and_a_bound_that_lies_is_found_out(found
         assert all(fault in each for fault, each in zip(faults, found_out, strict=True))
 
 
+@pytest.mark.ci_slow
 def test_the_time_is_kept_and_a_play_found_whatever_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # So that a second is as much work wherever others have the processors.
     monkeypatch.setattr(time, "monotonic", time.process_time)

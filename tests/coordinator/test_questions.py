@@ -239,6 +239,7 @@ class Watching(SilentObserver):
         self.done.append(progress.done)
 
 
+@pytest.mark.ci_slow
 def test_eccentricities_go_on_from_where_they_were_stopped(tmp_path: Path) -> None:
     """Stopped, or killed: then what lies on the disk in the midst of it is all there is."""
     resources = Resources(tuning=Tuning(bounds_commit=0.0, bounds_commit_part=1e9, most_intervals=1_000_000))

@@ -49,6 +49,7 @@ def cases() -> Iterator[Any]:
         yield pytest.param(kept, reached, directed, least, restarted, marks=marks)
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize(("kept", "reached", "directed", "least", "restarted"), list(cases()))
 def test_layers_that_hosts_have_and_the_coordinator_lost_are_made_again(
     kept: int, reached: int, directed: str, least: int, restarted: bool, hosts: NearHosts, tmp_path: Path,
@@ -105,6 +106,7 @@ def test_keys_outside_own_ranges_end_a_layer(hosts: NearHosts, tmp_path: Path, m
         driven(directory, resources, Notes())
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("lost", [NAMES[0], *(pytest.param(name, marks=pytest.mark.slow) for name in NAMES[1:])])
 def test_a_host_restored_to_before_ranges_were_cut_splits_its_blocks(
     lost: str, hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -282,6 +284,7 @@ def test_layers_that_were_dealt_out_are_counted_too(
     assert refused.value.hints == (Hint("drain", host),)
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("every", [0, 2])
 def test_stale_copies_are_made_again(
     every: int, hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

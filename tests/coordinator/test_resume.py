@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
+from itertools import cycle
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
@@ -71,9 +72,6 @@ def driven(
     control = Control()
     recorder = Recorder(control, stop)
     return drive(directory, resources, control, recorder), recorder.steps
-
-
-HERE, THREADS = Resources(), Resources(workers=2, chunk=60)
 
 
 @pytest.mark.parametrize(
@@ -424,9 +422,6 @@ def test_layers_are_those_of_the_plain_search(
         assert (keys[1:] > keys[:-1]).all()
 
 
-# Published numbers
-
-
 # However it is cut up
 
 
@@ -556,13 +551,10 @@ def test_every_configuration_of_hakoiri_musume_is_in_one_of_its_components(tmp_p
 
 
 def test_a_search_survives_any_number_of_interruptions(usual_run: Run, tmp_path: Path) -> None:
-    directory, seconds, seen = started(tmp_path), 0.0, []
-    checks = np.random.default_rng(6).integers(1, 60, 40).tolist()
-    for session, ways_and_checks in enumerate(
-        zip([Resources(), Resources(workers=2, chunk=100)] * 20, checks, strict=True), 1
-    ):
-        resources, count = ways_and_checks
-        control = StoppingAfter(count)
+    directory, seconds, seen, rng = started(tmp_path), 0.0, [], np.random.default_rng(6)
+    for session, resources in enumerate(cycle([Resources(), Resources(workers=2, chunk=100)]), 1):
+        # Whoever waits for threads looks the more often the busier the machine is: so later ones are more patient.
+        control = StoppingAfter(int(rng.integers(1, 60 + max(0, session - 40))))
         recorder = Recorder(control)
         state = drive(directory, resources, control, recorder)
         seen += recorder.steps
@@ -573,7 +565,6 @@ def test_a_search_survives_any_number_of_interruptions(usual_run: Run, tmp_path:
             break
         assert state.status == "interrupted"
     assert session > 5
-    assert state.status == "complete"
     assert seen == [("layer", depth) for depth in range(LAST + 1)]
     with closing(Run(RunStore(directory))) as run:
         assert essence(run) == essence(usual_run)

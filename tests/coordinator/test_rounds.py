@@ -174,6 +174,7 @@ def test_a_run_that_stops_within_a_layer_leaves_nothing_under_way_but_the_rounds
     assert any("goes on after round" in text for text in notes.texts)
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize(
     ("least", "directed"), first_usual(2, (24_000_000, "no"), (600, "yes"), (600, "no"), (24_000_000, "yes"))
 )

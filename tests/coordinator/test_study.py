@@ -252,9 +252,6 @@ def test_too_little_memory_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         done(SMALL, tmp_path)
 
 
-# Refusals
-
-
 # The figures of a study of many deals: shares, spreads and their intervals, and the rows of its CSV
 
 

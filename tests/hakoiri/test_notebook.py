@@ -142,7 +142,7 @@ def test_every_error_is_public() -> None:
 @pytest.mark.ci_slow
 def test_the_example_runs(tmp_path: Path) -> None:
     notebook = nbformat.read(ROOT / "examples" / "klotski.ipynb", 4)
-    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    NotebookClient(notebook, timeout=240, resources={"metadata": {"path": str(tmp_path)}}).execute()
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     shown = [output.data for output in outputs if output.output_type == "execute_result"]
     assert sum("text/html" in data for data in shown) == 4

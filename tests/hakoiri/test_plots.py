@@ -133,6 +133,7 @@ def test_a_component_with_its_moves_and_distances(small_run: Run, mapped: Map) -
     assert mapped.stress < 0.02
 
 
+@pytest.mark.ci_slow
 def test_the_same_run_gives_the_same_map_and_a_plane_has_two_axes(small_run: Run, mapped: Map) -> None:
     again, flat = small_run.map(), small_run.map(axes=2)
     assert np.array_equal(again.places, mapped.places)

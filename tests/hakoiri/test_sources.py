@@ -13,7 +13,7 @@ import pytest
 from hakoiri import HakoiriError, explore, explore_graph, open_run, verify_run
 from hakoiri.api import Run
 from hakoiri.puzzles.permutation.pancakes import Pancakes
-from tests.support.commands import ROOT, clean_environment
+from tests.support.commands import PATIENCE_SECONDS, ROOT, clean_environment
 
 RING = """
 from hakoiri import Number, Puzzle, U32, explore
@@ -103,7 +103,13 @@ def script(tmp_path: Path, call: str) -> subprocess.CompletedProcess[str]:
     file.write_text(RING + call, encoding="utf-8")
     env = clean_environment(HAKOIRI_DATA=str(tmp_path / "data"), XDG_STATE_HOME=str(tmp_path), PYTHONPATH=str(ROOT))
     return subprocess.run(
-        [sys.executable, file], env=env, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=100
+        [sys.executable, file],
+        env=env,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_SECONDS,
     )
 
 

@@ -4,12 +4,10 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from hakoiri.errors import ConfigurationError
 from hakoiri.puzzles.twisty.cube2 import Cube2
 from hakoiri.puzzles.twisty.pyraminx import Pyraminx
 
@@ -155,29 +153,3 @@ def test_well_known_algorithms() -> None:
 
 def test_nested_repeats_take_no_time() -> None:
     assert CUBE.parse("(" * 2000 + "R" + ")999" * 2000) == CUBE.parse("R")
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("R U X'", r"turn 3, \"X'\", is not a turn of cube2; expected U, R, F, D, L, B, x, y, z, Uw"),
-        ("r U", "turn 1, 'r', is not a turn"),
-        ("R % U", "turn 2, '%', is not a turn"),
-        ("R0", "turn 2, '0', is not a turn"),
-        ("(R U", r"'\(' is not closed"),
-        ("R U)", r"'\)' after turn 2 does not fit; expected groups such as \(R U\)3, \[R, U\] or \[R: U\]"),
-        ("[R U]", "']' after turn 2 does not fit"),
-        ("[R, U, F]", "',' after turn 2"),
-        ("(R, U)", "',' after turn 1"),
-        ("[R, U)", r"'\)' after turn 2"),
-        ("(R U R' U']", "']' after turn 4"),
-        ("UUU/RRR/FFF/DDD/LLL/BBB", "face U 'UUU' has 3 stickers"),
-        ("WWWWRRRRGGGGYYYYOOOOBBBR", "colour R appears 5 times"),
-        ("UUUURRRRFFFFDDDDLLLLBBB", "24 stickers without '/', or turns such as R U R'; 'U+R+F+D+L+B+' has 23 stickers"),
-        ("LUUURRRRFFFFDDDDULLLBBBB", "no piece has these"),
-    ],
-)
-def test_what_is_neither_algorithm_nor_cube_is_refused(text: str, said: str) -> None:
-    with pytest.raises(ConfigurationError, match=said) as refusal:
-        CUBE.parse(text)
-    assert "\n" not in str(refusal.value)

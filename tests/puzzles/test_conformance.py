@@ -1,6 +1,6 @@
 """Every puzzle of the registry and of the examples keeps the promises of the contract, and every check can refuse one.
 
-A new puzzle of the registry is tried with its defaults, unasked; then `tests.support.conformance.pins` must have it.
+A new puzzle of the registry is tried with its defaults, unasked; then `support/conformance/pins.json` must have it.
 """
 
 from collections.abc import Mapping
@@ -18,20 +18,13 @@ from hakoiri.puzzles.options import Choice
 from hakoiri.puzzles.quotient import MergedMirrors
 from hakoiri.puzzles.registry import PUZZLES, puzzle_class
 from hakoiri.puzzles.sliding_blocks.sliding import Sliding
-from tests.support.conformance import broken_claims, broken_moves, broken_symmetries
+from tests.support.conformance.broken import BROKEN
 from tests.support.conformance.dial import CHANGED, Dial
 from tests.support.conformance.pins import DIGESTS, VERSIONS, digest_of
 from tests.support.conformance.samples import SAMPLES, Sample, examples, samples_of
 
 BUILT_IN = samples_of(PUZZLES)
 EVERY = [*BUILT_IN, *samples_of(examples())]
-
-BROKEN = [
-    kind
-    for module in (broken_moves, broken_claims, broken_symmetries)
-    for kind in vars(module).values()
-    if hasattr(kind, "refused_by")
-]
 
 
 def name_of(sample: Sample) -> str:
@@ -60,7 +53,7 @@ def test_a_puzzle_keeps_its_promises_and_what_is_pinned(sample: Sample, monkeypa
         found = pool.puzzle.version, digest_of(pool)
         assert found == (VERSIONS.get(sample.puzzle), DIGESTS.get(sample.name)), (
             f"{sample.name}: keys, texts, moves or goals are not those pinned. If that is intended, increase the "
-            f"puzzle's version, and pin it and the digests in tests/support/conformance/pins.py; they are {found} now"
+            f"puzzle's version, and pin it and the digests in tests/support/conformance/pins.json; they are {found} now"
         )
 
 

@@ -5,11 +5,10 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from hakoiri.errors import ConfigurationError
 from hakoiri.keys.layout import Keys
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.hanoi import Hanoi
-from tests.support.refusals import each_option_refused, each_text_refused
+from tests.support.plain_search import layers_of
 
 PUBLISHED = {
     # OEIS A007664.
@@ -38,19 +37,11 @@ def some(pegs: int, discs: int) -> Keys:
     return hanoi(pegs, discs).keys([sum(int(peg) << bits * disc for disc, peg in enumerate(key)) for key in places.T])
 
 
-def layers(puzzle: Puzzle) -> list[Keys]:
-    found = [puzzle.keys([]), puzzle.keys([puzzle.start])]
-    while len(found[-1]):
-        new = np.unique(puzzle.expand(found[-1]).successors)
-        found.append(new[~np.isin(new, np.concatenate(found[-2:]), assume_unique=True)])
-    return found[1:-1]
-
-
 @pytest.mark.parametrize(("pegs", "discs"), SMALL)
 def test_every_configuration_of_a_small_space_is_reached(pegs: int, discs: int) -> None:
     puzzle = hanoi(pegs, discs)
     keys = whole(puzzle)
-    assert len(keys) == pegs**discs == sum(map(len, layers(puzzle)))
+    assert len(keys) == pegs**discs == sum(map(len, layers_of(puzzle)))
     successors, counts = puzzle.expand(keys)
     assert counts.max() == puzzle.most_successors
     sources = np.repeat(keys, counts)
@@ -62,13 +53,13 @@ def test_every_configuration_of_a_small_space_is_reached(pegs: int, discs: int) 
 def test_published_transfers(pegs: int) -> None:
     for discs, moves in enumerate(PUBLISHED[f"transfer by discs, {pegs} pegs"], 1):
         puzzle = hanoi(pegs, discs)
-        goals = [int(puzzle.is_goal(layer).sum()) for layer in layers(puzzle)]
+        goals = [int(puzzle.is_goal(layer).sum()) for layer in layers_of(puzzle)]
         assert goals.index(1) == moves
         assert sum(goals) == 1
 
 
 def test_published_layers() -> None:
-    assert list(map(len, layers(hanoi(4, 3)))) == PUBLISHED["layers, 4 pegs, 3 discs"]
+    assert list(map(len, layers_of(hanoi(4, 3)))) == PUBLISHED["layers, 4 pegs, 3 discs"]
 
 
 @pytest.mark.parametrize(("pegs", "discs"), [(3, 4), (4, 4), (5, 3), (8, 2)])
@@ -102,43 +93,6 @@ def test_texts_and_moves_in_words() -> None:
     assert puzzle.parse(" B/CA/./.\n") == 0b01_00_01
     assert puzzle.is_goal(puzzle.keys([puzzle.parse("./././CBA"), puzzle.parse("././A/CB")])).tolist() == [True, False]
     assert hanoi(3, 20).render(hanoi(3, 20).start) == "TSRQPONMLKJIHGFEDCBA/./."
-
-
-BAD_TEXTS = {
-    "": ["4 rows", "has 1"],
-    "CBA/./.": ["4 rows", "has 3"],
-    "CBA/./././.": ["4 rows", "has 5"],
-    "CBA//./.": ["peg 2", "'.'"],
-    "CB/D/./A": ["peg 2", "'D'", "ABC"],
-    "CBA/A/./.": ["disc A", "twice", "peg 1", "peg 2"],
-    "CB/AA/./.": ["disc A", "twice"],
-    "CB/./././": ["4 rows"],
-    "CB/././.": ["disc A", "is missing"],
-    "BC/A/./.": ["peg 1", "C lies on B"],
-    "./CAB/./.": ["peg 2", "B lies on A"],
-    "C.BA/././.": ["peg 1", "'.'"],
-    "cba/././.": ["peg 1", "'c'"],
-    "0x": ["hexadecimal"],
-    "0x-1": ["hexadecimal"],
-    "0x40": ["3 discs", "6 bits"],
-    "0x100000000": ["32 bits"],
-}
-
-test_what_is_no_configuration_is_refused_in_one_line = each_text_refused(Hanoi, BAD_TEXTS)
-
-
-def test_a_peg_that_is_not_there_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="puts disc B on peg 4 of 3"):
-        Hanoi({"pegs": "3"}, start="0xc")
-
-
-test_bad_options_are_refused = each_option_refused(
-    Hanoi, [
-        ({"pegs": "2"}, ["pegs=2", "3..8"]), ({"pegs": "9"}, ["pegs=9", "3..8"]),
-        ({"discs": "0"}, ["discs=0", "1..20"]), ({"discs": "21"}, ["discs=21", "1..20"]),
-        ({"discs": "many"}, ["discs=many", "1..20"]), ({"rods": "3"}, ["'rods'", "pegs, discs"]),
-    ],
-)  # fmt: skip
 
 
 @pytest.mark.parametrize(("pegs", "discs"), LARGE)

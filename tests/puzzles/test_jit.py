@@ -174,6 +174,7 @@ class GoneModule:
         return importlib.import_module, ("hakoiri.gone",)
 
 
+@pytest.mark.ci_slow
 def test_a_kernel_that_numba_refuses_lets_others_be_compiled(imported: Callable[..., ModuleType]) -> None:
     with pytest.raises(TypingError):
         imported().outer("ten")

@@ -2,11 +2,9 @@
 
 import math
 import random
-import re
 
 import pytest
 
-from hakoiri.errors import ConfigurationError, PuzzleError
 from hakoiri.keys.layout import MOST_POINTS, Key, Numbering, ints
 from hakoiri.puzzles.capabilities import SubtreeCounts
 from hakoiri.puzzles.stars.figure import star
@@ -140,36 +138,6 @@ def test_keys_sort_as_their_numbers_do() -> None:
         rows = sorted(chance.sample(range(1, points + 1), points) for _ in range(50))
         keys = [Numbering(points).key_of(row) for row in rows]
         assert keys == sorted(keys)
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("1 2 3", "expected 12 numbers or dots for a star of 6 tips; '1 2 3' has 3"),
-        ("1/2 4 12 8/10 6/11 5 3 7/13", "'13' is not a number; expected 1 to 12, or '.'"),
-        ("1/2 4 12 8/10 6/11 5 3 7/0", "'0' is not a number"),
-        ("1/2 4 12 8/10 6/11 5 3 7/x", "'x' is not a number"),
-        ("1/2 4 12 8/10 6/11 5 3 7/1", "number 1 appears twice"),
-        ("0xF000000000000000", "bits above those of its points"),
-        ("0x1f", "31 is not in 1..12"),
-        ("0x21", "number 1 appears twice"),
-    ],
-)
-def test_what_is_no_placing_is_refused_in_words(text: str, said: str) -> None:
-    with pytest.raises(ConfigurationError, match=re.escape(said)):
-        made(6).parse(text)
-
-
-@pytest.mark.parametrize("options", [{"points": "4"}, {"points": "16"}, {"strategy": "luck"}, {"solutions": "all"}])
-def test_bad_options_are_refused(options: dict[str, str]) -> None:
-    with pytest.raises(PuzzleError, match="expected"):
-        MagicStar(options)
-
-
-def test_what_would_take_years_is_refused() -> None:
-    made(8, GENERATE)
-    with pytest.raises(PuzzleError, match="is limited to 8 points, and this star has 9; use prune or"):
-        made(9, GENERATE)
 
 
 @pytest.mark.parametrize("strategy", SAMPLED)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hakoiri.errors import ConfigurationError, PuzzleError
+from hakoiri.errors import PuzzleError
 from hakoiri.keys.layout import ints
 from hakoiri.puzzles.nakuron import kernels
 from hakoiri.puzzles.nakuron.board import (
@@ -131,37 +131,6 @@ def test_reachable_boards(known: object) -> None:
 
 
 # Texts
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("", "the first line must be the size"),
-        ("x/1", "the first line must be the size of the board, 1 to 256, not 'x'"),
-        ("300", "not '300'"),
-        ("2/11/22/33/44/12", "found 5; row 2 is missing"),
-        ("2/11/22/33/44/12/34/55", "found 7"),
-        ("2/11/22/33/44/12/3", "line 7, row 2, '3' has 1 cells, expected 2"),
-        ("2/11/22/33/44/16/34", "line 6, row 1, has '6' in cell 2, expected 0 to 5"),
-        ("2/11/222/33/44/12/34", "line 3, the frame's side right, '222' has 3 cells, expected 2"),
-        ("2/11/22/03/44/12/34", "line 4, the frame's side down, has '0' in cell 1, expected 1 to 5; the frame stands"),
-    ],
-)
-def test_wrong_boards_name_the_line(text: str, said: str) -> None:
-    with pytest.raises(ConfigurationError) as caught:
-        parse_board(text)
-    assert said in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-def test_other_walls_or_frames_are_no_configuration() -> None:
-    puzzle = Nakuron(None, "2/11/22/33/44/12/35")
-    for text, said in (
-        ("15/33", "the walls of row 1, '15', differ"),
-        ("2/11/22/33/45/12/35", "the frame of this board differs"),
-    ):
-        with pytest.raises(ConfigurationError, match=said):
-            puzzle.parse(text)
 
 
 def test_sequences() -> None:

@@ -1,14 +1,11 @@
 """Pancakes, plain and burnt, and the numbering of orders: moves by texts alone, published layers, refusals."""
 
-from collections.abc import Callable
 from itertools import permutations
 from math import factorial
 
 import numpy as np
 import pytest
 
-from hakoiri.errors import PuzzleError
-from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.permutation.orders import all_orders, digits_of, number_of, order_of, pack_places
 from hakoiri.puzzles.permutation.pancakes import BurntPancakes, Pancakes
 from tests.support.plain_search import (
@@ -16,7 +13,6 @@ from tests.support.plain_search import (
     check_undirected,
     layer_sizes,
     plain_layer_sizes,
-    refusal,
     sampled,
     whole,
 )
@@ -111,43 +107,3 @@ def test_moves_in_words() -> None:
         before = int(sampled(puzzle, factorial(9), 50, 3)[0])
         words = [puzzle.describe_move(before, after) for after in puzzle.successors(before)]
         assert words == [f"reverse {count}" for count in range(least, 10)]
-
-
-BAD_TEXTS = {
-    "": ["4 pancakes", "has 0"],
-    "1 2 3": ["4 pancakes", "has 3"],
-    "1 2 3 4 4": ["4 pancakes", "has 5"],
-    "1/2/3/4": ["4 pancakes", "has 1"],
-    "1 2 5 4": ["place 3", "'5'", "1 to 4"],
-    "1 2 0 4": ["place 3", "'0'"],
-    "1 2 x 4": ["place 3", "'x'"],
-    "1 2 03 4": ["place 3", "'03'"],
-    "1 2 ³ 4": ["place 3", "'³'"],
-    "1 2 --3 4": ["place 3", "'--3'"],
-    "4 2 3 4": ["place 4", "pancake 4", "appears twice"],
-    "0xg": ["hexadecimal"],
-    "0x100000000": ["32 bits"],
-}
-
-
-@pytest.mark.parametrize("text", BAD_TEXTS)
-@pytest.mark.parametrize("kind", [plain, burnt])
-def test_what_is_no_stack_is_refused_in_one_line(text: str, kind: Callable[[int], Puzzle]) -> None:
-    message = refusal(kind(4), text)
-    assert [part for part in BAD_TEXTS[text] if part not in message] == [], message
-
-
-def test_each_kind_refuses_what_is_not_its_own() -> None:
-    assert "0x17" in refusal(plain(4), "0x18")
-    assert "0x17f" in refusal(burnt(4), "0x180")
-    assert "'-2'" in refusal(plain(3), "1 -2 3")
-    assert "appears twice" in refusal(burnt(3), "1 -2 2")
-    assert burnt(3).parse("1 -2 3") == 2
-
-
-@pytest.mark.parametrize(
-    ("kind", "n", "allowed"), [(Pancakes, "1", "2..13"), (Pancakes, "14", "2..13"), (BurntPancakes, "11", "1..10")]
-)
-def test_bad_options_are_refused(kind: type[Puzzle], n: str, allowed: str) -> None:
-    with pytest.raises(PuzzleError, match=rf"n={n}.*{allowed}"):
-        kind({"n": n})

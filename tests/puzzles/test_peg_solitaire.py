@@ -5,15 +5,13 @@ import re
 import numpy as np
 import pytest
 
-from hakoiri.errors import ConfigurationError, PuzzleError
+from hakoiri.errors import ConfigurationError
 from hakoiri.keys.layout import Key, Keys
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.peg_solitaire import PegSolitaire
-from tests.support.refusals import each_text_refused
 
 #: By jumps done, boards that are images of one another counted once: OEIS A112737.
 PUBLISHED = [1, 1, 2, 8, 39, 171, 719, 2757, 9751, 31312]
-START = "##***##/##***##/*******/***.***/*******/##***##/##***##"
 #: No board has more jumps.
 MOST = "##.**##/##*.*##/*.**.**/**.**.*/.**.**./##**.##/##.**##"
 SAMPLE = 150
@@ -129,25 +127,3 @@ def replayed(text: str, move: str) -> str:
 def test_one_jump_before_the_end() -> None:
     puzzle = PegSolitaire(start="##...##/##...##/......./....**./......./##...##/##...##")
     assert puzzle.is_goal(puzzle.expand(puzzle.keys([puzzle.start])).successors).any()
-
-
-BAD_TEXTS = {
-    "": ["7 rows", "has 1"],
-    START + "/#######": ["7 rows", "has 8"],
-    START.replace("***.***", "***.**"): ["row 4", "'***.**'", "6 cells", "expected 7"],
-    START.replace("***.***", "***o***"): ["row 4 column 4", "'o'", "peg", "hole"],
-    START.replace("##***##", "#****##"): ["row 1 column 2", "'*'", "no cell"],
-    "##**###" + START[7:]: ["row 1 column 5", "'#'", "peg", "hole"],
-    START.replace("***.***", "*** ***"): ["row 4 column 4", "' '"],
-    "0x": ["hexadecimal"],
-    "0x200000000": ["has cells, 33"],
-    "0x10000000000000000": ["64 bits"],
-    "0x100000000": ["image of 0x1", "symmetry=on"],
-}
-
-test_what_is_no_configuration_is_refused_in_one_line = each_text_refused(PegSolitaire, BAD_TEXTS)
-
-
-def test_bad_options_are_refused() -> None:
-    with pytest.raises(PuzzleError, match=r"symmetry=yes: expected on\|off"):
-        solitaire("yes")

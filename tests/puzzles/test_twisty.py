@@ -5,12 +5,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from hakoiri.errors import PuzzleError
 from hakoiri.keys.layout import Keys
 from hakoiri.puzzles.twisty.base import Twisty
 from hakoiri.puzzles.twisty.cube2 import Cube2
 from hakoiri.puzzles.twisty.pyraminx import Pyraminx
-from tests.support.refusals import each_text_refused
 
 PUBLISHED = {
     # OEIS A079761.
@@ -164,33 +162,3 @@ def test_a_half_turn_is_two_quarter_turns() -> None:
     assert key == turned(quarter, 0, "R U U F' R R")
     assert quarter.most_successors == 6
     assert half.most_successors == 9
-
-
-BAD_TEXTS = {
-    "": ["6 rows", "U, R, F, D, L, B", "has 0 stickers"],
-    SOLVED + "/BBBB": ["6 rows", "has 7"],
-    "UUUU/RRR/FFFF/DDDD/LLLL/BBBB": ["face R", "'RRR'", "3 stickers", "expected 4"],
-    "UUUU/RRRR/FFFF/DDDD/LLLL/BBWB": ["face B", "'W'", "U, R, F, D, L, B"],
-    "uuuu/RRRR/FFFF/DDDD/LLLL/BBBB": ["face U", "'u'"],
-    "UUUU/RRRR/FFFF/DDDD/LLLL/BBBU": ["colour U", "5 times", "expected 4"],
-    SOLVED.replace("/", "")[1:]: ["has 23 stickers", "24 stickers without", "R U R'"],
-    # The stickers of corner DBL in the other order.
-    "UUUU/RRRR/FFFF/DDDD/LLBL/BBBL": ["no corner has the colours D, B, L"],
-    "UUUR/FRRR/FUFF/DDDD/LLLL/BBBB": ["one corner is twisted in its place"],
-    # The mirror image of a piece.
-    "UUUU/FRRR/FRFF/DDDD/LLLL/BBBB": ["corner URF", "UFR", "no piece has these"],
-    # Two stickers of one colour on a piece.
-    "UUFU/RRRR/FUFF/DDDD/LLLL/BBBB": ["corner URF", "URU", "no piece has these"],
-    # Pieces URF and DLF again where UFL and DFR should be.
-    "UUUU/RRFR/RFFL/DDDD/LFLL/BBBB": ["corner URF and corner UFL", "same piece", "URF"],
-    "0x381030": ["0x0 to 0x38102f"],
-    "0x": ["hexadecimal"],
-    "0x100000000": ["32 bits"],
-}
-
-test_what_is_no_cube_is_refused_in_one_line = each_text_refused(Cube2, BAD_TEXTS)
-
-
-def test_bad_options_are_refused() -> None:
-    with pytest.raises(PuzzleError, match=r"metric=slice: expected half\|quarter"):
-        Cube2({"metric": "slice"})

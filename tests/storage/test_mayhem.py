@@ -13,7 +13,6 @@ import pytest
 from hakoiri.api import Run, explore
 from hakoiri.coordinator.runs.catalogue import list_runs
 from hakoiri.coordinator.runs.drive import drive
-from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.errors import DamagedError, Hint
@@ -22,7 +21,7 @@ from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import pack_record
 from hakoiri.storage.names import DATA_FILE, LAYERS, number_key
 from tests.support.refusals import refused
-from tests.support.runs import Notes
+from tests.support.runs import Notes, verified
 from tests.support.stores import entries_of, read_elsewhere
 
 
@@ -137,7 +136,7 @@ def test_a_data_file_that_is_none_is_named(content: bytes | None, finished: dict
         (spoiled / DATA_FILE).unlink()
     with refused(DamagedError, f"run {spoiled.name} is damaged ", Hint("delete", spoiled.name)):
         RunStore(spoiled)
-    assert verify_directory(spoiled, False, Resources(), Control(), SilentObserver()).hints[0].do == "delete"
+    assert verified(spoiled, full=False).hints[0].do == "delete"
     with pytest.raises(DamagedError):
         drive(spoiled, Resources(), Control(), SilentObserver(), repair=True)
     listed = {status.run: status.status for status in list_runs(tmp_path)}

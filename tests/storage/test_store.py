@@ -239,7 +239,7 @@ def test_a_driver_that_does_not_leave_is_named_by_cancel(
     # It may leave just before it is named.
     monkeypatch.setattr(lock, "holder_of", lambda _: None)
     with pytest.raises(RunError, match="who was told to stop"):
-        cancel_run(directory)
+        cancel_run(directory, patience=0.0)
 
 
 def test_cancel_waits_for_a_driver_that_leaves(
@@ -637,11 +637,6 @@ def test_network_file_systems_are_refused(kind: str, tmp_path: Path, monkeypatch
 # Commits in a thread of their own: what is staged meanwhile is for the next one, and a failure is not lost
 
 
-@pytest.fixture
-def directory_of_commits(tmp_path: Path) -> Path:
-    return create_run(tmp_path, manifest(), queued=False)
-
-
 def held_up(monkeypatch: pytest.MonkeyPatch, begin: Callable[[], None]) -> None:
     """Have each write call `begin` first."""
     begin_write = Environment.begin_write
@@ -653,9 +648,7 @@ def held_up(monkeypatch: pytest.MonkeyPatch, begin: Callable[[], None]) -> None:
     monkeypatch.setattr(Environment, "begin_write", late)
 
 
-def test_what_is_staged_during_a_commit_is_for_the_next_one(
-    directory_of_commits: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_staged_during_a_commit_is_for_the_next_one(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     go, done = threading.Event(), list[str]()
 
     def wait() -> None:
@@ -663,7 +656,7 @@ def test_what_is_staged_during_a_commit_is_for_the_next_one(
         go.wait()
 
     held_up(monkeypatch, wait)
-    with RunStore(directory_of_commits, writable=True) as store:
+    with RunStore(directory, writable=True) as store:
         with CommitThread(store) as thread:
             store.stage(META, b"first", b"1")
             thread.begin(lambda: done.append("first"))
@@ -676,12 +669,12 @@ def test_what_is_staged_during_a_commit_is_for_the_next_one(
         assert [store.read(META, name) for name in (b"first", b"second", b"third")] == [b"1", b"2", None]
         assert store.staged
     assert done == ["commit_0", "first", "commit_0", "second"]
-    with RunStore(directory_of_commits) as store:
+    with RunStore(directory) as store:
         assert [store.read(META, name) for name in (b"first", b"second", b"third")] == [b"1", b"2", None]
 
 
-def test_a_commit_is_worthwhile_if_enough_is_staged(directory_of_commits: Path) -> None:
-    with RunStore(directory_of_commits, writable=True) as store, CommitThread(store, 10) as thread:
+def test_a_commit_is_worthwhile_if_enough_is_staged(directory: Path) -> None:
+    with RunStore(directory, writable=True) as store, CommitThread(store, 10) as thread:
         assert not thread.is_worthwhile
         store.stage(META, b"some", b"0123456789")
         assert thread.is_worthwhile
@@ -689,14 +682,14 @@ def test_a_commit_is_worthwhile_if_enough_is_staged(directory_of_commits: Path) 
 
 @pytest.mark.parametrize("meets", ["the next commit", "leaving"])
 def test_a_commit_that_fails_is_raised_and_poisons(
-    directory_of_commits: Path, meets: str, monkeypatch: pytest.MonkeyPatch
+    directory: Path, meets: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full() -> None:
         raise DiskFullError("no room")
 
     held_up(monkeypatch, full)
     done = list[str]()
-    with RunStore(directory_of_commits, writable=True) as store:
+    with RunStore(directory, writable=True) as store:
         with pytest.raises(DiskFullError, match="no room"), CommitThread(store) as thread:
             store.stage(META, b"first", b"1")
             thread.begin(lambda: done.append("first"))
@@ -707,14 +700,12 @@ def test_a_commit_that_fails_is_raised_and_poisons(
             store.commit(store.state)
 
 
-def test_another_error_is_not_hidden_by_that_of_the_commit(
-    directory_of_commits: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_error_is_not_hidden_by_that_of_the_commit(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full() -> None:
         raise DiskFullError("no room")
 
     held_up(monkeypatch, full)
-    with RunStore(directory_of_commits, writable=True) as store, pytest.raises(KeyError), CommitThread(store) as thread:
+    with RunStore(directory, writable=True) as store, pytest.raises(KeyError), CommitThread(store) as thread:
         thread.begin(lambda: None)
         raise KeyError
 

@@ -1,12 +1,11 @@
 """Plain searches, and checks of a puzzle's batches against its rules and against plain searches."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import TypeVar
 
 import numpy as np
-import pytest
 
-from hakoiri.errors import ConfigurationError
 from hakoiri.keys.layout import Key, Keys
 from hakoiri.puzzles.contract import Puzzle
 
@@ -32,15 +31,18 @@ def reference_distances(successors: Successors, start: Key) -> dict[Key, int]:
     return {key: depth for depth, layer in enumerate(layers) for key in layer}
 
 
+def layers_of(puzzle: Puzzle, start: Key | None = None) -> Iterator[Keys]:
+    """Yield the layers of an undirected puzzle with keys of one word, from its start or another one."""
+    before, layer = puzzle.keys([]), puzzle.keys([puzzle.start if start is None else start])
+    while len(layer):
+        yield layer
+        found = np.unique(puzzle.expand(layer).successors)
+        before, layer = layer, found[~(np.isin(found, before) | np.isin(found, layer))]
+
+
 def layer_sizes(puzzle: Puzzle, start: Key = 0, most: int = 1000) -> list[int]:
     """Return the numbers of configurations 0, 1, 2, ... moves from `start`, in at most `most` layers."""
-    before, layer, sizes = puzzle.keys([]), puzzle.keys([start]), list[int]()
-    while len(layer) and len(sizes) < most:
-        sizes.append(len(layer))
-        found = np.unique(puzzle.expand(layer).successors)
-        found = found[~np.isin(found, before)]
-        before, layer = layer, found[~np.isin(found, layer)]
-    return sizes
+    return [len(layer) for layer in islice(layers_of(puzzle, start), most)]
 
 
 def plain_layer_sizes(successors: Callable[[State], Iterable[State]], start: State) -> list[int]:
@@ -100,12 +102,3 @@ def check_undirected(puzzle: Puzzle, keys: Keys) -> None:
     assert (there == back).all()
     assert (there[1:] != there[:-1]).all()
     assert (sources != targets).all()
-
-
-def refusal(puzzle: Puzzle, text: str) -> str:
-    """The one line with which a text or key is refused."""
-    with pytest.raises(ConfigurationError) as refused:
-        puzzle.parse(text)
-    message = str(refused.value)
-    assert "\n" not in message
-    return message

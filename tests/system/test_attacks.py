@@ -29,7 +29,6 @@ from hakoiri.keys.layout import U32
 from hakoiri.owned import NotOwnedError, read_owned
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.user import files
-from hakoiri.puzzles.user import files as made
 from hakoiri.puzzles.user.files import FILES, find_again
 from hakoiri.render.tables import facts, stderr, stdout
 from hakoiri.storage.engine.files import open_inside
@@ -43,7 +42,7 @@ from hakoiri.worker.transport import connection
 from tests.support.commands import PATIENCE_SECONDS, START_OF_2, Finished, Hakoiri
 from tests.support.runs import driven
 from tests.support.servers import RedisServer
-from tests.support.user_puzzles import JUGS, written
+from tests.support.user_puzzles import JUGS, ruled, written
 from tests.support.web import ADDRESS, ENVIRONMENT, Server
 
 TRAP = JUGS + "\nimport os\nwith open({mark!r}, 'a') as mark:\n    mark.write('x')\n"
@@ -91,7 +90,7 @@ def forget(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a process that has loaded nothing."""
     monkeypatch.setattr(files, "_files", {})
     monkeypatch.setattr(files, "_puzzles", {})
-    monkeypatch.setattr(made, "_added", set())
+    monkeypatch.setattr(files, "_added", set())
 
 
 def test_a_run_that_one_was_given_executes_nothing(given: Given, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,7 +205,7 @@ def test_a_coordinator_executes_what_it_was_started_with(given: Given, redis_ser
     # This user has made runs of it, too.
     given.hakoiri.json("run", given.word)
     known = given.executed
-    tried = given.hakoiri("coordinator", "--threads", "--burst", seconds=20, check=False)
+    tried = given.hakoiri("coordinator", "--threads", "--burst", check=False)
     assert "which was not named when this process started; type --puzzle PATH/jugs.py:Jugs" in tried.stderr
     tried = given.hakoiri("coordinator", "--redis", redis_server.url, "--burst", check=False)
     assert given.executed == known
@@ -414,9 +413,6 @@ def test_only_who_has_the_lock_file_open_is_interrupted(tmp_path: Path) -> None:
         assert answering.wait(PATIENCE_SECONDS) == signal.SIGINT
 
 
-# Names that hold markup
-
-
 # Texts of somebody else on a terminal: shown, and nothing else; a malformed run ends no list
 
 
@@ -516,18 +512,12 @@ def test_a_folder_on_the_way_is_no_link(tmp_path: Path, precious: Path) -> None:
     assert precious.read_text(encoding="ascii") == PRECIOUS
 
 
-MARKUP = """
+IMPORTS = """
 from hakoiri import U32, Label, Part, Picture, Puzzle
-
 EVIL = "</title><script>alert(1)</script><img src=x onerror='a'>\\"&"
 
-
-class Ring(Puzzle):
-    name, layout, undirected, most_successors = "ring", U32, True, 2
-
-    def usual_start(self):
-        return 0
-
+"""
+MARKUP = ruled("Ring", imports=IMPORTS, undirected=True, rules="""\
     def successors(self, key):
         return [(key + 1) % 7, (key - 1) % 7]
 
@@ -548,7 +538,7 @@ class Ring(Puzzle):
 
     def pictures(self, path):
         return [Picture(9, 9, (Part(EVIL, (Label(1, 1, EVIL, 4, EVIL),), 1, 1),)) for key in path]
-"""
+""")  # fmt: skip
 
 
 @pytest.mark.parametrize("ending", ["html", "svg"])
@@ -589,6 +579,7 @@ def test_a_list_that_others_may_have_written_is_not_used(
     assert "no file with this digest was named" in refused.error
 
 
+@pytest.mark.ci_slow
 def test_a_server_has_no_child_execute_what_it_was_not_started_with(given: Given) -> None:
     """Not even a file that its user has made runs of: a server executes what it was started with."""
     own = given.hakoiri.json("run", given.word)["run"]

@@ -1,5 +1,6 @@
 """The command line as a user has it: every command, its help, its JSON, how runs and configurations are named."""
 
+import json
 import os
 import re
 import shlex
@@ -44,55 +45,11 @@ COMMANDS = {
     for name, found in typer.main.get_command(app).commands.items()  # type: ignore[attr-defined]
     for part, command in (getattr(found, "commands", None) or {"": found}).items()
 }
-RUN = "run puzzle parameters kind status configurations depth goal_depth layers largest_window largest_window_at digest"
+COMMANDS_JSON = json.loads(Path(__file__).with_name("commands.json").read_text(encoding="utf-8"))
 #: What each command's JSON holds at least; ``list:keys`` for the entries of a list.
-DOCUMENTED = {
-    "puzzles": "puzzles:name,summary,options,notes classics:name,title,start,options,moves,source",
-    "new": "file puzzle",
-    "try": "puzzle ok checks:check,promise,wrong",
-    "run": f"{RUN} seconds edges components",
-    "enqueue": "run status",
-    "coordinator": "runs:run,status",
-    "worker": "workers replaced",
-    "runs": "runs:run,puzzle,status,configurations,depth,digest",
-    "status": "run puzzle status configurations depth rate",
-    "resume": f"{RUN} seconds",
-    "cancel": "run status",
-    "collect": "run layers",
-    "drain": "host runs",
-    "delete": "runs status",
-    "play": "puzzle configuration moves goal",
-    "show": "configuration key moves",
-    "verify": "ok complete sampled checked faults cause",
-    "health": "ok workers hosts:host,workers keepers",
-    "solve": "puzzle strategy deals:deal,moves,solvable,positions,positions_until_goal,depth,seconds,solution",
-    "deal": "puzzle seed first deals",
-    "study deals": "puzzle sizes seed strategy cap complete",
-    "study boards": "puzzle mixes configurations components diameter starts",
-    "study sizes": "puzzle members configurations rows",
-    "study starts": "run puzzle starts solvable rows:number,name,start,moves,configurations,depth,exhausted,hardest",
-    "study magic-star": "puzzle rows:points,strategy,solutions",
-    "study nakuron": "puzzle rows:setting,strategy,boards",
-    "contest": "puzzle size plays:board,setting,team,score,moves,seconds,rank,points teams:team,place,points",
-    "hunt": "puzzle parameters objective seed legs deals positions seconds best records:deal,figures certificate",
-    "optimise": "score moves sequence moves_tried seconds",
-    "generate nakuron": "puzzle size setting seed balls board",
-    "generate sliding": "run puzzle size pieces boards tried rows:board,moves,solutions,forced,branching,good,idle",
-    "replay": "score moves balls left",
-    "distance": "length configurations moves",
-    "path": "length configurations moves",
-    "sample": "run seed configurations keys depths",
-    "layers": "layers:depth,size,digest,goals",
-    "diameter": "component diameter radius pair_count pairs",
-    "hardest": "run distances distance count configurations layers dead",
-    "solutions": "run orbits symmetries solutions",
-    "export": "run file configurations",
-    "components": "components:component,size,diameter,radius,centre,periphery,representative",
-    "component-of": "run component size representative",
-    "map": "run file component size configurations whole moves undirected origin start depth axes stress",
-}
-
-
+DOCUMENTED: dict[str, str] = COMMANDS_JSON["documented"]
+#: A command, and the status that it tells if any. `{queued}` is a queued run, of one configuration.
+ASKED: dict[str, str | None] = COMMANDS_JSON["asked"]
 #: Answers over HTTP (tests/hakoiri/web), and prints nothing but its address.
 SERVE = "serve"
 
@@ -123,52 +80,6 @@ def test_every_command_has_help_and_an_example_that_parses(command: str) -> None
 @pytest.mark.parametrize("command", sorted(DOCUMENTED))
 def test_every_command_has_json(command: str) -> None:
     assert "--json" in [option for parameter in COMMANDS[command].params for option in parameter.opts]
-
-
-#: A command, and the status that it tells if any. `{queued}` is a queued run, of one configuration.
-ASKED = {
-    "puzzles": None,
-    "new {directory}/mine.py": None,
-    "try hanoi": None,
-    "run klotski --from {small}": "complete",
-    "run klotski --whole": "complete",
-    "resume last": "complete",
-    "enqueue klotski": "queued",
-    "cancel {queued}": "cancelled",
-    "coordinator --burst --redis {redis}": None,
-    "health --redis {redis}": None,
-    "runs": None,
-    "status last": "complete",
-    "delete last --yes": "deleted",
-    "layers last": None,
-    "component-of last {near}": None,
-    "components last": None,
-    "diameter last": None,
-    "distance last {near}": None,
-    "hardest last": None,
-    "sample last -n 3 --seed 7": None,
-    "path last --to {near}": None,
-    "show {near}": None,
-    "verify {little}": None,
-    "export {little} --to {directory}/run.csv": None,
-    "map last --component 2 --to {directory}/run.hakomap": None,
-    "solutions {star}": None,
-    "solve superpuzz -o columns=3 {directory}/deals": None,
-    "deal gap": None,
-    "study deals gap --sizes 3 --deals 3": None,
-    "study boards --size 2x3 --pieces 1x1:*": None,
-    "study boards --size 2x3 --pieces 1x1:3 --empty 3 --goal 1x1@3,2 --hardest 2": None,
-    "study sizes tiles --sizes 4": None,
-    "study starts A./BC -o goal=A@1,2": None,
-    "study magic-star --points 5": None,
-    "study nakuron --size 8 --boards 1 --width 2 --prices 0.5": None,
-    "contest nakuron --size 8 --time 0.1s --teams cycle,greedy": None,
-    "hunt gap -o ranks=4 --legs 16": None,
-    "optimise nakuron --from {root}/examples/nakuron.txt --rounds 1": None,
-    "generate nakuron --size 5": None,
-    "generate sliding --size 3x3 --pieces 1x1:3 --goal 1x1@3,3 --boards 1 --hunt 2": None,
-    "replay nakuron {root}/examples/nakuron.txt 0123": None,
-}
 
 
 def command_of(line: str) -> str:

@@ -26,8 +26,6 @@ COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 OURS = ("coordinator", "web", "worker", "host")
-#: How many containers of each of these.
-COUNT = 2
 
 
 @pytest.mark.parametrize("name", SERVICES)

@@ -189,9 +189,6 @@ def test_a_damaged_file_gives_no_wrong_answer(
     harm_and_ask(hakoiri, small, small.explored, right_answer, harm, seed=1)
 
 
-# Damage to what can be mended
-
-
 # File systems full to their last blocks: every question is answered or refused with a reason, and none dies
 
 

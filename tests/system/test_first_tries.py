@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from hakoiri import open_run
-from hakoiri.errors import counted
 from tests.support.commands import ROOT, START_OF_2, Hakoiri
+from tests.support.user_puzzles import ruled
 
 CARS = ("-o", "axis=rows-and-columns", "-o", "metric=straight")
 #: Boards as most collections of Rush Hour write them, with the fewest moves of the car X to the right edge.
@@ -104,34 +104,13 @@ def test_the_goal_of_all_starts_is_said(hakoiri: Hakoiri, tmp_path: Path) -> Non
 # Words
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "run klotski --from {board} --from {board}", "run klotski --goal {board} --goal {board}",
-        "path last --to {board} --to goal", "study sizes tiles --sizes 4 --sizes=6", "worker -n 1 -n2",
-    ],
-)  # fmt: skip
-def test_a_repeated_option_is_refused(line: str, hakoiri: Hakoiri) -> None:
-    refused = hakoiri.here(*line.format(board="ABBC/ABBC/DEEF/DGHF/.IJ.").split(), check=False)
-    assert refused.code == 2 and "is given twice" in refused.stderr
-
-
 def test_an_undecided_deal_fails_with_any_option(hakoiri: Hakoiri) -> None:
     deal = hakoiri.ask("deal", "gap", "-o", "ranks=6", "--seed", "1")["deals"][0]
     for more in ((), ("--strategy", "bfs"), ("--show",), ("--json",)):
         assert hakoiri.here("solve", "gap", deal, "-o", "ranks=6", "--cap", "100", *more, check=False).code == 1
 
 
-RING = """
-from hakoiri import U32, Puzzle
-
-
-class Ring(Puzzle):
-    name, layout, undirected, most_successors = "ring", U32, True, 2
-
-    def usual_start(self):
-        return 0
-
+RING = ruled("Ring", undirected=True, rules="""\
     def successors(self, key):
         return [(key + 1) % 12, (key - 1) % 12]
 
@@ -140,7 +119,7 @@ class Ring(Puzzle):
 
     def parse_text(self, text):
         return int(text.split()[1]) % 12
-"""
+""")  # fmt: skip
 
 
 def test_a_text_is_not_taken_for_another(hakoiri: Hakoiri, tmp_path: Path) -> None:
@@ -210,11 +189,6 @@ def test_boards_with_walls_are_generated_by_their_free_cells(hakoiri: Hakoiri) -
 @pytest.mark.parametrize("prime", "\u2019\u2018\u2032\u00b4\u02b9\uff07`")
 def test_marks_that_are_written_for_a_prime(prime: str, hakoiri: Hakoiri) -> None:
     assert hakoiri.ask("show", "--puzzle", "cube2", f"R U{prime}") == hakoiri.ask("show", "--puzzle", "cube2", "R U'")
-
-
-def test_errors_in_turns(hakoiri: Hakoiri) -> None:
-    for turns, said in ((")R", "')' before the first turn"), ("U R1000", "turn 2, 'R1000', is repeated more than 999")):
-        assert said in hakoiri.here("show", "--puzzle", "cube2", turns, check=False).error
 
 
 @pytest.mark.parametrize(
@@ -312,11 +286,6 @@ def test_answers_print_boards(hakoiri: Hakoiri) -> None:
     with open_run(run, hakoiri.data) as opened:
         assert str(opened.diameter()).splitlines()[:2] == ["21 moves between", ".12/345  345/.12"]
         assert str(opened.hardest()).splitlines()[0] == "21 moves from the nearest goal: 1 configuration"
-
-
-def test_numbers_agree_with_their_nouns() -> None:
-    assert [counted(number, "kernels/s") for number in (1, 2)] == ["1 kernel/s", "2 kernels/s"]
-    assert counted(1, "layers checked") == "1 layer checked"
 
 
 @pytest.mark.parametrize(

@@ -81,6 +81,7 @@ def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
     command.close()
 
 
+@pytest.mark.ci_slow
 def test_messages_go_to_the_data_redis_of_their_hosts(hosts: Hosts, hakoiri: Hakoiri) -> None:
     before = [host.received() for host in hosts.hosts]
     ended = hosts.start(hakoiri, "klotski", "--merge-mirrors").finish()
@@ -98,6 +99,7 @@ def test_messages_go_to_the_data_redis_of_their_hosts(hosts: Hosts, hakoiri: Hak
     assert "not-for-everybody" not in shown + ended.stderr
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("whole", [True, pytest.param(False, marks=SLOW)], ids=["other-bytes", "cut-off"])
 def test_messages_that_are_damaged_are_sent_again(whole: bool, hosts: Hosts, hakoiri: Hakoiri) -> None:
     """Their layer is begun anew: the one after the pause, or the next if that was expanded before."""

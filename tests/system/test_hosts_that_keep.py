@@ -139,6 +139,7 @@ def test_hosts_find_the_components_of_a_space(hakoiri: Hakoiri, hosts: Hosts) ->
     assert hakoiri.ask("verify", found["run"])["faults"] == []
 
 
+@pytest.mark.ci_slow
 def test_a_run_at_its_hosts_answers_as_one_by_threads(hakoiri: Hakoiri, hosts: Hosts) -> None:
     env = {"HAKOIRI_REDIS": hosts.url}
     words = ("pancakes", "-o", "n=7")
@@ -329,8 +330,6 @@ def test_hosts_alone_are_a_healthy_service(hakoiri: Hakoiri, hosts: Hosts) -> No
 # Hosts whose disks are small: a run that none of them could hold
 
 
-#: Of 362,880 configurations; what is free of a disk at first, of which 1 MiB is never touched.
-PANCAKES, DISK, LEFT = ("pancakes", "-o", "n=9"), 8 << 20, (1 << 20) + 300_000
 #: 239.5 million configurations, 244 MB; the digest is that of runs by threads.
 LARGE = ("tiles", "-o", "rows=3", "-o", "columns=4")
 DIGEST = "c24b42a1411328d3786524acb5541c0709150ca7cd11efe1f3c8f391a4206e2b"

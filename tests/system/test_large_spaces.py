@@ -24,11 +24,6 @@ from tests.support.servers import Workers, by_workers
 from tests.support.toy_runs import before_call
 from tests.support.user_puzzles import changed, ruled, written
 
-#: Little for all configurations of Hakoiri-musume, enough for what is proved of its largest component.
-_SHORT = 5_000_000
-#: All configurations of ten tiles and their moves take more than the least memory that a run may have.
-_TILES = ("run", "sliding", "--from", ".ABCD/EFGHI", "-o", "distinct=all", "--whole", "--diameters", "below=2")
-
 
 def test_diameters_are_asked_for_from_the_command_line(hakoiri: Hakoiri) -> None:
     found = hakoiri.ask("run", "tiles", "-o", "rows=2", "-o", "columns=2", "--whole", "--diameters", "below=4")

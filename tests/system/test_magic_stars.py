@@ -151,6 +151,7 @@ def comes_to(hakoiri: Hakoiri, chunks: int, running: Running) -> None:
     )
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize(
     ("number", "kills", "chunk"),
     [

@@ -44,23 +44,7 @@ from hakoiri.worker.transport.payload import Arrays, Event
 from tests.support.commands import START_OF_248, FinishedRuns, Hakoiri, wait_until
 from tests.support.runs import Notes
 from tests.support.servers import RedisServer, Workers, comes_out_right, other_worker
-from tests.support.user_puzzles import ruled
 from tests.system.conftest import StartWorkers
-
-#: A row of numbers, one of which takes seconds, that writes down each number that it was asked for.
-SLOW = ruled(
-    "Slow",
-    """\
-    def successors(self, key):
-        with open({asked!r}, "a") as asked:
-            asked.write(f"{{key}}\\n")
-        time.sleep(3.5 * (key == 10))
-        return [key - 1, key + 1]
-""",
-    imports="import time",
-    start=100,
-    undirected=True,
-)
 
 #: A run whose work is chunks.
 CENSUS = ("run", "klotski", "--whole", "--farm", "0", "--chunk", "5000", "--json")

@@ -78,20 +78,6 @@ def test_runs_are_chosen_by_puzzle_and_status(line: str, listed: str, several: H
     assert listed or printed.stderr == f"none of the 3 runs in {several.data} matches\n"
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("--status done", "'done' is not a status"),
-        ("--status complet", "(did you mean complete?)"),
-        ("--yes", "--yes needs --prune"),
-    ],
-)
-def test_mistakes_are_named(line: str, said: str, hakoiri: Hakoiri) -> None:
-    refused = hakoiri.here("runs", *line.split(), check=False)
-    assert (refused.code, refused.stdout) == (2, "")
-    assert said in " ".join(refused.stderr.replace("│", " ").split())
-
-
 # Pruning
 
 

@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -97,43 +98,55 @@ def kernels(home: Path) -> set[Path]:
     return {path for path in (home / ".cache/hakoiri/kernels").rglob("*") if path.is_file()}
 
 
-@pytest.mark.ci_slow
-@pytest.mark.timeout(900)
-def test_a_fresh_clone_answers_by_one_command(tmp_path: Path) -> None:
-    """README's first command with an empty home compiles the kernels of its puzzle, --all-kernels those of all others;
-    a second setup, from elsewhere, does nothing."""
+@pytest.fixture
+def started(tmp_path: Path) -> tuple[Path, dict[str, str], str]:
+    """A clone in which README's first command has ended, an environment with an empty home, and what it said."""
     tree = copy_of_the_tree(tmp_path / "tree")
     environment = bare_environment(tmp_path / "home", HAKOIRI_DATA=str(tmp_path / "data"))
     done = call(tree / "scripts/start", env=environment, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     for number in ("65,880", "898", "190"):
         assert re.search(rf"(?<![\d,]){number}(?![\d,])", done.stdout), f"no {number} in {done.stdout}"
+    return tree, environment, done.stderr
+
+
+@pytest.mark.ci_slow
+@pytest.mark.timeout(900)
+def test_a_fresh_clone_answers_by_one_command(started: tuple[Path, dict[str, str], str], tmp_path: Path) -> None:
+    """It compiles the kernels of its puzzle; a second setup, from elsewhere, does nothing, and one that moved much."""
+    tree, environment, said = started
     assert any((tmp_path / "data").iterdir())
-    assert f"start: runs are kept in {tmp_path}/data" in done.stderr
+    assert f"start: runs are kept in {tmp_path}/data" in said
     assert list((tree / "hakoiri/cli/__pycache__").glob("app.*.pyc")), "what is imported is compiled"
-    assert done.stderr.count("compiling the kernels of klotski, once: takes") == 1
-    done = call(tree / "scripts/setup", "--all-kernels", env=environment, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "compiling the kernels of all puzzles" in done.stderr
-
-    compiled = kernels(tmp_path / "home")
-    for words in (
-        "nakuron",
-        "magic-star",
-        "gap",
-        "superpuzz",
-        "tiles",
-        "sliding --from AABB/AACC/DE../FGHH/FGII --whole",
-    ):
-        ran = call(tree / ".venv/bin/hakoiri", "run", *words.split(), env=environment)
-        assert (ran.returncode, "compiling" in ran.stderr) == (0, False), ran.stderr
-    assert kernels(tmp_path / "home") == compiled
-
+    assert said.count("compiling the kernels of klotski, once: takes") == 1
     before = {path: path.stat().st_mtime_ns for path in (tree / ".venv").rglob("*") if "__pycache__" not in path.parts}
     again = call(tree / "scripts/setup", env=environment, cwd=tmp_path)
     assert (again.returncode, again.stdout, again.stderr) == (0, "", "")
     assert before == {path: path.stat().st_mtime_ns for path in before}
+    moved = tree.rename(tmp_path / "moved")
+    (moved / STAMP).write_text("stale\n")
+    pipe: dict[str, Any] = {"stdout": subprocess.PIPE, "text": True, "start_new_session": True}
+    with subprocess.Popen([moved / "scripts/setup"], env=environment, **pipe) as setting_up:
+        assert setting_up.stdout is not None
+        assert "making .venv" in setting_up.stdout.readline()
+        os.killpg(setting_up.pid, signal.SIGKILL)
 
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_all_kernels_are_compiled_in_advance_and_a_clone_may_move(
+    started: tuple[Path, dict[str, str], str], tmp_path: Path
+) -> None:
+    tree, environment, _ = started
+    done = call(tree / "scripts/setup", "--all-kernels", env=environment, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "compiling the kernels of all puzzles" in done.stderr
+    compiled = kernels(tmp_path / "home")
+    dad = "sliding --from AABB/AACC/DE../FGHH/FGII --whole"
+    for words in ("nakuron", "magic-star", "gap", "superpuzz", "tiles", dad):
+        ran = call(tree / ".venv/bin/hakoiri", "run", *words.split(), env=environment)
+        assert (ran.returncode, "compiling" in ran.stderr) == (0, False), ran.stderr
+    assert kernels(tmp_path / "home") == compiled
     moved = tree.rename(tmp_path / "moved")
     (moved / STAMP).write_text("stale\n")
     assert "making .venv" in call(moved / "scripts/setup", env=environment).stdout

@@ -20,7 +20,6 @@ from hakoiri.worker.transport.data_redis import free_port
 from tests.support.commands import PATIENCE_SECONDS, ROOT, Hakoiri, clean_environment, wait_until
 
 FOLDER = ROOT / "examples" / "slurm"
-SCRIPTS = sorted(path for path in FOLDER.iterdir() if path.suffix in (".sh", ".sbatch"))
 #: 1,814,400 configurations in 56 layers, nearly all of them kept by hosts.
 PUZZLE = ("tiles", "-o", "rows=2", "-o", "columns=5")
 #: 239,500,800 configurations: more than a host is through with in ten seconds.

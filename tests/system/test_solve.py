@@ -78,29 +78,6 @@ def test_deals_of_the_generator(hakoiri: Hakoiri, tmp_path: Path) -> None:
     assert [row["deal"] for row in solved] == texts["deals"]
 
 
-@pytest.mark.parametrize(
-    ("command", "words"),
-    [
-        (("solve", "gap", "nothing.txt"), "there is no file nothing.txt"),
-        (("solve", "tiles", CONTEST), "tiles has no deals; puzzles with deals: gap and superpuzz"),
-        (("solve", "gap", CONTEST.replace("26", "31", 1)), "row 1 column 2: 31 is also in row 1 column 1; missing:"),
-        (("solve", "gap", CONTEST, "-o", "ranks=8"), "set -o ranks=7"),
-        (("solve", "gap", "2\n" + CONTEST), "announces 2 deals, found 1"),
-        (("solve", "gap", f"{CONTEST}\n{CONTEST}/11"), "deal 2: a deal of ranks=7 has 4 rows"),
-        (("solve", "gap", "11 12"), "deal 1 has 1 rows, expected 4"),
-        (("solve", "gap", CONTEST, "--shorten"), "--shorten is for superpuzz"),
-        (("run", "gap", "--from", FIGURE_1_GAP.replace("43", "42", 1)), "row 2 column 2: 42 is also"),
-        (("run", "gap", "--from", FIGURE_1_GAP, "--whole"), "leave out --from"),
-        (("run", "superpuzz", "--whole"), "cannot list its whole space"),
-    ],
-)  # fmt: skip
-def test_what_is_wrong_is_told_in_one_line(hakoiri: Hakoiri, command: tuple[str, ...], words: str) -> None:
-    refused = hakoiri.here(*command, check=False)
-    assert (refused.code, refused.stdout) == (1, "")
-    assert words in refused.error
-    assert refused.error.count("\n") == 0
-
-
 def test_a_deal_that_is_not_settled_is_not_called_unsolvable(hakoiri: Hakoiri) -> None:
     told = hakoiri.here("solve", "gap", CLIMBED, "--cap", "1000", "--json", check=False)
     (row,) = told.json["deals"]

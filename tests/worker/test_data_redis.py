@@ -41,7 +41,7 @@ from hakoiri.worker.transport.data_redis import (
     open_data_redis,
 )
 from hakoiri.worker.transport.payload import packed, unpacked
-from tests.support.commands import wait_until
+from tests.support.commands import PATIENCE_SECONDS, wait_until
 from tests.support.forking import SERVER
 from tests.support.servers import RedisServer
 
@@ -269,7 +269,7 @@ def test_two_hosts_of_one_name_that_begin_at_once_end(
     monkeypatch.setattr(os, "_exit", end)
     begin = partial(start_heartbeat, "one", server_of_queue.client, None)
     ends = [begin(partial(beat_of, place), HOSTS, place) for place in ("here", "there")]
-    assert one_has.wait(10)
+    assert one_has.wait(PATIENCE_SECONDS)
     assert {*ended} == {1}
     for stop in ends:
         stop()

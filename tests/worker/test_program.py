@@ -111,6 +111,7 @@ def test_a_module_that_is_imported_later_is_covered(tmp_path: Path, monkeypatch:
             sys.modules.pop(name, None)
 
 
+@pytest.mark.ci_slow
 def test_a_process_that_is_older_than_an_edit_differs(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "hakoiri", tmp_path / "hakoiri")
     text = (

@@ -370,7 +370,7 @@ def test_who_waits_for_another_host_takes_blocks_in_meanwhile(tmp_path: Path) ->
     came, arrived = Event(), list[int]()
 
     def send(number: int, coded: Coded) -> None:
-        assert came.wait(60.0)
+        assert came.wait(120.0)
         arrived.append(number)
 
     keys = code_keys(DEPTH_OF_LAYER, U32.pack([5_000]))
@@ -381,10 +381,10 @@ def test_who_waits_for_another_host_takes_blocks_in_meanwhile(tmp_path: Path) ->
     sender.start()
     taker = Thread(target=exchange.put, args=(1, keys), daemon=True)
     taker.start()
-    taker.join(10.0)
+    taker.join(60.0)
     assert not taker.is_alive()
     came.set()
-    sender.join(60.0)
+    sender.join(120.0)
     assert (arrived, found_in(exchange.take(1), U32)) == ([0], [5_000])
 
 

@@ -17,7 +17,6 @@ from hakoiri.coordinator.runs.kinds import KINDS
 from hakoiri.coordinator.runs.service import serve
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.puzzles.nakuron.board import random_board
 from hakoiri.puzzles.user import files
 from hakoiri.rows import positions
 from hakoiri.rows.positions import position_row, table_of
@@ -27,8 +26,6 @@ from hakoiri.web.settings import Settings
 from tests.support.commands import PATIENCE_SECONDS
 from tests.support.web import TOKEN, client_of
 
-#: A board of Nakuron.
-BOARD = "/".join(random_board(6, 1, 4).lines())
 TILES: dict[str, object] = {"puzzle": "tiles", "options": {"rows": "2", "columns": "2"}}
 
 
@@ -49,50 +46,9 @@ def drive(data: Path, client: TestClient) -> None:
     serve(data, Resources(workers=1), None, Control(), SilentObserver, print, burst=True)
 
 
-KINDS_WANTED: list[tuple[dict[str, object], dict[str, object]]] = [
-    (TILES, {"kind": "explore", "configurations": 12}),
-    (TILES | {"kind": "census"}, {"kind": "census", "components": 1}),
-    (TILES | {"until_goal": True, "start": "1./23"}, {"kind": "explore", "until_goal": True, "goal_depth": 1}),
-    ({"puzzle": "magic-star", "options": {"points": "5"}}, {"kind": "tree", "solutions": 0}),
-    ({"puzzle": "gap", "kind": "study", "sizes": [3], "deals": 2}, {"kind": "study", "deals_done": 2}),
-    (
-        {"puzzle": "gap", "options": {"ranks": "3"}, "kind": "hunt", "legs": 1, "cap": 5000, "pool": 1},
-        {"kind": "hunt", "legs": 1},
-    ),
-    ({"puzzle": "pancakes", "kind": "sizes", "sizes": [4, 5]}, {"kind": "sizes", "members_done": 2}),
-    (
-        {
-            "puzzle": "sliding",
-            "kind": "boards",
-            "size": "2x2",
-            "pieces": "1x1:1",
-            "empty": "1..",
-            "goal": "1x1@2,2",
-            "hardest": 3,
-        },
-        {"kind": "boards", "mixes": 1, "hardest": 3},
-    ),
-    (
-        {"puzzle": "sliding", "kind": "starts", "starts": "one A.\n2 AB/C.", "options": {"goal": "A@1,2"}},
-        {"kind": "starts", "starts": 2, "solvable": 2},
-    ),
-    (
-        {
-            "puzzle": "sliding",
-            "kind": "generate",
-            "size": "2x2",
-            "pieces": "1x1:1",
-            "goal": "1x1@2,2",
-            "boards": 1,
-            "hunt": 2,
-        },
-        {"kind": "generate", "boards": 1, "hunt": 2},
-    ),
-    (
-        {"puzzle": "nakuron", "start": BOARD, "kind": "optimise", "width": 2, "rounds": 1},
-        {"kind": "optimise", "rounds": 1},
-    ),
-]
+#: What is wanted, and of the run that comes of it; and what is refused, with words.
+REQUESTS = json.loads(Path(__file__).with_name("requests.json").read_text(encoding="utf-8"))
+KINDS_WANTED = REQUESTS["runs of every kind"]
 
 
 def test_every_kind_is_asked_for() -> None:
@@ -116,35 +72,7 @@ def test_a_run_of_every_kind(
     assert found.items() <= row.items()
 
 
-@pytest.mark.parametrize(
-    ("wanted", "said"),
-    [
-        ({}, "body.puzzle: Field required"),
-        ({"kind": "hardest", "puzzle": "klotski"}, "body.base: Missing required"),
-        ({"kind": "hardest", "base": "mine", "puzzle": "klotski"}, "body.puzzle: the base run sets it; leave it out"),
-        ({"kind": "hardest", "base": "mine"}, "there are no runs"),
-        ({"puzzle": "sokoban"}, "known puzzles"),
-        ({"puzzle": "sokoban.py:Sokoban"}, "was not started with the puzzle"),
-        ({"puzzle": "/etc/passwd.py:X"}, "was not started with the puzzle"),
-        ({"puzzle": "klotski", "options": {"metric": "diagonal"}}, "expected unit|straight|finger"),
-        ({"puzzle": "klotski", "seed": 1}, "body.seed: Unexpected keyword argument"),
-        ({"puzzle": "klotski", "kind": "dream"}, "there is no kind of run 'dream'"),
-        ({"puzzle": "klotski", "kind": "census", "until_goal": True}, "so it has no goal"),
-        ({"puzzle": "klotski", "kind": "study", "sizes": [3]}, "'klotski' cannot be studied"),
-        ({"puzzle": "gap", "kind": "study", "sizes": ["3"]}, "body.sizes.0: Input should be a valid integer"),
-        ({"puzzle": "gap", "kind": "study"}, "no sizes are given"),
-        ({"puzzle": "gap", "kind": "study", "sizes": [3], "options": {"ranks": "3"}}, "already set ranks"),
-        ({"puzzle": "gap", "kind": "study", "sizes": [300]}, "ranks 300 is not in 3..13"),
-        ({"puzzle": "tiles", "kind": "starts", "starts": ".12/345/678\nx"}, "line 2: "),
-        ({"puzzle": "tiles", "kind": "starts"}, "0 starts found"),
-        ({"puzzle": "gap", "kind": "hunt", "seed": -1}, "seed -1 is not in 0..4294967295"),
-        ({"puzzle": "gap", "kind": "hunt", "objective": "fun"}, "body.objective"),
-        ({"puzzle": "nakuron", "kind": "optimise", "seconds": -3}, "-3.0 is not a number of seconds"),
-        ({"puzzle": "klotski", "name": "../x"}, "'../x' is not a valid run name"),
-        ({"puzzle": "klotski", "start": "AB"}, "expected 5 rows"),
-    ],
-    ids=lambda value: str(value)[:40],
-)
+@pytest.mark.parametrize(("wanted", "said"), REQUESTS["bad wishes"], ids=lambda value: str(value)[:40])
 def test_a_bad_wish_is_refused_and_leaves_nothing_behind(
     client: TestClient, data: Path, wanted: dict[str, object], said: str
 ) -> None:

@@ -24,6 +24,8 @@ from tests.support.commands import PATIENCE_SECONDS
 from tests.support.web import TOKEN, client_of
 from tests.support.web_requests import METHODS, fuzz
 
+REQUESTS = json.loads(Path(__file__).with_name("requests.json").read_text(encoding="utf-8"))
+
 
 @pytest.fixture(scope="module")
 def stranger(served: Served) -> TestClient:
@@ -255,29 +257,7 @@ def test_what_is_finished_may_be_kept(served: Served, monkeypatch: pytest.Monkey
     assert "no-store" in served.client.get("/api/runs").headers["cache-control"]
 
 
-@pytest.mark.parametrize(
-    ("path", "status", "kind"),
-    [
-        ("/api/runs/nope", 404, "unknown-run"),
-        ("/api/runs/..%2f..%2fetc/layers", 404, ""),
-        ("/api/runs/%2e%2e", 404, "unknown-run"),
-        ("/api/runs/{small}/layers/99", 409, "unanswerable"),
-        ("/api/runs/{small}/layers/9?after=0xzz", 422, "configuration"),
-        ("/api/runs/{small}/positions/.12", 422, "configuration"),
-        ("/api/runs/{small}/path?to=/etc/passwd", 422, "configuration"),
-        ("/api/runs/{small}/components/7/diameter", 409, "unanswerable"),
-        ("/api/runs/{whole}/path?to=farthest&from=0xffffffffffffffff", 422, "configuration"),
-        ("/api/runs/{directed}/components/0/diameter", 409, "unanswerable"),
-        ("/api/runs/{small}/questions/x", 404, "unknown-run"),
-        ("/api/runs/{small}/export.exe", 422, "request"),
-        ("/api/runs/{small}/map?component=1", 409, "unanswerable"),
-        ("/api/runs/{small}/map?dim=4", 422, "request"),
-        ("/api/puzzles/nope", 422, "puzzle"),
-        ("/api/boards/nope.svg", 422, "puzzle"),
-        ("/api/boards/etc.py:X.svg", 422, "puzzle"),
-        ("/api/boards/klotski.svg?o=metric", 422, "puzzle"),
-    ],
-)
+@pytest.mark.parametrize(("path", "status", "kind"), REQUESTS["problems"])
 def test_what_goes_wrong_is_a_problem_with_its_details(served: Served, path: str, status: int, kind: str) -> None:
     response = served.client.get(path.format(small=served.small, whole=served.whole, directed=served.directed))
     assert response.status_code == status, response.text

@@ -1,7 +1,8 @@
-"""A puzzle that keeps all promises, those that break one of them by check, and those that differ in what is pinned."""
+"""A puzzle that keeps all promises, and those that differ from it in what is pinned."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -78,62 +79,45 @@ class Dial(Puzzle):
         return self.keys([min(key, self.key_of(-self.mark_of(key))) for key in ints(keys)])
 
 
-def breaks(check: str) -> Callable[[type[Puzzle]], type[Puzzle]]:
-    """Say of a puzzle which check must refuse it, and no other one: its `refused_by`."""
-
-    def register(broken: type[Puzzle]) -> type[Puzzle]:
-        broken.refused_by = check  # type: ignore[attr-defined]
-        return broken
-
-    return register
+def changed(name: str, base: type[Puzzle] = Dial, /, **changes: Any) -> type[Puzzle]:
+    """Return a puzzle that differs in these methods and attributes."""
+    return type(name, (base,), changes)
 
 
-class MovesOtherwise(Dial):
-    """By two marks."""
-
-    def successors(self, key: Key) -> list[Key]:
-        return [self.key_of(self.mark_of(key) + step) for step in (2, -2)]
+def flags(of_each: Iterable[bool]) -> Mask:
+    """Return a mask."""
+    return np.fromiter(of_each, dtype=np.bool_)
 
 
-class CountsOtherwise(Dial):
-    """The keys of two marks are exchanged."""
-
-    def key_of(self, mark: int) -> Key:
-        return super().key_of({7: 8, 8: 7}.get(mark % self.marks, mark))
-
-    def mark_of(self, key: Key) -> int:
-        mark = super().mark_of(key)
-        return {7: 8, 8: 7}.get(mark, mark)
+def aiming_at(is_wanted: Callable[[Any, int], bool]) -> Callable[[Any, Keys], Mask]:
+    """Return an `is_goal` by the marks of the keys."""
+    return lambda self, keys: flags(is_wanted(self, self.mark_of(key)) for key in ints(keys))
 
 
-class WritesOtherwise(Dial):
-    """On instead of at."""
-
-    def render(self, key: Key) -> str:
-        return f"on {self.mark_of(key)}"
+def _traded(mark: int) -> int:
+    return {7: 8, 8: 7}.get(mark, mark)
 
 
-class AimsOtherwise(Dial):
-    """At what the start leads to."""
-
-    def is_goal(self, keys: Keys) -> Mask:
-        return np.array([self.mark_of(key) == 8 for key in ints(keys)], dtype=np.bool_)
-
-
-class MirrorsOtherwise(Dial):
-    """The greater image names a class."""
-
-    def canonical(self, keys: Keys) -> Keys:
-        return self.keys([max(key, self.key_of(-self.mark_of(key))) for key in ints(keys)])
-
-
-class PacksOtherwise(Dial):
-    """Into wider keys of the same value."""
-
-    def prepare(self, start: str | None) -> None:
-        super().prepare(start)
-        self.layout = U128
+def _pack_widely(self: Any, start: str | None) -> None:
+    Dial.prepare(self, start)
+    self.layout = U128
 
 
 #: Puzzles whose keys, texts, moves, goals or images are others than those of `Dial`, though their version is not.
-CHANGED = [MovesOtherwise, CountsOtherwise, WritesOtherwise, AimsOtherwise, MirrorsOtherwise, PacksOtherwise]
+CHANGED = [
+    changed(
+        "MovesOtherwise",
+        successors=lambda self, key: [self.key_of(self.mark_of(key) + step) for step in (2, -2)],
+    ),
+    changed(
+        "CountsOtherwise", key_of=lambda self, mark: Dial.key_of(self, _traded(mark % self.marks)),
+        mark_of=lambda self, key: _traded(Dial.mark_of(self, key)),
+    ),
+    changed("WritesOtherwise", render=lambda self, key: f"on {self.mark_of(key)}"),
+    changed("AimsOtherwise", is_goal=aiming_at(lambda self, mark: mark == 8)),
+    changed(
+        "MirrorsOtherwise",
+        canonical=lambda self, keys: self.keys([max(key, self.key_of(-self.mark_of(key))) for key in ints(keys)]),
+    ),
+    changed("PacksOtherwise", prepare=_pack_widely),
+]  # fmt: skip

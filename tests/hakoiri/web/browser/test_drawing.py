@@ -8,10 +8,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from tests.hakoiri.web.browser.conftest import FAMILY, NARROW, WIDE, Site, address_of
+from tests.hakoiri.web.browser.conftest import FAMILY, NARROW, WIDE, Site, address_of, both, on_this_machine
 
 pytestmark = [pytest.mark.ci_slow, pytest.mark.browser]
-both = pytest.mark.parametrize("page", [WIDE, NARROW], indirect=True, ids=["wide", "narrow"])
 HAKOIRI = "#/new/sliding?start=ABBC/ABBC/DEEF/DGHF/I..J&goal=B@4,2"
 
 
@@ -136,13 +135,13 @@ def test_the_answer_for_a_large_board_comes_at_once(page: Page) -> None:
     tool(page, "Goal")
     drag(page, (5, 1), (5, 2))
     expect(verdict).to_contain_text("any of the 4 pieces of the shape of I")
-    taken = []
+    most, taken = on_this_machine(0.5), []
     for name, said in [("Undo", "Solvable in 116 moves"), ("Redo", "Solvable in 1 move ")] * 3:
         began = time.monotonic()
         page.get_by_role("button", name=name).click()
         expect(verdict).to_contain_text(said)
         taken.append(time.monotonic() - began)
-    assert min(taken) < 0.5, taken
+    assert min(taken) < max(most, on_this_machine(0.5)), taken
 
 
 def test_a_known_board_is_a_choice_and_a_run_without_end_is_confirmed(page: Page, site: Site) -> None:
@@ -162,7 +161,9 @@ def test_a_known_board_is_a_choice_and_a_run_without_end_is_confirmed(page: Page
 # Boards that runs have found: made from the form, drawn, played in runs of their own, edited, and printed
 
 
-@both
+@pytest.mark.parametrize(
+    "page", [pytest.param(WIDE, marks=pytest.mark.slow), NARROW], indirect=True, ids=["wide", "narrow"]
+)
 def test_boards_are_generated_and_played(page: Page) -> None:
     page.goto("/#/new/sliding?start=AA/BC&goal=A@2,1")
     expect(page.locator(".draft")).to_be_visible()

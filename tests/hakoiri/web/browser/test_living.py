@@ -1,7 +1,7 @@
 """A large run in a real browser: it is started, watched, cancelled, resumed and deleted."""
 
 import re
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -157,8 +157,11 @@ def test_studies_of_sizes_boards_and_starts_are_begun(page: Page, site: Site) ->
 
 def test_workers_and_their_hosts_are_seen_at_a_run(browser: Browser, tmp_path: Path) -> None:
     """With Redis: layers that workers make, who they are, what is on disk; and that Redis is gone."""
-    hakoiri = Hakoiri(tmp_path)
-    with RedisServer(tmp_path / "redis") as redis_server, started_workers(hakoiri, redis_server.url, 2):
+    with (
+        closing(Hakoiri(tmp_path)) as hakoiri,
+        RedisServer(tmp_path / "redis") as redis_server,
+        started_workers(hakoiri, redis_server.url, 2),
+    ):
         serving = hakoiri.start("serve", "--port", "0", "--redis", redis_server.url, executable=HAKOIRI)
         site = entered(serving)
         context = browser.new_context(base_url=site[0])
@@ -184,13 +187,11 @@ def test_workers_and_their_hosts_are_seen_at_a_run(browser: Browser, tmp_path: P
             assert page.request.get("/api/health").status == 503
             assert page.request.get(f"/api/runs/{run}").json()["status"] == "cancelled"
         context.close()
-    hakoiri.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_hosts_that_keep_a_run_are_seen_with_who_is_away(scheme: Any, browser: Browser, tmp_path: Path) -> None:
-    hakoiri = Hakoiri(tmp_path)
-    with RedisServer(tmp_path / "redis") as main, ExitStack() as stack:
+    with closing(Hakoiri(tmp_path)) as hakoiri, RedisServer(tmp_path / "redis") as main, ExitStack() as stack:
         hosts = [stack.enter_context(started_host(hakoiri, main.url, tmp_path / name)) for name in "ab"]
         words = ("--redis", main.url, "--hosts", "2", "--farm", "1", "--json")
         run = hakoiri.json("run", "pancakes", "-o", "n=9", *words)["run"]
@@ -201,7 +202,8 @@ def test_hosts_that_keep_a_run_are_seen_with_who_is_away(scheme: Any, browser: B
             rows = page.get_by_role("region", name="hosts").locator("tbody tr")
             expect(rows).to_have_count(2)
             names = [(tmp_path / name / "host").read_text(encoding="utf-8").strip() for name in "ab"]
-            row = re.compile(r"alive161[\d,]+[\d.]+ [Mk]B[\d.]+ [Mk]B[\d.]+ [Mk]B[\d.]+ m?s")
+            # How many ranges each has depends on how long the one and the other took.
+            row = re.compile(r"alive\d\d1[\d,]+[\d.]+ [Mk]B[\d.]+ [Mk]B[\d.]+ [Mk]B[\d.]+ m?s")
             for name in names:
                 expect(rows.filter(has_text=name)).to_contain_text(row)
             expect(
@@ -214,7 +216,6 @@ def test_hosts_that_keep_a_run_are_seen_with_who_is_away(scheme: Any, browser: B
             expect(rows.filter(has_text=names[1])).to_contain_text("away")
             expect(rows.filter(has_text=names[0])).to_contain_text("alive")
         context.close()
-    hakoiri.close()
 
 
 def test_it_is_said_that_the_server_is_gone(browser: Browser, tmp_path: Path) -> None:

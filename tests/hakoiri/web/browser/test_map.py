@@ -8,10 +8,9 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
-from tests.hakoiri.web.browser.conftest import NARROW, WIDE, Site, watched
+from tests.hakoiri.web.browser.conftest import NARROW, WIDE, Site, both, watched
 
 pytestmark = [pytest.mark.ci_slow, pytest.mark.browser]
-both = pytest.mark.parametrize("page", [WIDE, NARROW], indirect=True, ids=["wide", "narrow"])
 #: The layout of 25,955 configurations takes seconds, of a busy machine many.
 _LAID_OUT_MILLISECONDS = 120_000
 #: Where the point that is nearest to the eye is on the screen, and its key.

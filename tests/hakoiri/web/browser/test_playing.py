@@ -6,10 +6,9 @@ from urllib.parse import parse_qs
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.hakoiri.web.browser.conftest import NARROW, WIDE, Site, address_of
+from tests.hakoiri.web.browser.conftest import NARROW, Site, address_of, both
 
 pytestmark = [pytest.mark.ci_slow, pytest.mark.browser]
-both = pytest.mark.parametrize("page", [WIDE, NARROW], indirect=True, ids=["wide", "narrow"])
 
 
 def board(page: Page, site: Site, query: str = "") -> None:
@@ -277,11 +276,11 @@ def test_strong_components_where_moves_lead_one_way(page: Page, site: Site) -> N
 
 
 def test_a_long_question_is_stopped_and_asked_again(page: Page, site: Site) -> None:
-    page.goto(f"/#/runs/{site.century}/components")
+    page.goto(f"/#/runs/{site.large}/components")
     page.get_by_role("button", name="Stop").click()
     expect(page.get_by_role("alert")).to_contain_text("it was stopped")
     page.get_by_role("button", name="Try again").click()
-    expect(page.locator(".facts")).to_contain_text("309")
+    expect(page.locator(".facts")).to_contain_text("202")
 
 
 def test_a_box_is_tilted_by_a_swipe_and_by_keys(page: Page, site: Site) -> None:
