@@ -74,7 +74,7 @@ FORMS: Mapping[str, str] = {
     "move planes": f"{_GROUND}; u8[M,3,D,4] int[P]<M int[P]<4; u8[N,3,D,4] u8[N,2] i4[N,4] i4[N,4]",
     "neighbours": "; keys[K]; keys[F] u2[K]=F",
     "pairs": f"{_GRAPH}; i4[S]!V int[1]; i4[P,2]<V",
-    "play planes": f"{_GROUND} u8[3,D,4]; i8[4]; u2[L] i8[3]",
+    "play planes": f"{_GROUND} u8[3,D,4]; u1[B]; u1[A]",
     "searches": f"{_GRAPH}; i4[S]<V; i4[S]",
     "solve": "; u1[B]; u1[A]",
     "start": "; u1[B]; u1[A]",

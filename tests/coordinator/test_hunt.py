@@ -257,8 +257,7 @@ def test_two_cells_that_are_exchanged_have_what_the_kind_of_the_change_says(monk
 
 @objectives
 def test_a_step_is_weighed_by_moves_or_the_logarithm_of_positions(objective: Objective) -> None:
-    looked = requests._ScoredDeal("", 100, 5)
-    worth = requests._worth(looked, Leg("", objective, 1, 0.5, 1, 1, 1))
+    worth = requests._worth(100, objective)
     assert worth == (pytest.approx(4.605, abs=1e-3) if objective == "positions" else 100)
 
 

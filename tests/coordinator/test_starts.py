@@ -185,7 +185,7 @@ def test_what_cannot_be_studied_is_refused() -> None:
     with pytest.raises(PuzzleError, match="by letters"):
         StudyStarts.validate(asked.spec, asked.plan)
     with pytest.raises(PuzzleError, match="version 9"):
-        StudyStarts.validate(PuzzleSpec("tiles"), {"starts_version": 9})
+        StudyStarts.validate(PuzzleSpec("tiles"), {"listed": [], "goal": "", "cap": 1, "starts_version": 9})
     with pytest.raises(PuzzleError, match="mirror images are not merged"):
         StudyStarts.validate(PuzzleSpec("klotski", merge_mirrors=True), asked.plan)
 

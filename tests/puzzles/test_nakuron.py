@@ -26,8 +26,9 @@ from hakoiri.puzzles.nakuron.board import (
 )
 from hakoiri.puzzles.nakuron.kernels import field_of, ground_of
 from hakoiri.puzzles.nakuron.puzzle import Nakuron
-from hakoiri.worker.plays.moving import PlayedGame, best_answered, games_request
-from hakoiri.worker.plays.tilting import first_field, play, tilt_fields
+from hakoiri.worker.plays.moving import GamesRequest, PlayedGame
+from hakoiri.worker.plays.tilting import moved_fields, play
+from hakoiri.worker.transport.payload import packed, unpacked
 from tests.support.published import KNOWN, Known
 
 KNOWN_TEXT = KNOWN[1].text
@@ -69,14 +70,14 @@ def test_the_rules_are_those_of_single_balls(board: Board, side: int) -> None:
 
 
 def assert_tilted_alike(board: Board, sides: list[int]) -> None:
-    ground, field, rows = ground_of(board), field_of(board), board.rows
-    tilted = first_field(field, ground)
+    ground, nowhere, rows = ground_of(board), np.zeros(1, dtype=np.int64), board.rows
+    tilted = moved_fields(field_of(board)[None], nowhere, np.array([len(SIDES)], dtype=np.uint8), ground)
     for side in sides:
         expected = [tilt(rows, board.frame, other) for other in range(len(SIDES))]
         assert tilted.gains.tolist() == [[each.score for each in expected]]
         assert tilted.takes.tolist() == [[len(each.dropped) for each in expected]]
         rows = expected[side].rows
-        tilted = tilt_fields(tilted.boards, np.zeros(1, dtype=np.int64), np.array([side], dtype=np.uint8), ground)
+        tilted = moved_fields(tilted.boards, nowhere, np.array([side], dtype=np.uint8), ground)
         assert np.array_equal(tilted.boards[0], field_of(Board(rows, board.frame)))
 
 
@@ -167,8 +168,8 @@ def test_random_boards_are_the_same_everywhere_and_of_their_setting(setting: int
 
 
 def best_game(board: Board, strategy: str, seed: int, first: int, count: int) -> PlayedGame:
-    request = games_request(Nakuron.games.index(strategy), seed, first, count)
-    return best_answered(play(Nakuron(), request, [*ground_of(board), field_of(board)]))
+    request = packed(GamesRequest(Nakuron.games.index(strategy), seed, first, count))
+    return unpacked(play(Nakuron(), request, [*ground_of(board), field_of(board)]), PlayedGame)
 
 
 @pytest.mark.parametrize("known", KNOWN, ids=lambda known: str(known.greedy))

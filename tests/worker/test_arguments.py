@@ -13,8 +13,9 @@ from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.worker.graphs.searches import Graph
 from hakoiri.worker.layers.closed_set import add, empty_filter, may_hold
+from hakoiri.worker.plays.moving import GamesRequest
 from hakoiri.worker.tasks import _MOVERS, FORMS, TASKS, Sizes, checked, wrong_array
-from hakoiri.worker.transport.payload import Arrays
+from hakoiri.worker.transport.payload import Arrays, packed
 from tests.support.stores import random_layers
 
 KLOTSKI, NAKURON = PuzzleSpec("klotski").build(), PuzzleSpec("nakuron").build()
@@ -48,7 +49,7 @@ RIGHT: dict[str, tuple[Puzzle, Arrays, Arrays]] = {
     "move planes": (NAKURON, ARENA.shared, [ARENA.first, ONE, of(1, kind="u2")]),
     "neighbours": (KLOTSKI, [], [LAYER]),
     "pairs": (KLOTSKI, PATH, [of(0), of(2, kind="i8")]),
-    "play planes": (NAKURON, [*ARENA.shared, ARENA.first[0]], [of(2, 1, 0, 1, kind="i8")]),
+    "play planes": (NAKURON, [*ARENA.shared, ARENA.first[0]], packed(GamesRequest(2, 1, 0, 1))),
     "searches": (KLOTSKI, PATH, [of(0, 2, 0)]),
 }  # fmt: skip
 

@@ -15,7 +15,7 @@ from hakoiri.errors import PayloadError, WorkerError
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.worker import rq_worker
-from hakoiri.worker.plays.moving import best_answered
+from hakoiri.worker.plays.moving import PlayedGame
 from hakoiri.worker.program import program_of
 from hakoiri.worker.rq_worker import _build_puzzle, _outcome, _perform
 from hakoiri.worker.studies.deals import SolveResult, WalkResult
@@ -23,7 +23,7 @@ from hakoiri.worker.studies.family import Member
 from hakoiri.worker.transport.connection import input_key, redis_errors, without_password
 from hakoiri.worker.transport.payload import Event, TaskRequest, pack_arrays, unpacked
 
-RESULTS: tuple[Any, ...] = (SolveResult, WalkResult, Member)
+RESULTS: tuple[Any, ...] = (SolveResult, WalkResult, Member, PlayedGame)
 
 
 class PlainRedis:
@@ -115,7 +115,7 @@ def test_a_broken_piece_of_what_chunks_share_is_removed_and_sent_again(harm: str
     assert _outcome(connection, "leading", request, puzzle)[0] == "done"
 
 
-@pytest.mark.parametrize("read", [*(partial(unpacked, kind=kind) for kind in RESULTS), best_answered])
+@pytest.mark.parametrize("read", [partial(unpacked, kind=kind) for kind in RESULTS])
 @pytest.mark.parametrize("told", [None, b"\x91", b"\xa1", b"\x80\x80", b"\x81\x01\x01", b"\x81\xa3new\x01", b"\xc0"])
 def test_an_answer_of_another_shape_is_refused(read: Callable[[Any], Any], told: bytes | None) -> None:
     """Another version may have other fields; or somebody else has written it."""

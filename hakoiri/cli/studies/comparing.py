@@ -5,6 +5,7 @@
 
 import time
 from dataclasses import asdict
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -48,27 +49,20 @@ def magic_star(
     Reports numbers placed and processor seconds. The ideas are symmetry, the order of the points, forced fourth
     numbers and looking ahead.
     """
-    from hakoiri.puzzles.stars.magic_star import FASTEST, GENERATE, PRUNE
+    from hakoiri.puzzles.stars.magic_star import FASTEST, GENERATE, PRUNE, MagicStar
     from hakoiri.puzzles.stars.strategies import COMBINED
 
     rows = []
     for points in shared.parse_sizes(sizes, _FEWEST, _MOST):
         for strategy in [*([GENERATE] if generate and points <= _MOST_GENERATED else []), PRUNE, *COMBINED, FASTEST]:
             stderr().print(f"{points} points, {strategy}", style="dim")
-            rows += _rows(points, strategy)
+            puzzle = MagicStar({"points": str(points), "strategy": strategy})
+            rows.append(_counted(puzzle, puzzle.start, strategy))
+            if strategy == GENERATE:
+                # As the paper ran it.
+                first = next(key for key in puzzle.successors(puzzle.start) if puzzle.render(key).startswith("1/"))
+                rows.append(_counted(puzzle, first, f"{strategy}, 1 on point 0"))
     _show("magic-star", rows, json)
-
-
-def _rows(points: int, strategy: str) -> list[dict[str, Any]]:
-    """Return a count of all; for the first program also with 1 fixed on point 0, as the paper ran it."""
-    from hakoiri.puzzles.stars.magic_star import GENERATE, MagicStar
-
-    puzzle = MagicStar({"points": str(points), "strategy": strategy})
-    rows = [_counted(puzzle, puzzle.start, strategy)]
-    if strategy == GENERATE:
-        (first,) = (key for key in puzzle.successors(puzzle.start) if puzzle.placings(puzzle.keys([key]))[0, 0] == 1)
-        rows.append(_counted(puzzle, first, f"{strategy}, 1 on point 0"))
-    return rows
 
 
 def _counted(puzzle: "MagicStar", root: "Key", named: str) -> dict[str, Any]:
@@ -106,8 +100,10 @@ def nakuron(
     Each strategy plays one game. A beam runs on one thread until 100 layers have brought no gain. A rising price goes
     from 0.7 to 1.2 times its value.
     """
+    from hakoiri.puzzles.nakuron.puzzle import Nakuron
+
     rows = []
-    for named in [*_games(), *(f"beam {width}, price {price}" for price in prices.split(","))]:
+    for named in [*Nakuron.games, *(f"beam {width}, price {price}" for price in prices.split(","))]:
         # A small board first, so that the times do not include compiling.
         _play(2, 1, 1, named)
         for setting in _SETTINGS:
@@ -119,12 +115,6 @@ def nakuron(
                 {"setting": setting, "strategy": named, "boards": len(plays), **figures, "CPU s": round(seconds, 2)}
             )
     _show("nakuron", rows, json)
-
-
-def _games() -> tuple[str, ...]:
-    from hakoiri.puzzles.nakuron.puzzle import Nakuron
-
-    return Nakuron.games
 
 
 def _play(size: int, setting: int, seed: int, named: str) -> tuple[int, int, float]:
@@ -183,7 +173,7 @@ def contest(
     The winner of setting 2 gets 1 point more, that of setting 3 gets 2 more. If interrupted, run the same command again
     to continue.
     """
-    from hakoiri.coordinator.plays.plan import MINUTES, ranking
+    from hakoiri.coordinator.plays.plan import MINUTES, points, ranking, ranks
     from hakoiri.coordinator.session.resources import Resources
 
     require_large_boards(puzzle)
@@ -191,14 +181,10 @@ def contest(
     contests = [dict[int, dict[str, "Entered"]]() for _ in range(boards)]
     with answering("; run the same command again to continue") as (control, _):
         for number, problems in enumerate(contests, seed):
-            for setting, minutes in MINUTES.items():
-                problems[setting] = {}
-                for team in teams.split(","):
-                    asked = _asked(puzzle, (size, setting, number), team, minutes * minute)
-                    play = problems[setting][team] = _played(asked, resources, data, control)
-                    stderr().print(f"board {number}, setting {setting}, {team}: {play.score:,} in {play.moves:,} moves")
-    from hakoiri.coordinator.plays.plan import points, ranks
-
+            for setting, team in product(MINUTES, teams.split(",")):
+                asked = _asked(puzzle, (size, setting, number), team, MINUTES[setting] * minute)
+                play = problems.setdefault(setting, {})[team] = _played(asked, resources, data, control)
+                stderr().print(f"board {number}, setting {setting}, {team}: {play.score:,} in {play.moves:,} moves")
     rows = [
         {"board": number, "setting": setting, "team": team, **asdict(play)}
         | {"rank": ranks(plays)[team], "points": points(setting, plays)[team]}

@@ -8,8 +8,9 @@ import typer
 from rich.text import Text
 
 from hakoiri.cli import options as shared
-from hakoiri.cli.driving import Work, start_run
+from hakoiri.cli.driving import Work
 from hakoiri.cli.options import command_line, flag, option
+from hakoiri.cli.studies.studying import start_study
 from hakoiri.errors import PuzzleError
 from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
 from hakoiri.reading import parse_options
@@ -56,18 +57,14 @@ def sliding(
     Searches the spaces of random boards for the boards farthest from the goal within --moves. The result depends on
     nothing but the options. Run the same command again to continue, or with more --boards.
     """
-    from hakoiri.coordinator.studies.generate import GenerateBoards
-
     bounds = re.fullmatch(r"(\d{1,4})(\.\.(\d{1,4})?)?", moves)
     if not bounds or (bounds[3] and int(bounds[3]) < int(bounds[1])):
         raise PuzzleError(f"--moves {moves} is malformed; expected a number or range such as 25, 25.. or 25..30")
     most = {} if bounds[2] and not bounds[3] else {"most": int(bounds[3] or bounds[1])}
+    asked = {"size": size, "pieces": pieces, "empty": empty, "goal": goal, "least": int(bounds[1]), **most}
+    asked |= {"unique": unique, "no_idle": no_idle, "each": each, "cap": cap, "seed": seed, "hunt": hunt}
     spec = PuzzleSpec("sliding", parse_options(options or []))
-    asked = GenerateBoards.parse_request(
-        spec, size=size, pieces=pieces, empty=empty, goal=goal, least=int(bounds[1]), **most, unique=unique,
-        no_idle=no_idle, each=each, cap=cap, seed=seed, hunt=hunt, boards=boards, seconds=time,
-    )  # fmt: skip
-    start_run(asked, "generate", work, queue=queue)
+    start_study("generate", spec, asked | {"boards": boards, "seconds": time}, work, queue)
 
 
 @command_line("generate nakuron --size 250 --setting 3 --seed 7", words=2)
@@ -123,13 +120,8 @@ def optimise(
 
     The best play so far is always on disk. Run the same command again to continue.
     """
-    from hakoiri.coordinator.plays.optimise import Optimise
-
-    spec = shared.spec_of(puzzle, options, start)
-    asked = Optimise.parse_request(
-        spec, strategy=strategy, seed=seed, width=width, seconds=time, rounds=rounds, price=price, rising=rising
-    )
-    start_run(asked, "optimise", work, queue=queue)
+    asked = {"strategy": strategy, "seed": seed, "width": width, "seconds": time, "rounds": rounds, "price": price}
+    start_study("optimise", shared.spec_of(puzzle, options, start), asked | {"rising": rising}, work, queue)
 
 
 def is_whole(text: str) -> bool:

@@ -87,13 +87,15 @@ def solve(
             asked = SolveRequest.made(game, start, order, "fixed" if game.convention == "fixed" else "goal", most)
             found = solved(game, asked)
             row = _row(game, deal, found)
-            rows.append(row | ({} if plain else _solution_row(game, deal, start, found, shorten, reach)))
+            moves = goal.moves if (goal := found.reached(game.convention)) else None
             if plain:
                 print_line(_answer(row))
+            else:
+                row["solution"] = None if moves is None else _words(game, deal, start, moves)
+            rows.append(row | (shortened_row(game, deal, start, moves, reach) if shorten else {}))
     if json:
-        print_json(
-            {"puzzle": game.name, "parameters": game.option_texts(), "strategy": strategy or "bfs", "deals": rows}
-        )
+        head = {"puzzle": game.name, "parameters": game.option_texts(), "strategy": strategy or "bfs"}
+        print_json(head | {"deals": rows})
     elif not plain:
         _print_rows(rows, show, shorten)
         stdout().print(Text(f"goal: {game.goal_text()}"), soft_wrap=True)
@@ -146,15 +148,6 @@ def _row(game: "Dealt", text: str, found: "SolveResult") -> dict[str, Any]:
         "seconds": round(found.seconds, 6),
         **({} if found.tree is None else {_TREE: found.tree, "tree_error": found.tree_error}),
     }
-
-
-def _solution_row(
-    game: "Dealt", text: str, start: "Key", found: "SolveResult", shorten: bool, reach: int
-) -> dict[str, Any]:  # fmt: skip
-    """Return the moves of a solution, and with `shorten` those of the shortened one."""
-    goal = found.reached(game.convention)
-    row: dict[str, Any] = {"solution": None if goal is None else _words(game, text, start, goal.moves)}
-    return row | (shortened_row(game, text, start, goal.moves if goal else None, reach) if shorten else {})
 
 
 def shortened_row(game: "Dealt", text: str, start: "Key", moves: "list[Move] | None", reach: int) -> dict[str, Any]:

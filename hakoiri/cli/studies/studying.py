@@ -26,6 +26,8 @@ from hakoiri.storage.names import certificate_file
 if TYPE_CHECKING:
     from hakoiri.coordinator.session.job import Job
     from hakoiri.coordinator.session.session import Control
+    from hakoiri.coordinator.studies.hunt import HuntDeals
+    from hakoiri.coordinator.studies.sizes import StudySizes
 
 #: The greatest size of any puzzle; each puzzle checks its own sizes.
 MOST_SIZE = 64
@@ -57,21 +59,27 @@ def boards(
     Reports components and exact diameters for every mix of the pieces. If interrupted, run the same command again to
     continue.
     """
-    from hakoiri.coordinator.studies.boards import StudyBoards
-    from hakoiri.export.tables import check_ending
-
     refuse_with_queue(queue, {"--csv": csv})
-    if csv is not None:
-        check_ending(csv)
     spec = PuzzleSpec("sliding", parse_options(options or []))
-    asked = StudyBoards.parse_request(
-        spec, size=size, pieces=pieces, empty=empty, goal=goal, pairs=pairs, hardest=hardest
-    )
-    start_run(asked, "boards", work, queue=queue, finish=_writing(csv, "components"))
+    asked = {"size": size, "pieces": pieces, "empty": empty, "goal": goal, "pairs": pairs, "hardest": hardest}
+    start_study("boards", spec, asked, work, queue, _writing(csv, "components"))
+
+
+def start_study(
+    kind: str, spec: PuzzleSpec, asked: dict[str, Any], work: Work, queue: bool, finish: Finish | None = None
+) -> None:
+    """Start or queue a run of a kind, with the arguments of its `Job.parse_request`."""
+    from hakoiri.coordinator.runs.kinds import kind_of
+
+    start_run(kind_of(kind).parse_request(spec, **asked), kind, work, queue=queue, finish=finish)
 
 
 def _writing(csv: Path | None, noun: str = "") -> Finish:
-    """Return the end of a study: its rows, counted with a `noun`, are written as a table."""
+    """Return the end of a study: its rows, counted with a `noun`, are written as a table of a known format."""
+    if csv is not None and noun:
+        from hakoiri.export.tables import check_ending
+
+        check_ending(csv)
 
     def finish(job: "Job", _: "Control") -> dict[str, Any]:
         from hakoiri.export.tables import write_rows
@@ -106,14 +114,9 @@ def starts(
     Lines such as "60 BOARD 2332" of collections of Rush Hour are read, too. Comments begin with a semicolon. If
     interrupted, run the same command again to continue.
     """
-    from hakoiri.coordinator.studies.starts import StudyStarts
-    from hakoiri.export.tables import check_ending
-
     refuse_with_queue(queue, {"--csv": csv})
-    if csv is not None:
-        check_ending(csv)
-    asked = StudyStarts.parse_request(shared.spec_of(puzzle, options, None, goal), starts=read_text(file), cap=cap)
-    start_run(asked, "starts", work, queue=queue, finish=_writing(csv, "starts"))
+    asked = {"starts": read_text(file), "cap": cap}
+    start_study("starts", shared.spec_of(puzzle, options, None, goal), asked, work, queue, _writing(csv, "starts"))
 
 
 @command_line("study sizes tiles --sizes 4..8", words=2)
@@ -138,14 +141,12 @@ def sizes(
     Reports layers, depth, diameter, radius and diametral pairs of each size. If interrupted, run the same command again
     to continue. Other --sizes add to the study.
     """
-    from hakoiri.coordinator.studies.sizes import StudySizes
-    from hakoiri.coordinator.studies.sizes import b_files as tables_of
-
     spec = shared.spec_of(puzzle, options, None)
     refuse_with_queue(queue, {"--b-files": b_files})
-    asked = StudySizes.parse_request(spec, sizes=shared.parse_sizes(sizes, 1, MOST_SIZE))
 
-    def finish(job: StudySizes, _: "Control") -> dict[str, Any]:
+    def finish(job: "StudySizes", _: "Control") -> dict[str, Any]:
+        from hakoiri.coordinator.studies.sizes import b_files as tables_of
+
         if b_files is None:
             return {}
         files = tables_of(job.asked())
@@ -156,7 +157,7 @@ def sizes(
         stderr().print(Text(f"{len(files)} tables written to {b_files}"))
         return {"b_files": sorted(files)}
 
-    start_run(asked, "sizes", work, queue=queue, finish=finish)
+    start_study("sizes", spec, {"sizes": shared.parse_sizes(sizes, 1, MOST_SIZE)}, work, queue, finish)
 
 
 #: Options of the former command ``study PUZZLE``; ``--n`` belonged to studies of sizes.
@@ -171,9 +172,8 @@ class Studies(TyperGroup):
         name = args[0]
         if not ctx.resilient_parsing and name not in self.commands and (name in PUZZLES or ".py:" in name):
             kind = "sizes" if any(re.match("--n(=|$)", word) for word in args) else "deals"
-            command = shlex.join(
-                ["hakoiri", "study", kind, name, *(_OLD_SIZES.sub("--sizes", each) for each in args[1:])]
-            )
+            words = (_OLD_SIZES.sub("--sizes", each) for each in args[1:])
+            command = shlex.join(["hakoiri", "study", kind, name, *words])
             raise PuzzleError(f"'study {name}' is not a command; use: {command}")
         return super().resolve_command(ctx, args)
 
@@ -216,10 +216,8 @@ def deals(
 
     spec = shared.own_spec(puzzle)
     allowed = StudyDeals.puzzle_kind(spec).sizes()
-    asked = StudyDeals.parse_request(
-        spec, sizes=shared.parse_sizes(sizes, allowed.least, allowed.most),
-        deals=deals, seed=seed, strategy=strategy, cap=cap, shorten=shorten,  # type: ignore[arg-type]
-    )  # fmt: skip
+    asked = {"sizes": shared.parse_sizes(sizes, allowed.least, allowed.most), "deals": deals, "seed": seed}
+    asked |= {"strategy": strategy, "cap": cap, "shorten": shorten}
     refuse_with_queue(queue, {"--csv": csv, "--plot": plot})
     # Checked before the work, so that hours of it do not end in a file that cannot be written.
     if plot is not None:
@@ -237,7 +235,7 @@ def deals(
             stderr().print(Text(f"written to {plot}"))
         return added
 
-    start_run(asked, "study", work, queue=queue, finish=finish)
+    start_study("study", spec, asked, work, queue, finish)
 
 
 @command_line("hunt gap -o ranks=7 --maximise positions --time 10m")
@@ -269,19 +267,15 @@ def hunt(
     again to continue. For gap, --from is the first deal. For sliding, --from gives the pieces, and all boards that
     moves connect count as one.
     """
-    from hakoiri.coordinator.studies.hunt import HuntDeals
-
     spec = shared.spec_of(puzzle, options, start, goal)
-    asked = HuntDeals.parse_request(
-        spec, objective=maximise, seed=seed, cap=cap, pool=pool, seconds=time, legs=legs,  # type: ignore[arg-type]
-    )  # fmt: skip
+    asked = {"objective": maximise, "seed": seed, "cap": cap, "pool": pool, "seconds": time, "legs": legs}
     refuse_with_queue(queue, {"--certificate": certificate})
     if certificate is not None and spec.digest:
         raise PuzzleError(f"{spec.name} is not a built-in puzzle, so it has no certificate; leave out --certificate")
     if certificate is not None:
         require_place(certificate)
 
-    def finish(job: HuntDeals, control: "Control") -> dict[str, Any]:
+    def finish(job: "HuntDeals", control: "Control") -> dict[str, Any]:
         target = None if spec.digest else certificate or certificate_file(job.store.directory)
         from hakoiri.coordinator.runs.certificate import certify, write_certificate
         from hakoiri.coordinator.session.resources import Resources
@@ -292,10 +286,9 @@ def hunt(
         if best is None or target is None:
             return {"certificate": None}
         with shown_progress(stderr()) as progress:
-            write_certificate(
-                certify(job.deal_spec(best), best.figures, Resources(memory=work.memory), control, progress), target
-            )
+            made = certify(job.deal_spec(best), best.figures, Resources(memory=work.memory), control, progress)
+            write_certificate(made, target)
         stderr().print(Text(f"verify it with: hakoiri verify {shlex.quote(str(target))}"), style="dim")
         return {"certificate": str(target)}
 
-    start_run(asked, "hunt", work, queue=queue, finish=finish)
+    start_study("hunt", spec, asked, work, queue, finish)

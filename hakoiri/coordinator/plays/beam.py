@@ -92,9 +92,8 @@ class Trail:
 
     def arrays(self) -> dict[str, Array]:
         ends = np.cumsum([len(layer) for layer in self._parents], dtype=np.int64)
-        if not len(self):
-            return {"ends": ends, "parents": np.empty(0, dtype=np.int32), "moves": np.empty(0, dtype=np.uint16)}
-        return {"ends": ends, "parents": np.concatenate(self._parents), "moves": np.concatenate(self._moves)}
+        parents = np.concatenate([np.empty(0, dtype=np.int32), *self._parents])
+        return {"ends": ends, "parents": parents, "moves": np.concatenate([np.empty(0, np.uint16), *self._moves])}
 
     @classmethod
     def of(cls, arrays: dict[str, Array]) -> "Trail":
@@ -217,9 +216,8 @@ class Beam:
 
     def _chunk(self, chosen: Array) -> Arrays:
         places = chosen // self._moves
-        first = int(places[0]) if len(places) else 0
-        last = int(places[-1]) + 1 if len(places) else 0
-        return [self.frontier.boards[first:last], places - first, (chosen % self._moves).astype(np.uint16)]
+        first, last = int(places[0]), int(places[-1])
+        return [self.frontier.boards[first : last + 1], places - first, (chosen % self._moves).astype(np.uint16)]
 
     def arrays(self) -> dict[str, Array]:
         """Return the state that another process needs to continue."""

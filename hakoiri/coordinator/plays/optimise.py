@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from hakoiri.coordinator.errors import StopRun
+from hakoiri.coordinator.errors import OverBudgetError, StopRun
 from hakoiri.coordinator.plays import plan as plans
 from hakoiri.coordinator.plays.beam import Beam, most_width
 from hakoiri.coordinator.plays.plan import BEAM, PRICE, SECONDS, OptimisePlan
@@ -21,15 +21,14 @@ from hakoiri.coordinator.session.job import Play, Request, Table
 from hakoiri.coordinator.session.resources import Budget
 from hakoiri.coordinator.session.session import Session
 from hakoiri.coordinator.studies.study import Study, last_rows, limited
-from hakoiri.errors import DamagedError, TaskError, counted
+from hakoiri.errors import DamagedError, Hint, TaskError, counted
 from hakoiri.puzzles.capabilities import Scored
-from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Figures, Progress
 from hakoiri.storage.results import ResultRows, read_arrays, stage_arrays
-from hakoiri.worker.plays.moving import best_answered, games_request
-from hakoiri.worker.transport.payload import Array, Arrays
+from hakoiri.worker.plays.moving import GamesRequest, PlayedGame
+from hakoiri.worker.transport.payload import Array
 
 BEST, ROUND = "best", "round"
 #: Improvements come by the hundred; the last one is committed at this interval, and when a round or session ends.
@@ -69,7 +68,7 @@ def best_of(ledger: Ledger, within: float = float("inf")) -> plans.Best:
 class Optimise(Study[OptimisePlan, plans.Round]):
     """A search for the best play, round after round, limited by total seconds or rounds."""
 
-    plan_class, row_class, figures, table = OptimisePlan, plans.Round, OptimiseFigures, ROUND
+    plan_class, row_class, figures, table, numbered = OptimisePlan, plans.Round, OptimiseFigures, ROUND, "number"
     from_start = True
     row_noun = "rounds and a best play"
     remedy = "forgotten"
@@ -96,16 +95,6 @@ class Optimise(Study[OptimisePlan, plans.Round]):
         usual = {"price": PRICE, "rising": False}
         plan = {name: value for name, value in plan.items() if name not in usual or usual[name] != value}
         return Request(spec, plan, limited(seconds, "rounds", rounds))
-
-    @classmethod
-    def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
-        puzzle = super().validate(spec, plan)
-        assert isinstance(puzzle, Scored)  # noqa: S101
-        OptimisePlan(**plan).check(puzzle)
-        return puzzle
-
-    def stored(self) -> dict[int, plans.Round]:
-        return ResultRows(self.store, ROUND).all(plans.Round, "number")
 
     def begin(self) -> None:
         super().begin()
@@ -139,18 +128,17 @@ class Optimise(Study[OptimisePlan, plans.Round]):
         """Play the games of a strategy one after another; a fixed strategy has only one game."""
         strategy = self.puzzle.games.index(self.plan.strategy)
 
-        def asked() -> Iterator[tuple[tuple[int, int], Arrays]]:
+        def asked() -> Iterator[tuple[tuple[int, int], GamesRequest]]:
             for first, games in self._missing_games():
                 if (first and self.plan.strategy in self.puzzle.fixed_games) or not self._goes_on(first):
                     return
-                yield (first, games), games_request(strategy, self.plan.seed, first, games)
+                yield (first, games), GamesRequest(strategy, self.plan.seed, first, games)
 
         shared = [*self._arena.shared, self._arena.first[0]]
-        for (first, games), answer in self.answers("play", asked(), shared):
-            game = best_answered(answer)
+        for (first, games), game in self.answers("play", PlayedGame, asked(), shared):
             self._offer(game.score, game.sequence, first)
             seconds = round(self.session.seconds, 3)
-            self._end_round(plans.Round(first, games, game.score, len(game.sequence), game.tried, seconds, []))
+            self.keep(first, plans.Round(first, games, game.score, len(game.sequence), game.tried, seconds, []))
             self.commit()
             self._tell(f"games {first + games:,}")
 
@@ -161,32 +149,29 @@ class Optimise(Study[OptimisePlan, plans.Round]):
             if number in played:
                 number += played[number].width
                 continue
-            ends = [first for first in played if first > number] + (
-                [] if self.most is None else [max(number + 1, self.most)]
-            )
+            ends = {first for first in played if first > number}
+            if self.most is not None:
+                ends.add(max(number + 1, self.most))
             # A few at first: with a time limit the last of them may come late.
-            games = min([self._arena.games, number + 1, *(end - number for end in ends)])
+            games = min(self._arena.games, number + 1, *(end - number for end in ends))
             yield number, games
             number += games
 
     def _beams(self) -> None:
         memory = self.session.context.budget.memory
         self._widest = most_width(self._arena, self.puzzle, memory)
-        if self.plan.width is not None:
-            plans.require_width(self.plan.width, self._widest, memory)
+        if (self.plan.width or 0) > self._widest:
+            text = f"a beam of width {self.plan.width:,} does not fit in {memory >> 20:,} MB of memory"
+            raise OverBudgetError(text, Hint("raise", "memory"), Hint("give", "width", f"{self._widest}"))
         # A repair may have erased any of them.
         for number in (number for number in count() if number not in self.known):
-            if not self._goes_on(number) or not self._worth_a_round(number):
+            # A last beam that has little time would not be better than those before.
+            is_short = number >= 2 and self.most is None and self.seconds_left <= _WORTH_A_ROUND * self._span
+            if not self._goes_on(number) or (is_short and not self._unfinished):
                 return
             self._one_beam(number)
             if number not in self.known:
                 return
-
-    def _worth_a_round(self, number: int) -> bool:
-        """Return whether there is time for a beam that could be better than those before."""
-        if number < 2 or self.most is not None or self._unfinished:
-            return True
-        return self.seconds_left > _WORTH_A_ROUND * self._span
 
     def _one_beam(self, number: int) -> None:
         """Search a beam until its end, or until the time is over."""
@@ -214,7 +199,8 @@ class Optimise(Study[OptimisePlan, plans.Round]):
             return
         profile = [taken[len(taken) * part // _PROFILE] for part in range(_PROFILE)] if taken else []
         seconds = round(self.session.seconds, 3)
-        self._end_round(plans.Round(number, widest, beam.points, beam.depth, beam.tried, seconds, profile))
+        self.keep(number, plans.Round(number, widest, beam.points, beam.depth, beam.tried, seconds, profile))
+        self._unfinished = 0
         stage_arrays(self.store, {})
         self.commit()
 
@@ -260,10 +246,6 @@ class Optimise(Study[OptimisePlan, plans.Round]):
         best = plans.Best(score, self.puzzle.spell(sequence), len(sequence), number, seconds)
         if best.rank > self._best.rank:
             self._best = best
-
-    def _end_round(self, ended: plans.Round) -> None:
-        self.keep(ended.number, ended, "number")
-        self._unfinished = 0
 
     def commit(self, **life: Any) -> None:
         if self._best is not self._kept:
@@ -320,11 +302,8 @@ class Optimise(Study[OptimisePlan, plans.Round]):
         return Play(best.score, best.moves, best.sequence, False, [])
 
     def tables(self) -> list[Table]:
-        rounds = self.stored()
-        rows = [
-            {"round": number + 1} | {name: getattr(rounds[number], name) for name in _COLUMNS}
-            for number in sorted(rounds)
-        ]
+        rounds = sorted(self.stored().items())
+        rows = [{"round": number + 1} | {name: getattr(each, name) for name in _COLUMNS} for number, each in rounds]
         return last_rows("rounds", rows)
 
     def summary(self, budget: Budget) -> dict[str, Any]:

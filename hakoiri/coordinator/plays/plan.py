@@ -6,7 +6,6 @@ The rules are those of the Supercomputing Contest of 2011: points by rank, bonus
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from hakoiri.coordinator.errors import OverBudgetError
 from hakoiri.errors import Hint, PuzzleError, require_within
 from hakoiri.puzzles.capabilities import Scored
 from hakoiri.puzzles.options import MOST_SEED
@@ -47,16 +46,12 @@ class OptimisePlan:
         strategies = (*puzzle.games, BEAM)
         if self.strategy not in strategies:
             raise PuzzleError(f"unknown strategy {self.strategy!r}", Hint("give", "strategy", "|".join(strategies)))
-        if self.width is not None and self.strategy != BEAM:
-            raise PuzzleError(
-                "width applies to strategy beam only", Hint("leave out", "width"), Hint("leave out", "strategy")
-            )
         if self.price < 0:
             raise PuzzleError(f"price {self.price} is below 0", Hint("give", "price", "0.5"))
-        if (self.price, self.rising) != (PRICE, False) and self.strategy != BEAM:
-            raise PuzzleError(
-                "price applies to strategy beam only", Hint("leave out", "price"), Hint("leave out", "strategy")
-            )
+        given = {"width": self.width is not None, "price": (self.price, self.rising) != (PRICE, False)}
+        for name in (name for name, is_given in given.items() if is_given and self.strategy != BEAM):
+            text = f"{name} applies to strategy beam only"
+            raise PuzzleError(text, Hint("leave out", name), Hint("leave out", "strategy"))
         puzzle.arena(self.board)
 
 
@@ -105,16 +100,6 @@ def fitted_width(before: Round, taken: int, seconds: float, rate: float, most: i
     """Return the width at which a beam that has taken `taken` ends in `seconds`, at `rate` moves a second."""
     layers = before.layers_left(taken)
     return max(1, min(most, int(_PLANNED * max(0.0, seconds) * rate / (layers * _MOVES_PER_BOARD))))
-
-
-def require_width(width: int, most: int, memory: int) -> None:
-    """Raise `OverBudgetError` for a width that does not fit."""
-    if width > most:
-        raise OverBudgetError(
-            f"a beam of width {width:,} does not fit in {memory >> 20:,} MB of memory",
-            Hint("raise", "memory"),
-            Hint("give", "width", f"{most}"),
-        )
 
 
 #: The minutes of each problem, which is a setting of boards, and the bonus of its winner.

@@ -16,7 +16,6 @@ from hakoiri.coordinator.studies.study import Study, first_rows, fit_threads, re
 from hakoiri.errors import Hint, PuzzleError, require_within
 from hakoiri.keys.layout import ints
 from hakoiri.puzzles.capabilities import Family
-from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.mixes import Boards, Mix, goal_of, in_reading_order
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.ledger.manifest import Figures, Progress
@@ -24,7 +23,6 @@ from hakoiri.storage.results import ResultRows
 from hakoiri.worker.layers.kernels import layers_within
 from hakoiri.worker.studies.deals import MOST_POSITIONS, Hex
 from hakoiri.worker.studies.family import OPEN, Components, Member, MemberRequest, measure
-from hakoiri.worker.transport.payload import packed, unpacked
 
 MIXES, COMPONENTS = "mix", "component"
 #: Increase it when a study finds other figures than before.
@@ -49,6 +47,9 @@ class BoardsPlan:
     pairs: bool = False
     boards_version: int = _VERSION
     hardest: int = 0
+
+    def check(self, puzzle: Family) -> None:
+        self.mixes()
 
     def mixes(self) -> list[Mix]:
         """Return every mix; `PuzzleError` for an invalid plan."""
@@ -147,23 +148,11 @@ class StudyBoards(Study[BoardsPlan, Member]):
 
     @classmethod
     def parse_request(  # type: ignore[override]
-        cls,
-        spec: PuzzleSpec,
-        *,
-        size: str = "",
-        pieces: str = "",
-        empty: str = "2",
-        goal: str = "",
-        pairs: bool = False,
-        hardest: int = 0,
-    ) -> Request:
+        cls, spec: PuzzleSpec, *, size: str = "", pieces: str = "", empty: str = "2", goal: str = "",
+        pairs: bool = False, hardest: int = 0,
+    ) -> Request:  # fmt: skip
         plan = BoardsPlan(size, " ".join(pieces.split()), empty.strip(), goal, pairs, hardest=hardest)
         return Request(replace(spec, start=plan.mixes()[0].board), stored_plan(plan, "hardest"), {})
-
-    @classmethod
-    def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
-        BoardsPlan(**plan).mixes()
-        return super().validate(spec, plan)
 
     @cached_property
     def _mixes(self) -> list[Mix]:
@@ -197,9 +186,8 @@ class StudyBoards(Study[BoardsPlan, Member]):
 
     def _measure(self, orders: Sequence[tuple[int, int | None]]) -> None:
         """Measure mixes, or single components of some."""
-        asked = (((mix, part), packed(self.plan.asked(self._mixes[mix], part))) for mix, part in orders)
-        for (mix, part), answer in self.answers("member", asked):
-            found = unpacked(answer, Member)
+        asked = (((mix, part), self.plan.asked(self._mixes[mix], part)) for mix, part in orders)
+        for (mix, part), found in self.answers("member", Member, asked):
             if part is None:
                 self.keep(mix, found)
             else:
@@ -245,19 +233,17 @@ class StudyBoards(Study[BoardsPlan, Member]):
             found = replace(found, components=filled(found.components, more.components))
         check.report.count("mixes")
         check.report.count("components", len(found.components.number))
-        if known.configurations != mix.configurations:
-            said = f"{known.configurations:,} configurations, counted are {mix.configurations:,}"
-            check.report.fault(f"{mix} has {said}")
+        if (said := known.configurations) != mix.configurations:
+            check.report.fault(f"{mix} has {said:,} configurations, counted are {mix.configurations:,}")
         if replace(found, components=replace(found.components, pair=known.components.pair)) != known:
             check.report.fault(f"{mix} has {found.components}, but {known.components} in the run")
         puzzle = self.puzzle.member(mix.board)
         for component, (one, other) in enumerate(known.components.pair):
             # The first pair found depends on the order of the search.
-            if component and (one, other) == found.components.pair[component]:
-                continue
-            layers, _ = layers_within(puzzle, puzzle.keys([int(one, 16)]), known.configurations + 1)
-            if len(layers) - 1 != known.components.diameter[component] or int(other, 16) not in ints(layers[-1]):
-                check.report.fault(f"{mix}: the ends of component {component} are not its diameter apart")
+            if not component or (one, other) != found.components.pair[component]:
+                layers, _ = layers_within(puzzle, puzzle.keys([int(one, 16)]), known.configurations + 1)
+                if len(layers) - 1 != known.components.diameter[component] or int(other, 16) not in ints(layers[-1]):
+                    check.report.fault(f"{mix}: the ends of component {component} are not its diameter apart")
 
     def _puzzle(self, mix: int) -> Family:
         return self.puzzle.member(self._mixes[mix].board)
@@ -280,21 +266,22 @@ class StudyBoards(Study[BoardsPlan, Member]):
 
     def summary(self, budget: Budget) -> dict[str, Any]:
         tally = Counter(diameter for member in self.stored().values() for diameter in member.components.diameter)
-        tally.pop(OPEN, None)
-        rows = self._mix_rows()
+        diameters, rows = (
+            {str(value): number for value, number in sorted(tally.items()) if value != OPEN},
+            self._mix_rows(),
+        )
         best = max(rows, key=lambda row: row["diameter"], default={"pair": None, "mix": None})
-        return {name: best[name] for name in ("pair", "mix")} | {
-            "diameters": {str(value): number for value, number in sorted(tally.items())}, "rows": rows,
-            "starts": self.boards(),
-        }  # fmt: skip
+        found = {"diameters": diameters, "rows": rows, "starts": self.boards()}
+        return {name: best[name] for name in ("pair", "mix")} | found
 
     def tables(self) -> list[Table]:
         """Return the mixes with the greatest diameters, or with the hardest boards if there is a goal."""
         what = "moves" if self.plan.goal else "diameter"
-        hidden = ("pair", "hardest", "goal")
-        rows = sorted(self._mix_rows(), key=lambda row: -(row[what] or 0))
+        mixes = sorted(self._mix_rows(), key=lambda row: -(row[what] or 0))
         starts = [{"rank": rank, **row} for rank, row in enumerate(self.boards(), 1)]
-        mixes, starts = ([{name: row[name] for name in row if name not in hidden} for row in x] for x in (rows, starts))
+        for row in (*mixes, *starts):
+            for hidden in row.keys() & {"pair", "hardest", "goal"}:
+                del row[hidden]
         found = first_rows("mixes", mixes, _SHOWN, "export writes every component")
         return found + ([Table("hardest starts", starts, "The hardest starts")] if starts else [])
 

@@ -15,14 +15,12 @@ from hakoiri.coordinator.studies.table import CONVENTIONS, Deal, Solution, has_s
 from hakoiri.errors import Hint, PuzzleError, require_within
 from hakoiri.keys.layout import Key
 from hakoiri.puzzles.capabilities import Convention, Dealt, Move, SearchOrder
-from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.options import MOST_SEED
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.ledger.manifest import Figures, Progress
 from hakoiri.storage.results import ResultRows
 from hakoiri.worker.studies.deals import MOST_POSITIONS, SolveRequest, SolveResult
 from hakoiri.worker.tasks import solved
-from hakoiri.worker.transport.payload import packed, unpacked
 
 #: Deals of each size that are searched again without ``--full``.
 _SAMPLE = 16
@@ -48,7 +46,7 @@ class StudyPlan:
     def _version(self) -> int:
         return _SHORTENING_VERSION if self.shorten else _VERSION
 
-    def check(self, kind: type[Dealt]) -> None:
+    def check(self, kind: Dealt | type[Dealt]) -> None:
         """Raise `PuzzleError` for an invalid study."""
         if self.strategy not in kind.orders:
             known = "|".join(kind.orders)
@@ -88,7 +86,7 @@ class StudyDeals(Study[StudyPlan, Deal]):
         "deals: {deals:,} of seed {seed} for each size", "searched: {strategy:order}", "at most: {cap:,} positions",
     )  # fmt: skip
     misfit = "{!r} cannot be studied; puzzles that can: {}"
-    fits = staticmethod(has_sizes)
+    fits, own_options = staticmethod(has_sizes), staticmethod(lambda puzzle: (puzzle.size_option,))
     puzzle: Dealt
 
     @classmethod
@@ -108,21 +106,10 @@ class StudyDeals(Study[StudyPlan, Deal]):
             require_within(kind.size_option, size, allowed.least, allowed.most)
         return Request(spec, asdict(plan), {"sizes": sorted({*sizes}), "deals": deals})
 
-    @classmethod
-    def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
-        StudyPlan(**plan).check(cls.puzzle_kind(spec))
-        return super().validate(spec, plan)
-
-    @classmethod
-    def identity(cls, puzzle: Puzzle) -> dict[str, str]:
-        """Return all options but the size, because a study has several sizes."""
-        size = puzzle.size_option if isinstance(puzzle, Dealt) else ""
-        return {name: value for name, value in puzzle.option_texts().items() if name != size}
-
     @cached_property
     def puzzles(self) -> dict[int, Dealt]:
         """The puzzle of each size within the limits; `PuzzleError` for an invalid study."""
-        self.plan.check(type(self.puzzle))
+        self.plan.check(self.puzzle)
         for size in self.limits["sizes"]:
             self.puzzle.sizes().check(str(size))
         return {size: self.puzzle.sized(size) for size in self.limits["sizes"]}
@@ -159,8 +146,13 @@ class StudyDeals(Study[StudyPlan, Deal]):
         missing = self._missing()
         if self.known and missing:
             self.session.observer.note(f"{len(self.known):,} deals are done, {len(missing):,} are left")
+        asked = (((deal, place), each) for deal in missing for place, each in enumerate(self._requests(*deal)))
+        answers: dict[tuple[int, int], dict[int, SolveResult]] = {}
         try:
-            self._solve(missing)
+            for (deal, place), answer in self.answers("solve", SolveResult, asked):
+                answers.setdefault(deal, {})[place] = answer
+                if len(answers[deal]) == 1 + self.plan.shorten:
+                    self._keep_deal(deal, answers.pop(deal))
         except StopRun:
             self.session.observer.note("stopping after the current deals")
             raise
@@ -171,18 +163,11 @@ class StudyDeals(Study[StudyPlan, Deal]):
     def tally(self, rows: Mapping[tuple[int, int], Deal]) -> StudyFigures:
         return StudyFigures(len(rows), sum(deal.positions for deal in rows.values()))
 
-    def _solve(self, missing: Sequence[tuple[int, int]]) -> None:
-        asked = (((deal, place), packed(each)) for deal in missing for place, each in enumerate(self._requests(*deal)))
-        answers: dict[tuple[int, int], dict[int, SolveResult]] = {}
-        for (deal, place), answer in self.answers("solve", asked):
-            found = answers.setdefault(deal, {})
-            found[place] = unpacked(answer, SolveResult)
-            if len(found) == 1 + self.plan.shorten:
-                size, number = deal
-                self.known[deal] = self._deal(size, number, answers.pop(deal))
-                ResultRows(self.store, self.named(size)).stage(number, self.known[deal], "number", "size")
-                total = len(self.puzzles) * self.deals
-                self.tell(Progress(len(self.known), total, "deals", self.named(size)))
+    def _keep_deal(self, deal: tuple[int, int], answers: Mapping[int, SolveResult]) -> None:
+        size, number = deal
+        self.known[deal] = self._deal(size, number, answers)
+        ResultRows(self.store, self.named(size)).stage(number, self.known[deal], "number", "size")
+        self.tell(Progress(len(self.known), len(self.puzzles) * self.deals, "deals", self.named(size)))
 
     def _requests(self, size: int, number: int) -> list[SolveRequest]:
         """Return the searches of one deal; if solutions are shortened, also that for the shortest solutions."""
@@ -195,23 +180,19 @@ class StudyDeals(Study[StudyPlan, Deal]):
         """Return the result of the searches of one deal."""
         plan, puzzle, solved, shortest = self.plan, self.puzzles[size], answers[0], answers.get(1)
         start = puzzle.start_of_deal(plan.seed, number)
+        known = solved.exhausted or puzzle.until != "exhausted"
         found: dict[Convention, Solution | None] = dict.fromkeys(CONVENTIONS)
         for which in puzzle.goal_names:
             goal, nearest = solved.reached(which), shortest.reached(which) if shortest else None
             # In a depth-first search the fewest moves are known only after an exhaustive search, if one is wanted.
-            if goal is not None and (solved.exhausted or plan.strategy == "bfs" or puzzle.until != "exhausted"):
-                found[which] = Solution(
-                    len(goal.moves),
-                    goal.positions,
-                    _shortened(puzzle, start, goal.moves) if plan.shorten else None,
-                    None if nearest is None else len(nearest.moves),
-                )
-        settled = solved.exhausted or (puzzle.until != "exhausted" and all(found[which] for which in puzzle.goal_names))
-        seconds = sum(answer.seconds for answer in answers.values())
-        return Deal(
-            size, number, found["first"], found["fixed"], solved.positions, solved.depth, solved.exhausted,
-            not settled, round(seconds, 6),
-        )  # fmt: skip
+            if goal is not None and (known or plan.strategy == "bfs"):
+                left = _shortened(puzzle, start, goal.moves) if plan.shorten else None
+                fewest = None if nearest is None else len(nearest.moves)
+                found[which] = Solution(len(goal.moves), goal.positions, left, fewest)
+        settled = solved.exhausted or (known and all(found[which] for which in puzzle.goal_names))
+        searched = solved.positions, solved.depth, solved.exhausted, not settled
+        seconds = round(sum(answer.seconds for answer in answers.values()), 6)
+        return Deal(size, number, found["first"], found["fixed"], *searched, seconds)
 
     def verify(self, check: Check) -> None:
         """Search a sample of the deals of each size again."""
@@ -227,15 +208,12 @@ class StudyDeals(Study[StudyPlan, Deal]):
         self.check_rows(check, sum(map(len, found.values())), len(self.puzzles) * self.deals, "deals", "stored")
 
     def summary(self, budget: Budget) -> dict[str, Any]:
-        found, plan = self.by_size(), self.plan
+        found = self.by_size()
         return {
-            "seed": plan.seed,
-            "deals": self.deals,
-            "strategy": plan.strategy,
-            "cap": plan.cap,
+            "seed": self.plan.seed, "deals": self.deals, "strategy": self.plan.strategy, "cap": self.plan.cap,
             "complete": all(len(deals) == self.deals for deals in found.values()),
             "sizes": [size_report(self.puzzle, size, deals) for size, deals in found.items()],
-        }
+        }  # fmt: skip
 
     def tables(self) -> list[Table]:
         return tables(self.puzzle, self.by_size(), self.plan.shorten)

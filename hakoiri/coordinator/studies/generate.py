@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from itertools import takewhile
+from itertools import count, takewhile
 from typing import Any, TypedDict
 
 from hakoiri.coordinator.session.check import Check
@@ -22,7 +22,6 @@ from hakoiri.storage.ledger.manifest import Figures, Progress
 from hakoiri.storage.results import ResultRows
 from hakoiri.worker.layers.kernels import plain_layers
 from hakoiri.worker.studies.designing import DesignRequest, SolvedSpace, WantedBoards, statistics
-from hakoiri.worker.transport.payload import Arrays, packed, unpacked
 
 BATCH, HUNTED = "batch", "hunted"
 #: Random boards per batch; bytes per configuration of a space.
@@ -44,6 +43,11 @@ class GeneratePlan(WantedBoards):
 
     generate_version: int = _VERSION
     hunt: int = 0
+
+    def check(self, puzzle: Family) -> None:
+        self.first()
+        if puzzle.names_pieces:
+            raise PuzzleError("the boards are random, so no option can name their pieces by letters")
 
     def first(self) -> str:
         """Return a board of the pieces; `PuzzleError` for an invalid plan."""
@@ -79,6 +83,10 @@ class GenerateFigures(Figures):
     tried: int = 0
 
 
+class _Batch(TypedDict):
+    boards: list[dict[str, Any]]
+
+
 class GenerateBoards(Study[GeneratePlan, list[dict[str, Any]]]):
     """Finds boards of a given difficulty, up to a number of them, or until its time is over."""
 
@@ -109,17 +117,8 @@ class GenerateBoards(Study[GeneratePlan, list[dict[str, Any]]]):
         goal = goal or _usual_goal(Boards.parse(size, pieces, empty), bool(spec.options.get("axis")))
         wanted = size, pieces, empty.strip(), goal, least, most, unique, no_idle, each, cap, seed
         plan = GeneratePlan(*wanted, hunt=hunt)
-        return Request(
-            replace(spec, start=plan.first()), stored_plan(plan, "hunt"), {"boards": boards, "seconds": seconds}
-        )
-
-    @classmethod
-    def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
-        GeneratePlan(**plan).first()
-        puzzle = super().validate(spec, plan)
-        if isinstance(puzzle, Family) and puzzle.names_pieces:
-            raise PuzzleError("the boards are random, so no option can name their pieces by letters")
-        return puzzle
+        limits = {"boards": boards, "seconds": seconds}
+        return Request(replace(spec, start=plan.first()), stored_plan(plan, "hunt"), limits)
 
     @property
     def _number(self) -> int:
@@ -143,28 +142,28 @@ class GenerateBoards(Study[GeneratePlan, list[dict[str, Any]]]):
         self._make(BATCH, self.known, self._untried())
         self._make(HUNTED, self._hunted, self._unhunted())
 
-    def _make(self, table: str, known: dict[int, list[dict[str, Any]]], asked: Iterator[tuple[int, Arrays]]) -> None:
+    def _make(
+        self, table: str, known: dict[int, list[dict[str, Any]]], asked: Iterator[tuple[int, DesignRequest]]
+    ) -> None:
         """Search and keep the rows of numbered requests, while there is time."""
         in_time = takewhile(lambda _: self.session.seconds < self.limits["seconds"], asked)
-        for number, answer in self.answers("design", in_time):
-            known[number] = unpacked(answer, list[dict[str, Any]])
-            ResultRows(self.store, table).stage(number, {"boards": known[number]})
+        for number, found in self.answers("design", list[dict[str, Any]], in_time):
+            known[number] = found
+            ResultRows(self.store, table).stage(number, {"boards": found})
             headline = f"{len(known)} of {self._number} varied" if table == HUNTED else ""
             self.tell(Progress(self.tally(self.known).boards, self._number, "boards", headline))
 
-    def _untried(self) -> Iterator[tuple[int, Arrays]]:
+    def _untried(self) -> Iterator[tuple[int, DesignRequest]]:
         """Yield the batches that are missing, until there are enough boards."""
-        batch = 0
-        while not self._enough():
+        for batch in takewhile(lambda _: not self._enough(), count()):
             if batch not in self.known:
-                yield batch, packed(self.plan.asked(batch))
-            batch += 1
+                yield batch, self.plan.asked(batch)
 
-    def _unhunted(self) -> Iterator[tuple[int, Arrays]]:
+    def _unhunted(self) -> Iterator[tuple[int, DesignRequest]]:
         """Yield the boards that are still to be varied, by their place among those found."""
         for place, row in enumerate(self._wanted(self.known) if self.plan.hunt else ()):
             if place not in self._hunted:
-                yield place, packed(self.plan.hunted(row))
+                yield place, self.plan.hunted(row)
 
     def tally(self, rows: Mapping[int, list[dict[str, Any]]]) -> GenerateFigures:
         tried = _COUNT * len(rows) + self.plan.hunt * len(self._hunted)
@@ -179,11 +178,9 @@ class GenerateBoards(Study[GeneratePlan, list[dict[str, Any]]]):
         They are the same for any number of threads.
         """
         found: dict[str, dict[str, Any]] = {}
-        batch = 0
-        while batch in batches and len(found) < self._number:
+        for batch in takewhile(lambda batch: batch in batches and len(found) < self._number, count()):
             for row in batches[batch]:
                 found.setdefault(row["image"], row)
-            batch += 1
         return list(found.values())[: self._number]
 
     def boards(self) -> list[dict[str, Any]]:
@@ -217,10 +214,8 @@ class GenerateBoards(Study[GeneratePlan, list[dict[str, Any]]]):
         if not plan.least <= moves <= plan.most or (plan.unique and solutions != 1):
             check.report.fault(f"{row['board']} is not what the run looks for")
         space = SolvedSpace.of(puzzle, puzzle.start, plan.cap + 1)
-        if (
-            space is None
-            or not asdict(statistics(space, space.place(puzzle.start), row["board"])).items() <= row.items()
-        ):
+        found = space and asdict(statistics(space, space.place(puzzle.start), row["board"]))
+        if not found or not found.items() <= row.items():
             check.report.fault(f"{row['board']} has other figures than those stored")
 
     def summary(self, budget: Budget) -> dict[str, Any]:
@@ -241,10 +236,6 @@ def _usual_goal(boards: Boards, bound: bool) -> str:
     across, down = size.width - form.extent.width, size.height - form.extent.height
     row, column = (down // 2, across) if bound else (down, across // 2)
     return f"{form}@{row + 1},{column + 1}"
-
-
-class _Batch(TypedDict):
-    boards: list[dict[str, Any]]
 
 
 def _told(row: Mapping[str, Any]) -> dict[str, Any]:

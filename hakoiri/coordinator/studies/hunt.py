@@ -31,7 +31,6 @@ from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.ledger.manifest import Figures, Progress, local_time
 from hakoiri.storage.results import ResultRows
 from hakoiri.worker.studies.deals import MOST_POSITIONS, OBJECTIVES, DealFigures, Leg, Objective, WalkResult
-from hakoiri.worker.transport.payload import packed, unpacked
 
 #: Deals that are followed at once: on two cores a smaller pool gets farther (measured: docs/how-to/hunt.md).
 POOL, _MOST_POOL = 4, 256
@@ -124,17 +123,21 @@ class HuntPlan:
     @classmethod
     def made(cls, puzzle: Puzzle, objective: Objective, seed: int, cap: int = CAP, pool: int = POOL) -> "HuntPlan":
         """Return the plan of a new hunt; `PuzzleError` if the objective does not fit the puzzle."""
-        require_within("seed", seed, 0, MOST_SEED)
-        require_within("cap", cap, 1, MOST_POSITIONS)
-        require_within("pool", pool, 1, _MOST_POOL)
-        if objective not in OBJECTIVES:
-            raise PuzzleError(f"unknown objective {objective!r}", Hint("give", "maximise", "|".join(OBJECTIVES)))
-        if objective == "moves" and puzzle.parameters.get("goal") == "":
+        less = max(0, _FULL_SIZE - puzzle.size) if isinstance(puzzle, Dealt) and puzzle.size_option else 0
+        plan = cls(objective, seed, cap, pool, _WORK.get(objective, 0) >> less)
+        plan.check(puzzle)
+        return plan
+
+    def check(self, puzzle: Puzzle) -> None:
+        require_within("seed", self.seed, 0, MOST_SEED)
+        require_within("cap", self.cap, 1, MOST_POSITIONS)
+        require_within("pool", self.pool, 1, _MOST_POOL)
+        if self.objective not in OBJECTIVES:
+            raise PuzzleError(f"unknown objective {self.objective!r}", Hint("give", "maximise", "|".join(OBJECTIVES)))
+        if self.objective == "moves" and puzzle.parameters.get("goal") == "":
             raise PuzzleError(
                 f"this {puzzle.name} has no goal, so no number of moves to maximise", Hint("give", "goal", "CONF")
             )
-        less = max(0, _FULL_SIZE - puzzle.size) if isinstance(puzzle, Dealt) and puzzle.size_option else 0
-        return cls(objective, seed, cap, pool, _WORK[objective] >> less)
 
 
 @dataclass(frozen=True)
@@ -195,12 +198,11 @@ class DealPool:
         deals = [standing.deal for standing in standings]
         if moment.step:
             return deals
-        words = (
-            next(random_words((self.plan.seed << 32) + ~(generation * self.plan.pool + member)))
-            for member in range(self.plan.pool)
-        )
-        smaller = puzzle.sized(moment.size - 1)
-        return [smaller.grown(deal, word) for deal, word in zip(deals, words, strict=True)]
+        smaller, first = puzzle.sized(moment.size - 1), generation * self.plan.pool
+        return [
+            smaller.grown(deal, next(random_words((self.plan.seed << 32) + ~(first + member))))
+            for member, deal in enumerate(deals)
+        ]
 
 
 def stages_of(puzzle: Dealt) -> list[int]:
@@ -212,15 +214,13 @@ def stages_of(puzzle: Dealt) -> list[int]:
 def moment_of(generation: int, stages: Sequence[int]) -> Moment:
     """Return the position of a generation in cycles with these sizes."""
     cycle, length = 0, FIRST_CYCLE
-    while generation >= length:
-        generation -= length
+    while True:
+        for place, stage in enumerate(stages, 1):
+            part = length // 4 if place < len(stages) else length - length // 4 * (len(stages) - 1)
+            if generation < part:
+                return Moment(cycle, stage, place > 1, generation, part)
+            generation -= part
         cycle, length = cycle + 1, min(2 * length, _LONGEST_CYCLE)
-    *small, full = stages
-    for stage in small:
-        if generation < length // 4:
-            return Moment(cycle, stage, stage > stages[0], generation, length // 4)
-        generation -= length // 4
-    return Moment(cycle, full, full > stages[0], generation, length - length // 4 * len(small))
 
 
 def temperature(objective: Objective, moment: Moment) -> float:
@@ -248,7 +248,7 @@ class HuntFigures(Figures):
 class HuntDeals(Study[HuntPlan, LegEnd]):
     """A search for the hardest deal, limited by total seconds or legs."""
 
-    plan_class, row_class, figures, table = HuntPlan, LegEnd, HuntFigures, LEG
+    plan_class, row_class, figures, table, numbered = HuntPlan, LegEnd, HuntFigures, LEG, "leg"
     row_noun = "legs and records"
     remedy = "walking the leg again"
     facts = (
@@ -269,17 +269,9 @@ class HuntDeals(Study[HuntPlan, LegEnd]):
         plan = HuntPlan.made(spec.build(), objective, seed, cap, pool)
         return Request(spec, asdict(plan), limited(seconds, "legs", legs))
 
-    @classmethod
-    def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
-        HuntPlan(**plan)
-        return super().validate(spec, plan)
-
     @property
     def best(self) -> Record | None:
         return next(reversed(self.records()), None)
-
-    def stored(self) -> dict[int, LegEnd]:
-        return ResultRows(self.store, LEG).all(LegEnd, "leg")
 
     def records(self) -> list[Record]:
         """Return the records, each better than the one before. `DamagedError` as for `stored`."""
@@ -297,7 +289,6 @@ class HuntDeals(Study[HuntPlan, LegEnd]):
     def begin(self) -> None:
         super().begin()
         self._pool = DealPool.of(self.plan, self.puzzle, self.store.manifest.puzzle["start"])
-        self._score = self._best_before(None)
         self._best: LegEnd | None = None
 
     def make_rows(self) -> None:
@@ -328,9 +319,9 @@ class HuntDeals(Study[HuntPlan, LegEnd]):
         before = [self.known[number - self.plan.pool] for number in numbers] if generation else []
         deals = self._pool.deals(generation, before, self._best)
         above = self._best_before(numbers[0])
-        legs = ((number, packed(self._pool.leg(number, deals, above))) for number in takewhile(self._goes_on, missing))
-        for number, answer in self.answers("hunt", legs):
-            self._land(number, unpacked(answer, WalkResult))
+        legs = ((number, self._pool.leg(number, deals, above)) for number in takewhile(self._goes_on, missing))
+        for number, walked in self.answers("hunt", WalkResult, legs):
+            self._land(number, walked)
 
     def _remember_best(self, generation: int) -> None:
         """Keep the leg with the best deal of the full size; ties go to the first, whatever the order of arrival."""
@@ -345,6 +336,10 @@ class HuntDeals(Study[HuntPlan, LegEnd]):
     def _nothing(self) -> int:
         return _NOTHING[self.plan.objective]
 
+    @property
+    def _score(self) -> int:
+        return self._best_before(None)
+
     def _best_before(self, leg: int | None) -> int:
         """Return the best score of the legs before one, or of all, whatever their order of arrival."""
         known = (each for each in self.known.values() if leg is None or each.leg < leg)
@@ -352,11 +347,9 @@ class HuntDeals(Study[HuntPlan, LegEnd]):
 
     def _land(self, leg: int, walked: WalkResult) -> None:
         seconds = round(self.session.seconds, 3)
-        standing = LegEnd(leg=leg, **vars(walked), seconds=seconds, when=local_time())
-        self.keep(leg, standing, "leg")
-        better = walked.figures is not None and walked.best_score > self._score
-        self._score = walked.best_score if better else self._score
-        found = self._score != self._nothing
+        before = self._score
+        self.keep(leg, LegEnd(leg=leg, **vars(walked), seconds=seconds, when=local_time()))
+        better, found = self._score > before, self._score != self._nothing
         best = f"best {self._score:,} {self.plan.objective}" if found else "nothing found yet"
         left = None if self.most is not None else (max(0.0, self.seconds_left),) * 2
         self.tell(Progress(self.tally(self.known).deals, None, "deals tried", best, left), at_once=better)

@@ -6,7 +6,7 @@ results become a row of the study, and the folder is deleted.
 
 import shutil
 import tempfile
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -24,7 +24,6 @@ from hakoiri.coordinator.session.session import ComputeContext, Control, Observe
 from hakoiri.coordinator.studies.study import Study
 from hakoiri.errors import DamagedError, Hint, PuzzleError, StorageError
 from hakoiri.puzzles.capabilities import Sized, SizedMember
-from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.lock import require_held
@@ -117,6 +116,7 @@ class StudySizes(Study[None, SizeRow]):
     remedy = "measuring the member again"
     facts = ("members", "configurations")
     fits = staticmethod(lambda kind: issubclass(kind, Sized))
+    own_options = staticmethod(lambda puzzle: puzzle.size_options)
     misfit = "the sizes of {} cannot be studied; puzzles that can: {}"
     puzzle: Sized
 
@@ -135,22 +135,16 @@ class StudySizes(Study[None, SizeRow]):
             raise PuzzleError(f"{kind.name} has none of the given sizes")
         return Request(spec, {}, {"sizes": sorted({*sizes})})
 
-    @classmethod
-    def identity(cls, puzzle: Puzzle) -> dict[str, str]:
-        """Return all options but the sizes, because a study has several."""
-        sizes = puzzle.size_options if isinstance(puzzle, Sized) else ()
-        return {name: value for name, value in puzzle.option_texts().items() if name not in sizes}
-
     def limit_resources(self, resources: Resources, observer: Observer) -> Resources:
         """Return all resources, which the runs of the members use, too."""
         self._resources = resources
         return resources
 
     def is_done(self) -> bool:
-        return not self._missing(ResultRows(self.store, SIZE).numbers())
+        return self._members.keys() <= {*ResultRows(self.store, SIZE).numbers()}
 
     def make_rows(self) -> None:
-        for number in self._missing(self.known):
+        for number in (number for number in self._members if number not in self.known):
             self.keep(number, self._measure(number))
             found = self.tally(self.known)
             self.tell(Progress(found.members_done, found.members, "members"), at_once=True)
@@ -166,9 +160,6 @@ class StudySizes(Study[None, SizeRow]):
     def asked(self) -> list[SizeRow]:
         """Return the results of the members within the limits, in order."""
         return [row for number, row in sorted(self.stored().items()) if number in self._members]
-
-    def _missing(self, done: Collection[int]) -> list[int]:
-        return [number for number in self._members if number not in done]
 
     def tally(self, rows: Mapping[int, SizeRow]) -> SizesFigures:
         done = [row.configurations for number, row in rows.items() if number in self._members]

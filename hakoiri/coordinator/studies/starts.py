@@ -18,7 +18,6 @@ from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
 from hakoiri.storage.ledger.manifest import Figures, Progress
 from hakoiri.worker.layers.kernels import plain_layers
 from hakoiri.worker.studies.deals import StartFigures, StartRequest, bytes_of_search, measure, puzzle_from
-from hakoiri.worker.transport.payload import packed, unpacked
 
 START = "start"
 #: Starts of a study, and the most that are searched again without ``--full``, and that are shown.
@@ -44,6 +43,11 @@ class StartsPlan:
     goal: str
     cap: int
     starts_version: int = _VERSION
+
+    def check(self, puzzle: Puzzle) -> None:
+        require_version(self.starts_version, "studies of starts", _VERSION)
+        if isinstance(puzzle, Family) and puzzle.names_pieces:
+            raise PuzzleError("the starts have different pieces, so no option can name them by letters")
 
     def asked(self, number: int) -> StartRequest:
         """Return the workers' task for a start."""
@@ -104,6 +108,7 @@ class StudyStarts(Study[StartsPlan, StartFigures]):
     plan_class, row_class, figures, table = StartsPlan, StartFigures, StartsFigures, START
     row_noun = "starts"
     remedy = "searching from it again"
+    own_options = staticmethod(lambda puzzle: ("goal",) if isinstance(puzzle, Family) else ())
     facts = ("starts", "goal: goal_text", "with a way to the goal: ways", "capped", "configurations")
 
     @classmethod
@@ -127,29 +132,15 @@ class StudyStarts(Study[StartsPlan, StartFigures]):
         plan = {"listed": [*map(list, found)], "goal": goal, "cap": cap, "starts_version": _VERSION}
         return Request(replace(spec, options=options, start=first), plan, {})
 
-    @classmethod
-    def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
-        puzzle = super().validate(spec, plan)
-        require_version(plan["starts_version"], "studies of starts", _VERSION)
-        if isinstance(puzzle, Family) and puzzle.names_pieces:
-            raise PuzzleError("the starts have different pieces, so no option can name them by letters")
-        return puzzle
-
-    @classmethod
-    def identity(cls, puzzle: Puzzle) -> dict[str, str]:
-        """Return the options; the goal of a `Family` is in the plan."""
-        own = {"goal"} if isinstance(puzzle, Family) else set()
-        return {name: value for name, value in puzzle.option_texts().items() if name not in own}
-
     def limit_resources(self, resources: Resources, observer: Observer) -> Resources:
         needed = 2 * bytes_of_search(self.puzzle, self.plan.cap)
         return fit_threads(resources, needed, " at the cap", observer, Hint("lower", "cap"))
 
     def make_rows(self) -> None:
         missing = (number for number in range(len(self.plan.listed)) if number not in self.known)
-        asked = ((number, packed(self.plan.asked(number))) for number in missing)
-        for number, answer in self.answers("start", asked):
-            self.keep(number, unpacked(answer, StartFigures))
+        asked = ((number, self.plan.asked(number)) for number in missing)
+        for number, found in self.answers("start", StartFigures, asked):
+            self.keep(number, found)
             self.tell(Progress(len(self.known), len(self.plan.listed), "starts"))
 
     def tally(self, rows: Mapping[int, StartFigures]) -> StartsFigures:
@@ -161,21 +152,17 @@ class StudyStarts(Study[StartsPlan, StartFigures]):
         """Search from starts again, without `full` from a sample; small spaces by the rules in plain Python, too."""
         rows = self.stored()
         for number in check.some(sorted(rows), _SAMPLE, "starts searched again"):
-            self._derive(number, rows[number], check)
+            said, asked = rows[number], self.plan.asked(number)
+            check.report.count("starts")
+            check.report.count("configurations", said.configurations)
+            if (found := measure(self.puzzle, asked)) != said:
+                check.report.fault(f"start {number + 1} has {found}, but {said} in the run")
+            if found.exhausted and found.configurations <= _PLAIN:
+                plain = plain_figures(puzzle_from(self.puzzle, asked.start, asked.goal))
+                if plain != (found.layers, found.moves):
+                    check.report.mistake(f"start {number + 1} has layers and fewest moves {plain} by the plain rules")
         self.check_rows(check, len(rows), len(self.plan.listed), "starts", "searched")
         self.check_sums(check, rows)
-
-    def _derive(self, number: int, said: StartFigures, check: Check) -> None:
-        asked = self.plan.asked(number)
-        check.report.count("starts")
-        check.report.count("configurations", said.configurations)
-        if (found := measure(self.puzzle, asked)) != said:
-            check.report.fault(f"start {number + 1} has {found}, but {said} in the run")
-        if found.exhausted and found.configurations <= _PLAIN:
-            layers = [*plain_layers(puzzle := puzzle_from(self.puzzle, asked.start, asked.goal), puzzle.start)]
-            goals = (depth for depth, layer in enumerate(layers) if puzzle.is_goal(puzzle.keys(sorted(layer))).any())
-            if (plain := ([*map(len, layers)], next(goals, None))) != (found.layers, found.moves):
-                check.report.mistake(f"start {number + 1} has layers and fewest moves {plain} by the plain rules")
 
     def boards(self) -> list[dict[str, Any]]:
         """Return the starts of a `Family` that have a way to the goal, in the order of the list."""
@@ -207,24 +194,27 @@ class StudyStarts(Study[StartsPlan, StartFigures]):
 
     def tables(self) -> list[Table]:
         rows = list(self._told())
-        shown = ["number", "name", "start", "goal", "moves", "configurations", "depth", "hardest_moves", "searched"]
-        for number, row in enumerate(rows):
+        for row in rows:
             row["searched"] = "all" if row["exhausted"] else "up to the cap"
-            if row["goal"] and number < _SHOWN:
-                row["goal"] = puzzle_from(self.puzzle, row["start"], row["goal"]).goal_text()
-        if not any(row["goal"] for row in rows):
-            shown.remove("goal")
-        if not any(row["name"] for row in rows):
-            shown.remove("name")
-        if all(row["exhausted"] for row in rows):
-            shown.remove("searched")
-        told = [{name: row[name] for name in shown} for row in rows]
+        for row in (row for row in rows[:_SHOWN] if row["goal"]):
+            row["goal"] = puzzle_from(self.puzzle, row["start"], row["goal"]).goal_text()
+        shown = ["number", "name", "start", "goal", "moves", "configurations", "depth", "hardest_moves", "searched"]
+        empty = {name for name in ("name", "goal") if not any(row[name] for row in rows)}
+        empty |= {"searched"} if all(row["exhausted"] for row in rows) else set()
+        told = [{name: row[name] for name in shown if name not in empty} for row in rows]
         return first_rows("starts", told, _SHOWN, "export writes all")
 
     def rows(self) -> Iterator[dict[str, Any]]:
         for row in self._told():
             del row["layers"]
             yield row | {"exhausted": int(row["exhausted"])}
+
+
+def plain_figures(puzzle: Puzzle) -> tuple[list[int], int | None]:
+    """Return the sizes of the layers from the start, and the fewest moves to a goal, by the plain rules."""
+    layers = [*plain_layers(puzzle, puzzle.start)]
+    goals = (depth for depth, layer in enumerate(layers) if puzzle.is_goal(puzzle.keys(sorted(layer))).any())
+    return [*map(len, layers)], next(goals, None)
 
 
 def _goal_of(spec: PuzzleSpec) -> str:

@@ -4,7 +4,7 @@ A new kind of study says what its members are, which task of the workers measure
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cached_property
 from math import inf
@@ -21,7 +21,7 @@ from hakoiri.puzzles.registry import PuzzleSpec, names_of, puzzle_class
 from hakoiri.storage.ledger.manifest import Figures, Progress, State
 from hakoiri.storage.results import ResultRows, forget_damaged_rows
 from hakoiri.worker.machine import usable_cores
-from hakoiri.worker.transport.payload import Array, Arrays
+from hakoiri.worker.transport.payload import Arrays, packed, unpacked
 
 #: A row may take a worker minutes, so only a long silence shows that the worker has died.
 _DEADLINE_SECONDS = 900.0
@@ -30,17 +30,19 @@ _SHOWN = 12
 _Plan = TypeVar("_Plan")
 _Row = TypeVar("_Row")
 _Name = TypeVar("_Name")
+_Answer = TypeVar("_Answer")
 
 
 class Study(Job, Generic[_Plan, _Row]):
     """A run that makes rows, up to its limits; new limits resume it."""
 
     named_by_plan = True
-    #: The types of its plan and of its rows.
-    plan_class: type[_Plan]
+    #: The types of its plan, whose `check` raises `PuzzleError` if it does not fit a puzzle, and of its rows.
+    plan_class: type[Any]
     row_class: type[_Row]
-    #: The name of the table of its rows.
+    #: The name of the table of its rows, and the field of a row that is its number and is not stored, if any.
     table: ClassVar[str]
+    numbered: ClassVar[str] = ""
     #: The remedy for an erased damaged row, as the repair's note states it.
     remedy: ClassVar[str]
     #: The limit that may replace ``seconds``: the number of rows to make.
@@ -50,6 +52,8 @@ class Study(Job, Generic[_Plan, _Row]):
     #: Whether puzzles of a class can be studied so; the refusal of another, with its name and those that can.
     fits: ClassVar[Callable[..., bool]] = staticmethod(lambda kind: True)
     misfit: ClassVar[str] = ""
+    #: The options of a puzzle that its members have of their own, which are not part of the identity of a study.
+    own_options: ClassVar[Callable[..., Collection[str]]] = staticmethod(lambda puzzle: ())
     #: The session passed to `work`.
     session: Session
     #: The rows, by number or another name; `begin` reads them.
@@ -68,7 +72,15 @@ class Study(Job, Generic[_Plan, _Row]):
         cls.puzzle_kind(spec)
         if spec.merge_mirrors:
             raise PuzzleError("mirror images are not merged in a study", Hint("leave out", "merge_mirrors"))
-        return spec.build()
+        puzzle = spec.build()
+        if plan:
+            cls.plan_class(**plan).check(puzzle)
+        return puzzle
+
+    @classmethod
+    def identity(cls, puzzle: Puzzle) -> dict[str, str]:
+        own = cls.own_options(puzzle)
+        return {name: value for name, value in puzzle.option_texts().items() if name not in own}
 
     @classmethod
     def merge_limits(cls, limits: Mapping[str, Any], state: State, waiting: Mapping[str, Any]) -> dict[str, Any]:
@@ -80,7 +92,8 @@ class Study(Job, Generic[_Plan, _Row]):
 
     @cached_property
     def plan(self) -> _Plan:
-        return self.store.plan(self.plan_class)
+        plan: _Plan = self.store.plan(self.plan_class)
+        return plan
 
     @cached_property
     def limits(self) -> dict[str, Any]:
@@ -99,7 +112,7 @@ class Study(Job, Generic[_Plan, _Row]):
 
     def stored(self) -> dict[Any, _Row]:
         """Return the stored rows, by number or another name. `DamagedError` names one that cannot be read."""
-        return ResultRows(self.store, self.table).all(self.row_class)
+        return ResultRows(self.store, self.table).all(self.row_class, self.numbered)
 
     @abstractmethod
     def tally(self, rows: Mapping[Any, _Row]) -> Figures:
@@ -123,31 +136,27 @@ class Study(Job, Generic[_Plan, _Row]):
                 self.commit()
         self.commit(status="complete")
 
-    def found(self) -> Figures:
-        """Return the figures of all rows."""
-        return self.tally(self.known)
-
     def answers(
-        self, task: str, asked: Iterable[tuple[_Name, Arrays]], shared: Arrays = ()
-    ) -> Iterator[tuple[_Name, list[Array]]]:
-        """Yield the workers' answer to each request of a task, in any order, with the name that the request came with.
+        self, task: str, kind: type[_Answer], asked: Iterable[tuple[_Name, Any]], shared: Arrays = ()
+    ) -> Iterator[tuple[_Name, _Answer]]:
+        """Yield the workers' answer, a `kind`, to each request of a task, with the name that the request came with.
 
-        Raises as `Executor.map` does.
+        They come in any order. Raises as `Executor.map` does.
         """
         names = list[_Name]()
 
         def chunks() -> Iterator[Arrays]:
-            for name, chunk in asked:
+            for name, request in asked:
                 names.append(name)
-                yield chunk
+                yield packed(request)
 
         for place, answer in self.session.context.executor.map(task, chunks(), shared):
-            yield names[place], answer
+            yield names[place], unpacked(answer, kind)
 
-    def keep(self, number: int, row: _Row, *without: str) -> None:
-        """Stage a row, as `ResultRows.stage` does; it is known now, and durable with the next commit."""
+    def keep(self, number: int, row: _Row) -> None:
+        """Stage a row; it is known now, and durable with the next commit."""
         self.known[number] = row
-        ResultRows(self.store, self.table).stage(number, row, *without)
+        ResultRows(self.store, self.table).stage(number, row, self.numbered)
 
     def tell(self, progress: Progress, at_once: bool = False) -> None:
         """Report progress; commit if `at_once` or if a commit is due."""
@@ -157,7 +166,7 @@ class Study(Job, Generic[_Plan, _Row]):
 
     def commit(self, **life: Any) -> None:
         """Make the staged rows durable, with the figures."""
-        self.session.commit(replace(self.store.state, figures=self.found().as_dict(), **life))
+        self.session.commit(replace(self.store.state, figures=self.tally(self.known).as_dict(), **life))
 
     def repair(self, session: Session) -> None:
         forget_damaged_rows(self.store, session.observer.note, self.remedy)

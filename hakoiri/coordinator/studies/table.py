@@ -50,7 +50,11 @@ def deals_of(puzzle: Dealt, text: str) -> Iterator[str]:
     # A deal may itself consist of digits, too.
     if lines and lines[0].isdigit() and (rows > 1 or int(lines[0]) == len(lines) - 1):
         announced = int(lines.pop(0))
-    texts = _deal_texts(lines, rows)
+    texts = lines
+    if not any("/" in line for line in lines):
+        if len(lines) % rows:
+            raise ConfigurationError(f"deal {len(lines) // rows + 1} has {len(lines) % rows} rows, expected {rows}")
+        texts = ["/".join(lines[begin : begin + rows]) for begin in range(0, len(lines), rows)]
     if announced is not None and announced != len(texts):
         raise ConfigurationError(f"the first line announces {counted(announced, 'deals')}, found {len(texts):,}")
     if not texts:
@@ -61,14 +65,6 @@ def deals_of(puzzle: Dealt, text: str) -> Iterator[str]:
         except ConfigurationError as error:
             where = f"deal {number}: " if len(texts) > 1 else ""
             raise ConfigurationError(f"{where}{error}", *error.hints) from None
-
-
-def _deal_texts(lines: list[str], rows: int) -> list[str]:
-    if any("/" in line for line in lines):
-        return lines
-    if len(lines) % rows:
-        raise ConfigurationError(f"deal {len(lines) // rows + 1} has {len(lines) % rows} rows, expected {rows}")
-    return ["/".join(lines[begin : begin + rows]) for begin in range(0, len(lines), rows)]
 
 
 def limit_threads(puzzle: Dealt, cap: int, resources: Resources, observer: Observer) -> Resources:
@@ -223,10 +219,8 @@ def spread(numbers: Sequence[int]) -> Spread | None:
     low, high = np.percentile(means, [_LOW, _HIGH])
     deciles = np.quantile(values, _TENTHS, method="inverted_cdf").astype(int).tolist()
     error = float(values.std(ddof=1)) / len(values) ** 0.5 if len(values) > 1 else 0.0
-    return Spread(
-        min(numbers), float(values.mean()), error, float(low), float(high), float(np.median(values)),
-        tuple(deciles), max(numbers),
-    )  # fmt: skip
+    mean, median = float(values.mean()), float(np.median(values))
+    return Spread(min(numbers), mean, error, float(low), float(high), median, tuple(deciles), max(numbers))
 
 
 def size_report(puzzle: Dealt, size: int, deals: Sequence[Deal]) -> dict[str, Any]:
@@ -248,13 +242,8 @@ def tables(puzzle: Dealt, found: StudyResult, shorten: bool) -> list[Table]:
         made.append(Table("moves", rows, f"{name}: moves of the deals that can be solved"))
         if shorten:
             rows = [row for size, one in tallies.items() for row in _shortened(option, size, one)]
-            made.append(
-                Table(
-                    "shortened",
-                    rows,
-                    "of these solutions: as found, after each step of shortening, shortest; and how many are shortest",
-                )
-            )
+            title = "of these solutions: as found, after each step of shortening, shortest; and how many are shortest"
+            made.append(Table("shortened", rows, title))
     rows = [{option: size, **_effort(effort(deals))} for size, deals in found.items()]
     capped = _CAPPED if any(deal.capped for deals in found.values() for deal in deals) else ""
     made.append(Table("searches", rows, "the searches: positions generated, mean and greatest depth", capped))
@@ -262,37 +251,32 @@ def tables(puzzle: Dealt, found: StudyResult, shorten: bool) -> list[Table]:
 
 
 def _outcomes(one: Tally) -> dict[str, Any]:
-    least, most = (f"{100 * share:.1f}" for share in one.shares) if one.deals else ("", "")
-    share = f"{least} %" if not one.capped else f"{least}-{most} %"
     counts = {"solvable": one.solvable, "unsolvable": one.unsolvable, "capped": one.capped}
-    return counts | {"share": share if one.deals else None}
+    if not one.deals:
+        return counts | {"share": None}
+    least, most = (f"{100 * share:.1f}" for share in one.shares)
+    return counts | {"share": f"{least}-{most} %" if one.capped else f"{least} %"}
 
 
 def _moves(moves: Spread | None) -> dict[str, Any]:
-    names = ("min", "mean", _ERROR, _INTERVAL, "max")
     if moves is None:
-        return dict.fromkeys(names)
+        return dict.fromkeys(("min", "mean", _ERROR, _INTERVAL, "max"))
     interval = f"{moves.low:,.2f}-{moves.high:,.2f}"
-    return dict(
-        zip(names, (moves.least, f"{moves.mean:,.2f}", f"{moves.error:,.2f}", interval, moves.most), strict=True)
-    )
+    columns = {"min": moves.least, "mean": f"{moves.mean:,.2f}", _ERROR: f"{moves.error:,.2f}", _INTERVAL: interval}
+    return columns | {"max": moves.most}
 
 
-def _shortened(option: str, size: int, one: Tally) -> list[dict[str, Any]]:
-    rows = []
+def _shortened(option: str, size: int, one: Tally) -> Iterator[dict[str, Any]]:
     for what, moves in {"found": one.moves, **one.steps, "shortest": one.shortest}.items():
         spread = _moves(moves)
-        most = spread.pop("max")
-        reached = {"shortest": one.shortest_after.get(what)}
-        median = None if moves is None else f"{moves.median:,.0f}"
-        rows.append({option: size, "solution": what, **spread, "median": median, "max": most, **reached})
-    return rows
+        most, median = spread.pop("max"), None if moves is None else f"{moves.median:,.0f}"
+        row = {option: size, "solution": what, **spread, "median": median, "max": most}
+        yield row | {"shortest": one.shortest_after.get(what)}
 
 
 def _effort(one: dict[str, Any] | None) -> dict[str, Any]:
     if one is None:
-        names = ("capped", "median", "mean", "max", "depth", "deepest", "CPU s")
-        return {"deals": 0, **dict.fromkeys(names)}
+        return {"deals": 0, **dict.fromkeys(("capped", "median", "mean", "max", "depth", "deepest", "CPU s"))}
     # A capped search gives only a lower bound.
     bound, positions, depth = ">" if one["capped"] else "", one["positions"], one["depth"]
     return {

@@ -17,7 +17,7 @@ from hakoiri.coordinator.session.check import Check
 from hakoiri.coordinator.session.job import Job, Table
 from hakoiri.coordinator.session.resources import Budget
 from hakoiri.coordinator.session.session import Session
-from hakoiri.coordinator.trees.search import TreeFigures, TreeSearch, chunk_roots, prefix_nodes, tree_digest
+from hakoiri.coordinator.trees.search import SUMS, TreeFigures, TreeSearch, chunk_roots, figures_of, tree_digest
 from hakoiri.errors import DamagedError, Hint, PuzzleError
 from hakoiri.keys.layout import Keys, ints
 from hakoiri.keys.order import sort_keys
@@ -25,7 +25,6 @@ from hakoiri.puzzles.capabilities import Placements, SubtreeCounts
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage import results
-from hakoiri.storage import results as subtrees
 from hakoiri.storage.layers.audit import check_layer
 from hakoiri.storage.layers.blocks import lanes_of, sum_lanes
 from hakoiri.storage.layers.store import RunStore
@@ -43,11 +42,16 @@ class TreeVerifier(Check):
 
     def check(self) -> None:
         """Check everything; the layers' checksums are checked before."""
-        cutting = subtrees.read_cutting(self.store)
+        cutting = results.read_cutting(self.store)
         if cutting is None:
             return
         self._check_layers(cutting)
-        records = dict(self._readable_records())
+        records = {}
+        for chunk in results.finished_chunks(self.store):
+            try:
+                records[chunk] = results.read_chunk(self.store, chunk)
+            except DamagedError as error:
+                self.report.damage(str(error))
         if not self.report.ok:
             return
         sums_agree = self._check_sums(cutting, records)
@@ -57,7 +61,7 @@ class TreeVerifier(Check):
         if self.puzzle.keeps:
             self._check_solutions(cutting, records)
 
-    def _check_layers(self, cutting: subtrees.Cutting) -> None:
+    def _check_layers(self, cutting: results.Cutting) -> None:
         start = self.puzzle.start
         if ints(self.store.layer(0)) != [start]:
             self.report.fault("layer 0 is not just the start")
@@ -76,43 +80,26 @@ class TreeVerifier(Check):
                 f"the chunks have {cutting.prefixes} prefixes, expected the {size} of layer {cutting.depth}"
             )
 
-    def _readable_records(self) -> Iterator[tuple[int, subtrees.ChunkRecord]]:
-        for chunk in subtrees.finished_chunks(self.store):
-            try:
-                yield chunk, subtrees.read_chunk(self.store, chunk)
-            except DamagedError as error:
-                self.report.damage(str(error))
-
-    def _check_sums(self, cutting: subtrees.Cutting, records: dict[int, subtrees.ChunkRecord]) -> bool:
+    def _check_sums(self, cutting: results.Cutting, records: dict[int, results.ChunkRecord]) -> bool:
         state, found, before = self.store.state, TreeFigures.of(self.store.state), len(self.report.faults)
-        nodes = prefix_nodes(self.store, self.puzzle, cutting.depth)
-        results = [record.result for record in records.values()]
-        sums = [sum(values) for values in zip(*results, strict=True)][:4] if results else [0] * 4
-        # A repair recounts if the sums of the chunks differ; it does not change the number of chunks.
-        summed, lasting = self.report.damage, self.report.fault
-        for what, said, derived, wrong in (
-            ("solutions", found.solutions, sums[0], summed),
-            ("orbits", found.orbits, sums[1], summed),
-            ("classes", found.classes, sums[2], summed),
-            ("nodes", found.nodes, sums[3] + nodes, summed),
-            ("chunks done", found.chunks_done, len(records), lasting),
-            ("chunks", found.chunks, cutting.chunks, lasting),
-        ):
-            if said != derived:
-                wrong(f"the state counts {said} {what}, the chunks have {derived}")
+        derived = figures_of(self.store, self.puzzle, cutting, records)
+        for name in (*SUMS, "chunks_done", "chunks"):
+            said, known = getattr(found, name), getattr(derived, name)
+            if said != known:
+                # A repair recounts if the sums of the chunks differ; it does not change the number of chunks.
+                wrong = self.report.damage if name in SUMS else self.report.fault
+                wrong(f"the state counts {said} {name.replace('_', ' ')}, the chunks have {known}")
         if state.status == "complete":
             if len(records) != cutting.chunks:
                 self.report.fault(f"{len(records)} of {cutting.chunks} chunks of a complete run are stored")
-            lanes = sum_lanes(record.lanes for record in records.values())
-            if state.digest != tree_digest(sums[0], sums[1], sums[2], lanes):
+            if state.digest != tree_digest(derived, records):
                 self.report.fault("the digest of the run does not match its chunks")
         return len(self.report.faults) == before
 
-    def _check_chunks(self, roots: list[Keys], records: dict[int, subtrees.ChunkRecord], everything: bool) -> None:
+    def _check_chunks(self, roots: list[Keys], records: dict[int, results.ChunkRecord], everything: bool) -> None:
         chosen = sorted(records)
-        if not everything:
-            chosen = [chosen[place] for place in self.sample(len(chosen), self.context.tuning.sampled_chunks, 0)]
-        for chunk in self.each(chosen, "chunks counted again"):
+        size = len(chosen) if everything else self.context.tuning.sampled_chunks
+        for chunk in self.some(chosen, size, "chunks counted again"):
             self.report.count("chunks")
             found = _result(self.puzzle.count_subtrees(roots[chunk]))
             if found != records[chunk].result or len(roots[chunk]) != records[chunk].prefixes:
@@ -144,7 +131,7 @@ class TreeVerifier(Check):
             keys = successors[len(successors) // 2 :][:1]
         return keys, counted
 
-    def _check_solutions(self, cutting: subtrees.Cutting, records: dict[int, subtrees.ChunkRecord]) -> None:
+    def _check_solutions(self, cutting: results.Cutting, records: dict[int, results.ChunkRecord]) -> None:
         if self.store.state.status == "complete":
             if orbits := TreeFigures.of(self.store.state).orbits:
                 keys = self.store.layer(cutting.depth + 1)
@@ -155,7 +142,7 @@ class TreeVerifier(Check):
             return
         for chunk, record in records.items():
             self.control.check()
-            subtrees.require_found(self.store, record)
+            results.require_found(self.store, record)
             blocks = list(self.store.blocks(chunk, database=FOUND))
             keys = np.concatenate(blocks) if blocks else self.puzzle.layout.empty(0)
             if lanes_of(keys) != record.lanes or len(keys) != record.orbits:
@@ -216,7 +203,33 @@ class Subtrees(Job):
         TreeSearch(session).run()
 
     def repair(self, session: Session) -> None:
-        forget_damaged_subtrees(session, self.puzzle)
+        """Erase broken chunks of a run; all chunks if a layer or a sum is wrong. Durable on return."""
+        store, cutting = session.store, _sound_cutting(session.store)
+        if cutting is None:
+            session.observer.note("counting everything again")
+            for database, prefix in ((BLOCKS, b""), (LAYERS, b""), (CHUNKS, b""), (FOUND, b""), (META, CUTTING_KEY)):
+                store.erase(database, prefix)
+            store.commit(replace(store.state, depth=-1, stored_bytes=0, digest="", figures=TreeFigures().as_dict()))
+            return
+        records = _sound_records(store, cutting)
+        broken = [chunk for chunk in results.finished_chunks(store) if chunk not in records]
+        # Once the solutions have become a layer, they are no longer stored by chunk.
+        merged = store.state.depth > cutting.depth
+        solutions_are_broken = merged and list(check_layer(store, store.state.depth))
+        said, derived = TreeFigures.of(store.state), figures_of(store, self.puzzle, cutting, records)
+        sums_agree = all((getattr(said, name) or 0) == getattr(derived, name) for name in SUMS)
+        if not broken and sums_agree and not solutions_are_broken:
+            return
+        if merged or not broken:
+            broken, records = results.finished_chunks(store), {}
+        session.observer.note(f"counting {len(broken)} chunks again")
+        for chunk in broken:
+            store.erase(CHUNKS, number_key(chunk))
+            store.erase(FOUND, number_key(chunk))
+        store.erase(BLOCKS, number_key(cutting.depth + 1))
+        store.erase(LAYERS, number_key(cutting.depth + 1))
+        derived = figures_of(store, self.puzzle, cutting, records)
+        store.commit(replace(store.state, depth=cutting.depth, digest="", figures=derived.as_dict()))
 
     def summary(self, budget: Budget) -> dict[str, Any]:
         return layer_summary(self.store.layer_records())
@@ -255,34 +268,6 @@ def _figure(manifest: Manifest) -> tuple[str, dict[str, str]]:
     return manifest.puzzle["name"], {name: options[name] for name in options if name not in (STRATEGY, KEEPING)}
 
 
-def forget_damaged_subtrees(session: Session, puzzle: Placements) -> None:
-    """Erase broken chunks of a run; all chunks if a layer or a sum is wrong. Durable on return."""
-    store = session.store
-    cutting = _sound_cutting(store)
-    if cutting is None:
-        session.observer.note("counting everything again")
-        for database, prefix in ((BLOCKS, b""), (LAYERS, b""), (CHUNKS, b""), (FOUND, b""), (META, CUTTING_KEY)):
-            store.erase(database, prefix)
-        store.commit(replace(store.state, depth=-1, stored_bytes=0, digest="", figures=TreeFigures().as_dict()))
-        return
-    records = _sound_records(store, cutting)
-    broken = [chunk for chunk in results.finished_chunks(store) if chunk not in records]
-    # Once the solutions have become a layer, they are no longer stored by chunk.
-    merged = store.state.depth > cutting.depth
-    solutions_are_broken = merged and list(check_layer(store, store.state.depth))
-    if not broken and _sums(records) == _counted(store, puzzle, cutting) and not solutions_are_broken:
-        return
-    if merged or not broken:
-        broken, records = results.finished_chunks(store), {}
-    session.observer.note(f"counting {len(broken)} chunks again")
-    for chunk in broken:
-        store.erase(CHUNKS, number_key(chunk))
-        store.erase(FOUND, number_key(chunk))
-    store.erase(BLOCKS, number_key(cutting.depth + 1))
-    store.erase(LAYERS, number_key(cutting.depth + 1))
-    store.commit(_state_of(store, puzzle, cutting, records))
-
-
 def _sound_cutting(store: RunStore) -> results.Cutting | None:
     """Return the cutting, if it and the layers of prefixes are sound."""
     try:
@@ -306,27 +291,6 @@ def _sound_records(store: RunStore, cutting: results.Cutting) -> dict[int, resul
             continue
         records[chunk] = record
     return records
-
-
-def _sums(records: dict[int, results.ChunkRecord]) -> tuple[int, ...]:
-    each = [record.result[:4] for record in records.values()]
-    return tuple(sum(values) for values in zip(*each, strict=True)) if each else (0, 0, 0, 0)
-
-
-def _counted(store: RunStore, puzzle: Placements, cutting: results.Cutting) -> tuple[int, ...]:
-    """Return the same sums by the state."""
-    found, nodes = TreeFigures.of(store.state), prefix_nodes(store, puzzle, cutting.depth)
-    return found.solutions, found.orbits or 0, found.classes or 0, found.nodes - nodes
-
-
-def _state_of(
-    store: RunStore, puzzle: Placements, cutting: results.Cutting, records: dict[int, results.ChunkRecord]
-) -> State:
-    solutions, orbits, classes, nodes = _sums(records)
-    seconds = sum(record.microseconds for record in records.values()) / 1e6
-    nodes += prefix_nodes(store, puzzle, cutting.depth)
-    found = TreeFigures(solutions, orbits, classes, nodes, cutting.chunks, len(records), seconds)
-    return replace(store.state, depth=cutting.depth, digest="", figures=found.as_dict())
 
 
 def found_solutions(store: RunStore, puzzle: Placements) -> Iterator[Keys]:

@@ -18,7 +18,7 @@ a second, so a kill costs only the chunks in progress.
 import math
 import statistics
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -32,11 +32,11 @@ from hakoiri.keys.order import is_increasing, sort_keys
 from hakoiri.keys.splitmix import first_words
 from hakoiri.puzzles.capabilities import Placements
 from hakoiri.storage import results
-from hakoiri.storage.layers.blocks import Lanes, chain, code_keys, digest_text, sum_lanes
+from hakoiri.storage.layers.blocks import chain, code_keys, digest_text, sum_lanes
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Figures, Progress
 from hakoiri.storage.names import FOUND
-from hakoiri.storage.results import Cutting
+from hakoiri.storage.results import ChunkRecord, Cutting
 from hakoiri.timing import clock
 from hakoiri.worker.tasks import do_task
 from hakoiri.worker.transport.payload import Array, Arrays
@@ -89,6 +89,10 @@ class TreeFigures(Figures):
         return super().as_dict() | {"configurations": self.solutions}
 
 
+#: The figures that are sums over the chunks; nodes have those of the prefixes besides.
+SUMS = ("solutions", "orbits", "classes", "nodes")
+
+
 def shuffled(count: int) -> np.ndarray:
     """Return the numbers below `count` in the order in which prefixes are taken: that of as many random numbers.
 
@@ -103,14 +107,21 @@ def chunk_roots(store: RunStore, cutting: Cutting) -> list[Keys]:
     return [keys[begin : begin + cutting.chunk] for begin in range(0, cutting.prefixes, cutting.chunk)]
 
 
-def prefix_nodes(store: RunStore, puzzle: Placements, depth: int) -> int:
-    """Return the number of nodes in the layers of prefixes."""
-    return sum(store.layer_record(level).size * puzzle.numbers_placed(level) for level in range(1, depth + 1))
+def figures_of(
+    store: RunStore, puzzle: Placements, cutting: Cutting, records: Mapping[int, ChunkRecord]
+) -> TreeFigures:  # fmt: skip
+    """Return the figures of a run with these chunks."""
+    found = records.values()
+    nodes = sum(store.layer_record(level).size * puzzle.numbers_placed(level) for level in range(1, cutting.depth + 1))
+    solutions, orbits, classes, below = (sum(getattr(record, name) for record in found) for name in SUMS)
+    seconds = sum(record.microseconds for record in found) / 1e6
+    return TreeFigures(solutions, orbits, classes, below + nodes, cutting.chunks, len(found), seconds)
 
 
-def tree_digest(solutions: int, orbits: int, classes: int, lanes: Lanes) -> str:
+def tree_digest(found: TreeFigures, records: Mapping[int, ChunkRecord]) -> str:
     """Return the digest of a finished run: of its counts and one solution of each orbit, for any strategy."""
-    return chain([str(solutions), str(orbits), str(classes), digest_text(lanes)])
+    lanes = digest_text(sum_lanes(record.lanes for record in records.values()))
+    return chain([str(found.solutions), str(found.orbits or 0), str(found.classes or 0), lanes])
 
 
 #: The number of prefixes sampled to decide whether there are enough, and the most prefixes (`Tuning`).
@@ -235,22 +246,16 @@ class TreeSearch:
     def _results(self, missing: list[int], roots: list[Keys]) -> Iterator[tuple[int, list[Array]]]:
         chunks: Iterator[Arrays] = ([roots[chunk]] for chunk in missing)
         executor = self._executor(sum(len(roots[chunk]) for chunk in missing), roots[missing[0]][:_LOOKS])
-        if executor is not None:
-            yield from executor.map("subtrees", chunks)
-            return
-        for number, chunk in enumerate(chunks):
-            yield number, do_task("subtrees", self._puzzle, chunk, [])
+        here = ((number, do_task("subtrees", self._puzzle, chunk, [])) for number, chunk in enumerate(chunks))
+        return executor.map("subtrees", chunks) if executor else here
 
     def _take_in(self, chunk: int, prefixes: int, result: list[Array]) -> None:
         """Stage the result of a chunk, and commit if the last commit is long ago."""
-        solutions, orbits, classes, nodes, microseconds = result[0].tolist()
-        lane_0, lane_1 = result[1].tolist()
-        kept = result[2]
+        tally, (lane_0, lane_1), kept = result[0].tolist(), result[1].tolist(), result[2]
+        solutions, orbits, classes, nodes, microseconds = tally
         stored, index = self._store.stage_blocks(chunk, code_keys(chunk, kept), database=FOUND)
-        record = results.ChunkRecord(
-            chunk, prefixes, solutions, orbits, classes, nodes, lane_0, lane_1, len(kept), index,
-            microseconds, self._state.session,
-        )  # fmt: skip
+        counts = chunk, prefixes, solutions, orbits, classes, nodes
+        record = ChunkRecord(*counts, lane_0, lane_1, len(kept), index, microseconds, self._state.session)
         results.stage_chunk(self._store, record)
         self._records[chunk] = record
         self._nodes_here += nodes
@@ -261,9 +266,6 @@ class TreeSearch:
             classes=(found.classes or 0) + classes, nodes=found.nodes + nodes, chunks_done=len(self._records),
             processor_seconds=round(found.processor_seconds + microseconds / 1e6, 6),
         )  # fmt: skip
-        self._perhaps_commit()
-
-    def _perhaps_commit(self) -> None:
         now = time.monotonic()
         staged, most = self._store.staged_bytes, self._session.context.shares.staged_bytes
         due = now - self._committed > self._tuning.chunk_commit or staged > most
@@ -276,17 +278,8 @@ class TreeSearch:
 
     def _tell(self) -> None:
         found = self._found
-        self._session.tell(
-            Progress(
-                found.chunks_done,
-                found.chunks,
-                "chunks",
-                f"{found.solutions:,} solutions",
-                self._expected,
-                found.nodes,
-                "nodes",
-            )
-        )
+        done, said = (found.chunks_done, found.chunks, "chunks"), f"{found.solutions:,} solutions"
+        self._session.tell(Progress(*done, said, self._expected, found.nodes, "nodes"))
 
     def _left(self, seconds: float) -> tuple[float, float] | None:
         sample: list[int] = []
@@ -296,14 +289,10 @@ class TreeSearch:
         return seconds_left(sample, self._found.chunks or 0, beyond, self._nodes_here, seconds)
 
     def _finish(self, cutting: results.Cutting) -> None:
-        records = [self._records[chunk] for chunk in range(cutting.chunks)]
-        lanes = sum_lanes(record.lanes for record in records)
-        found = self._found
         # A repaired run may already have its solutions in their layer.
-        if self._puzzle.keeps and found.orbits and self._state.depth == cutting.depth:
-            self._keep(cutting.depth + 1, records)
-        digest = tree_digest(found.solutions, found.orbits or 0, found.classes or 0, lanes)
-        self._state = replace(self._state, status="complete", digest=digest)
+        if self._puzzle.keeps and self._found.orbits and self._state.depth == cutting.depth:
+            self._keep(cutting.depth + 1, [self._records[chunk] for chunk in range(cutting.chunks)])
+        self._state = replace(self._state, status="complete", digest=tree_digest(self._found, self._records))
         self._expected = None
         self._tell()
         self._commit(exhausted=True)

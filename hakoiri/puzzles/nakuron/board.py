@@ -301,22 +301,16 @@ def _count(cells: Cells, leaving: Cells) -> int:
 
 
 @jit
-def _after_one(cells: Cells, frame: Frame, leaving: Cells, after: Cells) -> int:
-    """Return the greatest sum of a tilt's score and the number of balls after it that may score, each by itself."""
-    most = 0
-    for side in range(len(frame)):
-        scored = tilt_cells(cells, frame[side], side, after)
-        if scored >= 0:
-            most = max(most, scored + _count(after, leaving))
-    return most
-
-
-@jit
 def _reserve(cells: Cells, frame: Frame, leaving: Cells, room: Cells) -> int:
     """Return the bound by two tilts: nothing scores more from here on. Nine boards are examined, without allocation."""
-    most = 0
+    most, (once, twice) = 0, room
     for side in range(len(frame)):
-        scored = tilt_cells(cells, frame[side], side, room[0])
-        if scored >= 0:
-            most = max(most, scored + _after_one(room[0], frame, leaving, room[1]))
+        scored = tilt_cells(cells, frame[side], side, once)
+        if scored < 0:
+            continue
+        most = max(most, scored)
+        for other in range(len(frame)):
+            more = tilt_cells(once, frame[other], other, twice)
+            if more >= 0:
+                most = max(most, scored + more + _count(twice, leaving))
     return most

@@ -260,9 +260,6 @@ def _exit_colours(wall: NDArray[np.bool_], frame: str, side: int) -> Cells:
 
 
 def _farthest(wall: NDArray[np.bool_]) -> int:
-    """Return the farthest that a ball can roll in any row or column: one less than the longest stretch without a
-    wall.
-    """
-    lines = [*wall.tolist(), *wall.T.tolist()]
-    stretches = ["".join("01"[cell] for cell in line).split("1") for line in lines]
-    return max(0, max(len(stretch) for line in stretches for stretch in line) - 1)
+    """Return the farthest that a ball can roll: one less than the longest stretch of a row or column without a wall."""
+    lines = ("".join("01"[cell] for cell in line) for line in [*wall.tolist(), *wall.T.tolist()])
+    return max(0, max(len(stretch) for line in lines for stretch in line.split("1")) - 1)

@@ -5,8 +5,9 @@ word of 64 bits has 27 digits, the first ones lowest; the first word is the most
 such cells have keys, which every board of 10 x 10 has. `puzzles.nakuron.board` has the rules and the text.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +51,8 @@ def draw_boards(boards: Iterable[Board]) -> Iterator[Picture]:
     before: Board | None = None
     for board in boards:
         names = _rolled(names, before, board) if before else {}
-        names = names or {cell: f"row {cell[0] + 1} column {cell[1] + 1}" for cell in _balls_of(board)}
+        cells = [cell for cell in product(range(board.size), range(board.size)) if _is_ball(board, cell)]
+        names = names or {cell: f"row {cell[0] + 1} column {cell[1] + 1}" for cell in cells}
         before = board
         yield _draw(board, names)
 
@@ -65,8 +67,10 @@ def _rolled(names: _Names, board: Board, after: Board) -> _Names:
     for side in range(len(SIDES)):
         if tilt(board.rows, board.frame, side).rows == after.rows:
             found: _Names = {}
-            for number, hole in enumerate(board.frame[side]):
-                found |= _rolled_line(names, board.rows, _line(side, number, board.size), hole)
+            for line in (_line(side, number, board.size) for number in range(board.size)):
+                # Balls keep their order on a line, and the first ones have dropped.
+                balls, there = ([cell for cell in line if _is_ball(each, cell)] for each in (board, after))
+                found |= zip(there, (names[cell] for cell in balls[len(balls) - len(there) :]), strict=True)
             return found
     return {}
 
@@ -77,17 +81,8 @@ def _line(side: int, number: int, size: int) -> list[_Cell]:
     return cells[::-1] if side in (1, 2) else cells
 
 
-def _rolled_line(names: _Names, rows: Sequence[str], line: Sequence[_Cell], hole: str) -> _Names:
-    """The balls of a line that stay on the board, as far towards its first cell as they go."""
-    after: _Names = {}
-    is_open, free = hole != WALL, 0
-    for place, cell in enumerate(line):
-        if rows[cell[0]][cell[1]] == WALL:
-            is_open, free = False, place + 1
-        elif cell in names and not is_open:
-            after[line[free]] = names[cell]
-            free += 1
-    return after
+def _is_ball(board: Board, cell: _Cell) -> bool:
+    return board.rows[cell[0]][cell[1]] not in (EMPTY, WALL)
 
 
 def _draw(board: Board, names: _Names) -> Picture:
@@ -96,7 +91,8 @@ def _draw(board: Board, names: _Names) -> Picture:
     cell = _CELL if is_round else max(2, _LARGE_BOARD // len(lines))
     side = cell * len(lines)
     inside = Rectangle(cell, cell, side - 2 * cell, side - 2 * cell, COLOURS[0])
-    squares = framed_rows(Board(tuple(map(_without_balls, board.rows)), board.frame)) if is_round else lines
+    walls = tuple(re.sub(f"[^{WALL}]", EMPTY, row) for row in board.rows)
+    squares = framed_rows(Board(walls, board.frame)) if is_round else lines
     # Neighbours in a row that have one colour are one piece.
     found: list[Shape] = []
     for row, line in enumerate(squares):
@@ -126,10 +122,6 @@ def framed_rows(board: Board) -> list[str]:
     return [f"5{up}5", *rows, f"5{down}5"]
 
 
-def _without_balls(row: str) -> str:
-    return "".join(cell if cell == WALL else EMPTY for cell in row)
-
-
 def _holes(lines: Sequence[str]) -> Iterator[Label]:
     """The numbers of the frame's holes."""
     last = len(lines) - 1
@@ -137,11 +129,6 @@ def _holes(lines: Sequence[str]) -> Iterator[Label]:
         for column, digit in enumerate(line):
             if digit != WALL and (row in (0, last) or column in (0, last)):
                 yield Label((column + 0.5) * _CELL, (row + 0.5) * _CELL, digit, 14, ink(COLOURS[int(digit)]))
-
-
-def _balls_of(board: Board) -> Iterator[_Cell]:
-    for row, line in enumerate(board.rows):
-        yield from ((row, column) for column, digit in enumerate(line) if digit not in (EMPTY, WALL))
 
 
 def _ball(digit: str, cell: _Cell, name: str) -> Part:
@@ -196,8 +183,10 @@ class Nakuron(Scored):
         small = U32 if len(self._free) <= _FEWEST_DIGITS else U64
         self.layout = small if words <= 1 else U128 if words == U128.words else U256
         bits = min(self.layout.bits, _WORD_BITS)
-        digits = [len(self._free[word * _DIGITS : (word + 1) * _DIGITS]) for word in range(self.layout.words)]
-        fields = (Field(_WORD_BITS * place, bits, _BASE**count) for place, count in enumerate(reversed(digits)))
+        #: The cells whose digits each word has.
+        self._in_word = [self._free[word * _DIGITS : (word + 1) * _DIGITS] for word in range(self.layout.words)]
+        counts = map(len, reversed(self._in_word))
+        fields = (Field(_WORD_BITS * place, bits, _BASE**count) for place, count in enumerate(counts))
         self.fields = Fields.of(self.layout, fields)
         self._walls = np.array([_BASE if cell == WALL else 0 for cell in cells], dtype=np.uint8)
         self._places = np.array(self._free, dtype=np.int64)
@@ -212,17 +201,16 @@ class Nakuron(Scored):
     def pack(self, rows: tuple[str, ...]) -> Key:
         """The key of a board's rows."""
         cells, key = "".join(rows), 0
-        for word in range(self.layout.words):
-            digits = [cells[place] for place in self._free[word * _DIGITS : (word + 1) * _DIGITS]]
-            key = key << _WORD_BITS | int("".join(reversed(digits)) or "0", _BASE)
+        for places in self._in_word:
+            key = key << _WORD_BITS | int("".join(cells[place] for place in reversed(places)) or "0", _BASE)
         return key
 
     def rows_of(self, key: Key) -> tuple[str, ...]:
         """The rows of a key; `ConfigurationError` for one that no board has."""
         cells = [WALL] * len(self._walls)
-        for word in range(self.layout.words):
-            value = key >> (self.layout.words - 1 - word) * _WORD_BITS & ((1 << _WORD_BITS) - 1)
-            for place in self._free[word * _DIGITS : (word + 1) * _DIGITS]:
+        for word, places in enumerate(reversed(self._in_word)):
+            value = key >> word * _WORD_BITS & ((1 << _WORD_BITS) - 1)
+            for place in places:
                 value, digit = divmod(value, _BASE)
                 cells[place] = str(digit)
             if value:
@@ -242,7 +230,7 @@ class Nakuron(Scored):
         return Expansion(*self.scored(keys)[:2])
 
     def score(self, before: Key, after: Key) -> int:
-        return max(self._tilts_between(before, after))[0]
+        return max(tilted.score for _, tilted in self._tilts_between(before, after))
 
     def reserve(self, key: Key) -> int:
         return Board(self.rows_of(key), self.board.frame).balls
@@ -269,7 +257,8 @@ class Nakuron(Scored):
 
     def write_play(self, path: Sequence[Key]) -> str:
         """The side of each move, a digit each."""
-        return "".join(str(-max(self._tilts_between(*move))[1]) for move in pairwise(path))
+        tilts = (max(self._tilts_between(*move), key=lambda each: each[1].score) for move in pairwise(path))
+        return "".join(str(side) for side, _ in tilts)
 
     def spell(self, moves: Sequence[int]) -> str:
         return "".join(map(str, moves))
@@ -300,11 +289,11 @@ class Nakuron(Scored):
     def _board_of(self, start: str | None) -> Board:
         return Board(self.rows_of(self.start), self.board.frame) if start is None else parse_board(start)
 
-    def _tilts_between(self, before: Key, after: Key) -> list[tuple[int, int]]:
-        """Return the score and the negative side of each tilt that leads from one board to the other."""
-        tilts = [tilt(self.rows_of(before), self.board.frame, side) for side in range(len(SIDES))]
-        wanted = self.rows_of(after)
-        return [(tilted.score, -side) for side, tilted in enumerate(tilts) if tilted.rows == wanted]
+    def _tilts_between(self, before: Key, after: Key) -> list[tuple[int, Tilted]]:
+        """Return each side whose tilt leads from one board to the other, with the result."""
+        rows, wanted = self.rows_of(before), self.rows_of(after)
+        tilts = [tilt(rows, self.board.frame, side) for side in range(len(SIDES))]
+        return [(side, tilted) for side, tilted in enumerate(tilts) if tilted.rows == wanted]
 
     def check_key(self, key: Key) -> None:
         self.rows_of(key)
@@ -326,11 +315,8 @@ class Nakuron(Scored):
 
     def describe_move(self, before: Key, after: Key) -> str:
         """Return the side of a tilt, and its score: ``"right, 3 of 5"``."""
-        rows, wanted = self.rows_of(before), self.rows_of(after)
-        for side, name in enumerate(SIDES):
-            tilted = tilt(rows, self.board.frame, side)
-            if tilted.rows == wanted:
-                return f"{name}{_dropped(tilted)}"
+        for side, tilted in self._tilts_between(before, after):
+            return f"{SIDES[side]}{_dropped(tilted)}"
         raise ConfigurationError(f"no tilt leads from {self.render(before)} to {self.render(after)}")
 
 

@@ -177,13 +177,10 @@ class Placing:
         return (self.layout.words - 1 - int(self.words[card])) * _WORD_BITS + int(self.shifts[card])
 
     def pack(self, places: "Sequence[int]") -> Key:
-        left, words = list(range(self.cells)), [0] * self.layout.words
+        left, key = list(range(self.cells)), 0
         for card, place in enumerate(places):
-            words[self.words[card]] |= left.index(place) << int(self.shifts[card])
+            key |= left.index(place) << self._shift(card)
             left.remove(place)
-        key = 0
-        for word in words:
-            key = key << _WORD_BITS | word
         return key
 
     def unpack(self, key: Key) -> list[int]:

@@ -10,7 +10,6 @@ A deal is written with them, ``D2 S2 H4 H3 D6 H5/C2 H2 ...``; a position has ``.
 """
 
 import re
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from itertools import pairwise, permutations
 from typing import ClassVar
@@ -67,6 +66,8 @@ class Solitaire(Dealt, Reversible):
     deck: ClassVar[Deck]
     #: A blank at the left end takes the first card of any suit.
     any_ace: ClassVar[bool]
+    #: The rank of a deal's first card of a suit that stays on the field; the cards left out make the blanks.
+    first_rank: ClassVar[int]
 
     def prepare(self, start: str | None) -> None:
         self.columns = self.size
@@ -124,9 +125,15 @@ class Solitaire(Dealt, Reversible):
         """The position that a deal, all cards in reading order, becomes when its blanks are made."""
         return self.placing.pack(self.places_of(deal))
 
-    @abstractmethod
     def places_of(self, deal: list[Card]) -> list[int]:
         """The cell of each card on the field, once a deal's blanks are made."""
+        cell_of = {card: cell for cell, card in enumerate(deal)}
+        return [cell_of[self._in_deal(card)] for card in range(self.placing.cards)]
+
+    def _in_deal(self, card: int) -> Card:
+        """Return a card of the field as numbered in deals."""
+        suit, rank = divmod(card, self.suit_size)
+        return suit * self.columns + rank + self.first_rank
 
     def usual_start(self) -> Key:
         return self.parse_text(self.start_text())
@@ -142,9 +149,15 @@ class Solitaire(Dealt, Reversible):
         return found
 
     @property
-    @abstractmethod
     def goals(self) -> list[Key]:
         """The keys of all goals."""
+        cards = [divmod(card, self.suit_size) for card in range(self.placing.cards)]
+        return [self.placing.pack([rows[suit] * self.columns + rank for suit, rank in cards]) for rows in self._orders]
+
+    @property
+    def _orders(self) -> list[tuple[int, ...]]:
+        """The row of each suit, in every goal."""
+        return [tuple(range(SUITS))]
 
     def expand(self, keys: Keys) -> Expansion:
         return self._moved(keys, self.most_successors, back=False)
@@ -248,18 +261,27 @@ class Solitaire(Dealt, Reversible):
     def pictures(self, path: list[Key]) -> list[Picture]:
         return [draw_field(rows_of(self.render(key)), self.deck) for key in path]
 
-    @abstractmethod
     def word(self, card: int) -> str:
         """A card of the field in two letters."""
+        return self.deck.word(self._in_deal(card), self.columns)
 
     def parse_text(self, text: str) -> Key:
         if has_blanks(text):
             return self.placing.pack(self._parse_position(rows_of(text)))
         return self.start_of(self.parse_deal(text))
 
-    @abstractmethod
     def _parse_position(self, rows: list[list[str]]) -> list[int]:
-        """The cell of each card of a text with blanks."""
+        """The cell of each card of a text with blanks. Cards below the first rank have a column of their own."""
+        width, ranks = self.columns + self.first_rank, range(self.first_rank + self.suit_size)
+        check_shape(rows, width, f"a position of {self.size_option}={self.columns}")
+        self._check_left_end(rows)
+        wanted = [suit * self.columns + rank for suit in range(SUITS) for rank in ranks]
+        found = enumerate(parse_cards(rows, self.deck, self.columns, wanted, SUITS))
+        cell_of = {card: place // width * self.columns + place % width - self.first_rank for place, card in found}
+        return [cell_of[self._in_deal(card)] for card in range(self.placing.cards)]
+
+    def _check_left_end(self, rows: list[list[str]]) -> None:
+        pass
 
 
 def moved(places: list[int], card: int, cell: int) -> list[int]:
@@ -299,22 +321,12 @@ class Gap(Solitaire):
     options = {"ranks": Number(7, 3, MOST_COLUMNS)}
     deck = NUMBERED
     any_ace = False
+    first_rank = 1
     size_option = "ranks"
     walker = "cards"
     orders = ("bfs", "dfs", "longest", "tree")
     until = "exhausted"
     hunted = grows = True
-
-    @property
-    def goals(self) -> list[Key]:
-        return [
-            self.placing.pack([suit * self.columns + rank for suit in range(SUITS) for rank in range(self.suit_size)])
-        ]
-
-    def places_of(self, deal: list[Card]) -> list[int]:
-        """An ace's place becomes a gap. Column 0 of the rules, that of the aces, is not part of the field."""
-        cell_of = {card: cell for cell, card in enumerate(deal)}
-        return [cell_of[suit * self.columns + rank] for suit in range(SUITS) for rank in range(1, self.columns)]
 
     def grown(self, deal: str, word: int) -> str:
         """Return a deal of one rank more: the new cards are in a new last column."""
@@ -327,24 +339,11 @@ class Gap(Solitaire):
     def _drawn_row(self, row: int, words: list[str]) -> list[str]:
         return [self.deck.word(row * self.columns, self.columns), *super()._drawn_row(row, words)]
 
-    def _parse_position(self, rows: list[list[str]]) -> list[int]:
-        check_shape(rows, self.columns + 1, f"a position of {self.size_option}={self.columns}")
-        aces = [suit * self.columns for suit in range(SUITS)]
-        for row, ace in zip(rows, aces, strict=True):
-            if row[0] != self.deck.word(ace, self.columns):
-                raise ConfigurationError(
-                    f"row {rows.index(row) + 1} begins with {row[0]}; in a position (with {BLANK}) it must begin with "
-                    f"{self.deck.word(ace, self.columns)}"
-                )
-        wanted = range(SUITS * self.columns)
-        found = parse_cards(rows, self.deck, self.columns, wanted, SUITS)
-        width = self.columns + 1
-        cell_of = {card: index // width * self.columns + index % width - 1 for index, card in enumerate(found)}
-        return [cell_of[card] for card in wanted if card % self.columns]
-
-    def word(self, card: int) -> str:
-        suit, rank = divmod(card, self.suit_size)
-        return self.deck.word(suit * self.columns + rank + 1, self.columns)
+    def _check_left_end(self, rows: list[list[str]]) -> None:
+        for number, row in enumerate(rows):
+            if row[0] != (ace := self.deck.word(number * self.columns, self.columns)):
+                said = f"row {number + 1} begins with {row[0]}; in a position (with {BLANK}) it must begin with {ace}"
+                raise ConfigurationError(said)
 
 
 class Superpuzz(Solitaire):
@@ -361,6 +360,7 @@ class Superpuzz(Solitaire):
     options = {"columns": Number(6, 3, MOST_COLUMNS), "goals": Choice(("24", "1"))}
     deck = LETTERED
     any_ace = True
+    first_rank = 0
     size_option = "columns"
     until = "both"
     goal_names = {"first": "24 goals, the suits in any order", "fixed": "one goal, the suits in the order H D S C"}
@@ -372,20 +372,8 @@ class Superpuzz(Solitaire):
         return "fixed" if self.parameters["goals"] == "1" else "first"
 
     @property
-    def goals(self) -> list[Key]:
-        rows_of_suits = list(permutations(range(SUITS)))
-        chosen = rows_of_suits if self.parameters["goals"] == "24" else rows_of_suits[:1]
-        return [
-            self.placing.pack(
-                [rows[suit] * self.columns + rank for suit in range(SUITS) for rank in range(self.suit_size)]
-            )
-            for rows in chosen
-        ]
-
-    def places_of(self, deal: list[Card]) -> list[int]:
-        """A card of the highest rank makes its place a hole."""
-        cell_of = {card: cell for cell, card in enumerate(deal)}
-        return [cell_of[suit * self.columns + rank] for suit in range(SUITS) for rank in range(self.suit_size)]
+    def _orders(self) -> list[tuple[int, ...]]:
+        return list(permutations(range(SUITS))) if self.parameters["goals"] == "24" else super()._orders
 
     def describe_move(self, before: Key, after: Key) -> str:
         """As the paper writes it, a card and a hole that change places, the later of the two first: ``"(D6, H4)"``.
@@ -415,13 +403,3 @@ class Superpuzz(Solitaire):
         card, source, target = self.move_between(before, after)
         pair = {source: self.word(card), target: holes.get(target, BLANK)}
         return f"({pair[max(pair)]}, {pair[min(pair)]})"
-
-    def _parse_position(self, rows: list[list[str]]) -> list[int]:
-        check_shape(rows, self.columns, f"a position of {self.size_option}={self.columns}")
-        wanted = [card for card in range(SUITS * self.columns) if card % self.columns < self.suit_size]
-        cell_of = {card: cell for cell, card in enumerate(parse_cards(rows, self.deck, self.columns, wanted, SUITS))}
-        return [cell_of[card] for card in wanted]
-
-    def word(self, card: int) -> str:
-        suit, rank = divmod(card, self.suit_size)
-        return self.deck.word(suit * self.columns + rank, self.columns)

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from itertools import count, pairwise
+from itertools import count, groupby, pairwise
 
 from hakoiri.puzzles.pictures import EDGE, PAPER, Circle, Label, Part, Picture, ink, scale
 from hakoiri.puzzles.pictures import Line as Stroke
@@ -58,9 +58,25 @@ class Star:
         """The sum of each line: 1 to 2n on every point make n (2n + 1), and lines count it twice."""
         return 4 * self.tips + 2
 
+    def tip_at(self, index: int) -> int:
+        """The tip at a place around the ring, any whole number."""
+        return self.tip[index % self.tips]
+
+    def crossing_at(self, index: int) -> int:
+        return self.crossing[index % self.tips]
+
     def symmetries(self) -> list[Permutation]:
         """The 2n rotations and reflections of the figure, the identity first."""
-        return list(_figure_symmetries(self))
+        found = []
+        # A reflection takes the place between tips i and i + 1 to that between their images.
+        for turns, between in ((1, 0), (-1, -1)):
+            for turn in range(self.tips):
+                image = [0] * self.points
+                for i in range(self.tips):
+                    image[self.tip[i]] = self.tip_at(turn + turns * i)
+                    image[self.crossing[i]] = self.crossing_at(turn + turns * i + between)
+                found.append(tuple(image))
+        return found
 
     def automorphisms(self) -> list[Permutation]:
         """All rearrangements of the points that take lines to lines, those of the figure first.
@@ -69,8 +85,7 @@ class Star:
         C_n(1, 2). The figure has fewer for n = 5, where all lines meet (120), and n = 6, the octahedron (48).
         """
         figure = self.symmetries()
-        known = set(figure)
-        return figure + sorted(found for found in _automorphisms(self) if found not in known)
+        return figure + sorted({*_automorphisms(self)} - {*figure})
 
 
 @cache
@@ -80,7 +95,9 @@ def star(tips: int) -> Star:
     # A crossing lies where the chord of two tips two apart meets the ray half way between two tips.
     radius = math.cos(2 * math.pi / tips) / math.cos(math.pi / tips)
     ring += [_around(tips, index + 0.5, radius) for index in range(tips)]
-    rows = _rows(ring)
+    # The points of one height from left to right, from the top.
+    ordered = sorted(range(len(ring)), key=lambda place: (-ring[place][1], ring[place][0]))
+    rows = [list(row) for _, row in groupby(ordered, key=lambda place: ring[place][1])]
     number = {place: point for point, place in enumerate(place for row in rows for place in row)}
     tip = tuple(number[index] for index in range(tips))
     crossing = tuple(number[tips + index] for index in range(tips))
@@ -93,29 +110,6 @@ def _around(tips: int, index: float, radius: float) -> Place:
     angle = 2 * math.pi * index / tips
     # Rounded, so that points of one height have the same number for it.
     return round(radius * math.sin(angle), _DIGITS), round(radius * math.cos(angle), _DIGITS)
-
-
-def _rows(ring: list[Place]) -> list[list[int]]:
-    """The places by height, from the top, each row from left to right."""
-    rows: list[list[int]] = []
-    for place in sorted(range(len(ring)), key=lambda place: -ring[place][1]):
-        if rows and ring[rows[-1][0]][1] == ring[place][1]:
-            rows[-1].append(place)
-        else:
-            rows.append([place])
-    return [sorted(row, key=lambda place: ring[place][0]) for row in rows]
-
-
-def _figure_symmetries(figure: Star) -> Iterator[Permutation]:
-    tips = figure.tips
-    for mirrored in (False, True):
-        for turn in range(tips):
-            image = [0] * figure.points
-            for i in range(tips):
-                image[figure.tip[i]] = figure.tip[(turn - i if mirrored else turn + i) % tips]
-                # A reflection takes the place between tips i and i + 1 to that between their images.
-                image[figure.crossing[i]] = figure.crossing[(turn - 1 - i if mirrored else turn + i) % tips]
-            yield tuple(image)
 
 
 def _automorphisms(figure: Star) -> Iterator[Permutation]:

@@ -1,7 +1,6 @@
 """Magic stars: 1 to 2n on the points of the star {n/2}, so that the four numbers of every line add up to 4n + 2."""
 
-from collections.abc import Iterator
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 
@@ -13,8 +12,7 @@ from hakoiri.puzzles.options import Choice, Number
 from hakoiri.puzzles.pictures import Picture
 from hakoiri.puzzles.stars import strategies
 from hakoiri.puzzles.stars.figure import draw, draw_star, star
-from hakoiri.puzzles.stars.kernels import least_images, walk_ring, walk_steps
-from hakoiri.puzzles.stars.strategies import CHOOSE, COMBINED, FORCE, NONE, Check, Step
+from hakoiri.puzzles.stars.strategies import COMBINED, least_images, points_of, walk
 from hakoiri.puzzles.texts import numbers_in
 
 GENERATE, PRUNE, FASTEST = "generate", "prune", "prune+symmetry"
@@ -23,11 +21,6 @@ _NOTHING_THERE = "."
 _ALL = 2**62
 #: With more points the first program would place 10^16 numbers and more.
 _MOST_GENERATED = 8
-
-
-def _points(step: list[Check]) -> list[int]:
-    """The points that a step gives numbers to."""
-    return [check[1] for check in step if check[0] in (CHOOSE, FORCE)]
 
 
 class MagicStar(Placements):
@@ -66,11 +59,11 @@ class MagicStar(Placements):
         self._permutation_table = np.array(self._permutations, dtype=np.int64)
         self._lines = np.array(self.star.lines, dtype=np.int64)
         self._orders = strategies.ring_orders(self.star)
-        self._steps = strategies.steps_of(self.star, self.strategy.split("+"), self.strategy != GENERATE)
-        if self.strategy == FASTEST:
-            self._table, self._widths = strategies.table(self._orders), [step.numbers for step in self._orders[0]]
-        else:
-            self._table, self._widths = strategies.table_of(self._steps), [len(_points(step)) for step in self._steps]
+        if self.strategy != FASTEST:
+            ideas = self.strategy.split("+")
+            self._orders = [strategies.steps_of(self.star, ideas, self.strategy != GENERATE)]
+        self._table = strategies.table_of(self._orders)
+        self._widths = [len(points_of(step)) for step in self._orders[0]]
         self.levels = len(self._widths)
 
     @property
@@ -96,21 +89,16 @@ class MagicStar(Placements):
 
     def exceeds(self, keys: Keys, nodes: int) -> bool:
         placings = self._numbering.unpack(keys)
-        found = (
-            self._walk(placings[row : row + 1], self._level_of(placings), self.levels, True, nodes)
-            for row in range(len(placings))
-        )
-        return any(placed > nodes for _, _, placed in found)
+        level, rows = self._level_of(placings), range(len(placings))
+        return any(self._walk(placings[row : row + 1], level, self.levels, True, nodes)[2] > nodes for row in rows)
 
     def _walk(
         self, placings: Placings, level: int, end: int, goals_alone: bool = False, most: int = _ALL
     ) -> tuple[Placings, np.ndarray, int]:
         if level == self.levels:
             return placings[:0], np.zeros(len(placings), dtype=np.int64), 0
-        if self.strategy == FASTEST:
-            return walk_ring(placings, level, end, self._table, most)
         lines = self._lines if goals_alone and self.strategy == GENERATE else self._lines[:0]
-        return walk_steps(placings, level, end, self._table, lines, most)
+        return walk(placings, level, end, self._table, lines, most)
 
     def _level_of(self, placings: Placings) -> int:
         """The level of some placings, which all have the same."""
@@ -124,56 +112,18 @@ class MagicStar(Placements):
         return 0
 
     def successors(self, key: Key) -> list[Key]:
-        numbers = self._numbering.numbers_of(key)
-        if self.strategy == FASTEST:
-            return [self._numbering.key_of(following) for following in self._ring_successors(numbers)]
-        there = {*np.flatnonzero(numbers)}
-        for level, step in enumerate(self._steps):
-            if there == {point for earlier in self._steps[:level] for point in _points(earlier)}:
-                found = (strategies.places(numbers, step, number, self.star.total) for number in self._unused(numbers))
-                return [self._numbering.key_of(following) for following in found if following is not None]
-        return []  # All points have numbers, or others than those of the first steps: no node of this tree.
-
-    def _ring_successors(self, numbers: list[int]) -> Iterator[list[int]]:
+        numbers, found = self._numbering.numbers_of(key), list[Key]()
+        there, empty, total = {*np.flatnonzero(numbers)}, [0] * self.star.points, self.star.total
         for steps in self._orders:
-            if any(numbers) and numbers[steps[0].chosen] != steps[0].fixed:
-                continue
-            level = next((level for level, step in enumerate(steps) if not numbers[step.chosen]), None)
-            if level is not None and self._placed_by(steps[:level]) == {*np.flatnonzero(numbers)}:
-                step = steps[level]
-                found = (self._after(numbers, step, number) for number in self._unused(numbers))
-                yield from (following for following in found if following is not None)
-
-    def _placed_by(self, steps: list[Step]) -> set[int]:
-        points = {point for step in steps for point in (step.chosen, step.forced)}
-        return points - {NONE}
-
-    def _after(self, numbers: list[int], step: Step, number: int) -> list[int] | None:
-        """`numbers` with `number` on the chosen point of `step` and what follows; ``None`` if that cannot be."""
-        if step.fixed not in (0, number) or (step.above != NONE and number < numbers[step.above]):
-            return None
-        following = list(numbers)
-        following[step.chosen] = number
-        if step.forced != NONE:
-            other = self.star.total - number - sum(numbers[point] for point in step.on_line if point != NONE)
-            if other not in self._unused(following):
-                return None
-            following[step.forced] = other
-        if self._wrong(following):
-            return None
-        if step.open_line[0] != NONE:
-            left, unused = self.star.total - sum(following[point] for point in step.open_line), self._unused(following)
-            if not any(left - one in unused and left - one != one for one in unused):
-                return None
-        return following
-
-    def _unused(self, numbers: list[int]) -> list[int]:
-        return [number for number in range(1, self.star.points + 1) if number not in numbers]
-
-    def _wrong(self, numbers: list[int]) -> bool:
-        """Some line is complete and does not add up."""
-        lines = ([numbers[point] for point in line] for line in self.star.lines)
-        return any(0 not in line and sum(line) != self.star.total for line in lines)
+            first = numbers[points_of(steps[0])[0]]
+            if there and strategies.places(empty, steps[0], first, total) is None:
+                continue  # The placing belongs to the other order.
+            for level, step in enumerate(steps):
+                if there == {*chain(*map(points_of, steps[:level]))}:
+                    after = (strategies.places(numbers, step, number, total) for number in range(1, 1 + len(numbers)))
+                    found += [self._numbering.key_of(following) for following in after if following is not None]
+        # None if all points have numbers, or others than those of the first steps: no node of this tree.
+        return found
 
     def reference_counts(self, key: Key) -> SubtreeCounts:
         found: list[Key] = []
@@ -181,7 +131,7 @@ class MagicStar(Placements):
         while waiting:
             node = waiting.pop()
             placed = self._placed(node)
-            if placed == self.star.points and not self._wrong(self._numbering.numbers_of(node)):
+            if placed == self.star.points and not self.faults(node):
                 found.append(node)
             for successor in self.successors(node):
                 nodes += self._placed(successor) - placed
@@ -227,7 +177,7 @@ class MagicStar(Placements):
     def faults(self, key: Key) -> list[str]:
         """The lines that fail: complete with another sum, or no unused numbers complete them."""
         numbers = self._numbering.numbers_of(key)
-        unused, found = self._unused(numbers), list[str]()
+        unused, found = {*range(1, 1 + self.star.points)} - {*numbers}, list[str]()
         for line in self.star.lines:
             there = [numbers[point] for point in line if numbers[point]]
             needed, missing = self.star.total - sum(there), len(line) - len(there)

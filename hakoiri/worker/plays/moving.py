@@ -5,15 +5,17 @@ the arrays of a `puzzles.capabilities.Arena`. Boards are keys here, as words of 
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hakoiri.compiling import jit
-from hakoiri.errors import PayloadError, TaskError
+from hakoiri.errors import TaskError
 from hakoiri.keys.layout import Keys
 from hakoiri.puzzles.capabilities import Scored
+from hakoiri.storage.ledger.manifest import Count
 
 Words = NDArray[np.uint64]
 Figures32 = NDArray[np.int32]
@@ -22,7 +24,8 @@ _EMPTY = -1
 _FIRST_SLOTS = 1 << 10
 #: Bytes per slot, including the smaller table from which it is filled when it grows.
 _SLOT_BYTES = 36
-_ONE, _OTHER, _HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(32)
+#: Odd constants of a multiplicative hash, one for each of its two halves.
+ONE, OTHER, HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(32)
 
 
 class SeenBoards:
@@ -48,16 +51,14 @@ class SeenBoards:
         # A layer of more boards than the table holds is added in parts.
         for begin in range(0, len(digests), self._most // 4):
             part = slice(begin, begin + self._most // 4)
-            found.append(begin + self._remember(digests[part], np.stack([points[part], taken[part]], axis=1)))
+            figures = np.stack([points[part], taken[part]], axis=1).astype(np.int32)
+            while 2 * (self._count + len(figures)) > len(self._figures):
+                self._make_room()
+            places = np.empty(len(figures), dtype=np.int64)
+            fresh, new = _insert(self._digests, self._figures, digests[part], figures, places)
+            self._count += new
+            found.append(begin + places[:fresh])
         return np.concatenate(found)
-
-    def _remember(self, digests: Words, figures: NDArray[np.int64]) -> NDArray[np.int64]:
-        while 2 * (self._count + len(digests)) > len(self._figures):
-            self._make_room()
-        places = np.empty(len(digests), dtype=np.int64)
-        fresh, new = _insert(self._digests, self._figures, digests, figures.astype(np.int32), places)
-        self._count += new
-        return places[:fresh]
 
     def _make_room(self) -> None:
         if len(self._figures) < self._most:
@@ -96,8 +97,8 @@ def _insert(
     fresh = new = 0
     for number in range(len(digests)):
         one, other = digests[number]
-        slot = (one * _ONE) ^ (other * _OTHER)
-        slot = (slot ^ slot >> _HALF) & mask
+        slot = (one * ONE) ^ (other * OTHER)
+        slot = (slot ^ slot >> HALF) & mask
         while held[slot, 1] != _EMPTY and (table[slot, 0] != one or table[slot, 1] != other):
             slot = (slot + np.uint64(1)) & mask
         if held[slot, 1] == _EMPTY:
@@ -127,12 +128,23 @@ class Moved(NamedTuple):
     takes: NDArray[np.int32]
 
 
-class PlayedGame(NamedTuple):
+@dataclass(frozen=True)
+class GamesRequest:
+    """A request for games `first` to ``first + count - 1`` of a strategy, by its number, and a seed."""
+
+    strategy: int
+    seed: int
+    first: int
+    count: int
+
+
+@dataclass(frozen=True)
+class PlayedGame:
     """A game: its number, score, moves up to the last that scored, and the number of moves that its strategy tried."""
 
     number: int
     score: int
-    sequence: list[int]
+    sequence: list[Count]
     tried: int
 
 
@@ -168,28 +180,6 @@ def _digests(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return the words themselves, or a hash of them if there are more than two."""
     digests = np.zeros((len(words), _DIGEST_WORDS), dtype=np.uint64)
     for number, word in enumerate(words.T):
-        mixed = digests[:, number % _DIGEST_WORDS] * _ONE
-        digests[:, number % _DIGEST_WORDS] = (mixed ^ mixed >> _HALF) + word
+        mixed = digests[:, number % _DIGEST_WORDS] * ONE
+        digests[:, number % _DIGEST_WORDS] = (mixed ^ mixed >> HALF) + word
     return digests
-
-
-def games_request(strategy: int, seed: int, first: int, count: int) -> list[Array]:
-    """Return the request for games `first` to ``first + count - 1`` of a strategy, by number, and a seed."""
-    return [np.array([strategy, seed, first, count], dtype=np.int64)]
-
-
-def best_answer(games: Sequence[PlayedGame]) -> list[Array]:
-    """Return the best of some games as arrays, with the number of moves tried in all of them."""
-    best = max(games, key=lambda game: (game.score, -len(game.sequence), -game.number))
-    figures = [best.number, best.score, sum(game.tried for game in games)]
-    return [np.array(best.sequence, dtype=np.uint16), np.array(figures, dtype=np.int64)]
-
-
-def best_answered(result: Arrays) -> PlayedGame:
-    """The inverse of `best_answer`; `PayloadError` for arrays of another shape."""
-    try:
-        sequence, figures = result
-        number, score, tried = figures.tolist()
-    except (TypeError, ValueError) as error:
-        raise PayloadError(f"a message of a worker is not readable: {error}") from error
-    return PlayedGame(number, score, sequence.tolist(), tried)

@@ -3,6 +3,8 @@
 All chunks share the arrays of a `Ground`, followed, for games, by the first field.
 """
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,37 +12,26 @@ from hakoiri.compiling import jit
 from hakoiri.keys.splitmix import random_below, random_words
 from hakoiri.puzzles.capabilities import Scored
 from hakoiri.puzzles.nakuron.board import MOST_MOVES
-from hakoiri.puzzles.nakuron.kernels import PLANES, SIDES, WORDS, Ground, Words, drops, make_scratch, tilt
-from hakoiri.worker.plays.moving import Array, Arrays, Moved, PlayedGame, best_answer
+from hakoiri.puzzles.nakuron.kernels import SIDES, Ground, Words, drops, make_scratch, tilt
+from hakoiri.worker.plays.moving import HALF, ONE, OTHER, Array, Arrays, GamesRequest, Moved, PlayedGame
+from hakoiri.worker.transport.payload import packed, unpacked
 
 #: A game ends when nothing has dropped for this many moves.
 _IDLE_MOVES = 1_000
 Bytes = NDArray[np.uint8]
 #: The strategies that play one game after another, by their index in `puzzles.nakuron.puzzle.Nakuron.games`.
 CYCLE, RANDOM, GREEDY, TWO_STEP, SAMPLE = range(5)
-#: Odd constants of a multiplicative hash, one for each of its two halves.
-_ONE, _OTHER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
-_HALF = np.uint64(32)
 
 
-def tilt_fields(fields: Words, parents: Array, sides: Array, ground: Ground) -> Moved:
-    """Return each field ``fields[parents[i]]`` tilted to ``sides[i]``."""
-    count, size = len(parents), fields.shape[2]
+def moved_fields(fields: Words, parents: Array, sides: Array, ground: Ground) -> Moved:
+    """Return each field ``fields[parents[i]]`` tilted to ``sides[i]``, or as it is if that is `SIDES`."""
+    count = len(parents)
     made = Moved(
-        np.empty((count, PLANES, size, WORDS), dtype=np.uint64), np.empty((count, 2), dtype=np.uint64),
+        np.empty((count, *fields.shape[1:]), dtype=np.uint64), np.empty((count, 2), dtype=np.uint64),
         np.empty((count, SIDES), dtype=np.int32), np.empty((count, SIDES), dtype=np.int32),
     )  # fmt: skip
     _tilt_all(fields, parents, sides, ground, made)
     return made
-
-
-def first_field(field: Words, ground: Ground) -> Moved:
-    """Return an untilted field as the only one of a `Moved`."""
-    made = np.zeros((1, 2), dtype=np.uint64)
-    found = [drops(field, ground.holes[side]) for side in range(SIDES)]
-    right, total = (np.array([[pair[which] for pair in found]], dtype=np.int32) for which in range(2))
-    _digest(field, made[0])
-    return Moved(field[None].copy(), made, right, total)
 
 
 def move(puzzle: Scored, chunk: Arrays, shared: Arrays) -> list[Array]:
@@ -49,20 +40,20 @@ def move(puzzle: Scored, chunk: Arrays, shared: Arrays) -> list[Array]:
     The side that a field was tilted to last is no move: nothing would change.
     """
     fields, *chosen = chunk
-    if not chosen:
-        return list(first_field(fields[0], Ground(*shared)))
-    parents, sides = chosen
-    moved = tilt_fields(fields, parents, sides.astype(np.uint8), Ground(*shared))
-    moved.takes[np.arange(len(sides)), sides] = -1
+    parents, sides = chosen or (np.zeros(1, dtype=np.int64), np.array([SIDES]))
+    moved = moved_fields(fields, parents, sides.astype(np.uint8), Ground(*shared))
+    if chosen:
+        moved.takes[np.arange(len(sides)), sides] = -1
     return list(moved)
 
 
-def play(puzzle: Scored, chunk: Arrays, shared: Arrays) -> list[Array]:
-    """[a request], shared [a ground, the first field] -> the best of some games (`worker.plays.moving.best_answer`)."""
-    strategy, seed, first, count = chunk[0].tolist()
-    *ground, field = shared
-    games = range(first, first + count)
-    return best_answer([play_game(strategy, seed, number, Ground(*ground), field) for number in games])
+def play(puzzle: Scored, chunk: Arrays, shared: Arrays) -> Arrays:
+    """[a `GamesRequest`], shared [a ground, the first field] -> the best `PlayedGame`, with the tries of all."""
+    asked, (*ground, field) = unpacked(chunk, GamesRequest), shared
+    numbers = range(asked.first, asked.first + asked.count)
+    games = [play_game(asked.strategy, asked.seed, number, Ground(*ground), field) for number in numbers]
+    best = max(games, key=lambda game: (game.score, -len(game.sequence), -game.number))
+    return packed(replace(best, tried=sum(game.tried for game in games)))
 
 
 def play_game(strategy: int, seed: int, number: int, ground: Ground, field: Words) -> PlayedGame:
@@ -80,19 +71,19 @@ def _digest(field: Words, out: Words) -> None:
     A collision would cost the beam a board; its result is still a play that is replayed by the rules.
     """
     words = field.reshape(-1)
-    one, other, third, fourth = _ONE, _OTHER, _OTHER, _ONE
+    one, other, third, fourth = ONE, OTHER, OTHER, ONE
     for place in range(0, len(words) - 1, 2):
         # Four independent chains of multiplications.
-        one = (one ^ words[place]) * _ONE
-        other = (other ^ words[place + 1]) * _OTHER
-        third = (third + words[place]) * _OTHER
-        fourth = (fourth + words[place + 1]) * _ONE
-        one ^= one >> _HALF
-        other ^= other >> _HALF
-        third ^= third >> _HALF
-        fourth ^= fourth >> _HALF
-    out[0] = (one ^ one >> _HALF) * _OTHER + other
-    out[1] = (third ^ third >> _HALF) * _ONE + fourth
+        one = (one ^ words[place]) * ONE
+        other = (other ^ words[place + 1]) * OTHER
+        third = (third + words[place]) * OTHER
+        fourth = (fourth + words[place + 1]) * ONE
+        one ^= one >> HALF
+        other ^= other >> HALF
+        third ^= third >> HALF
+        fourth ^= fourth >> HALF
+    out[0] = (one ^ one >> HALF) * OTHER + other
+    out[1] = (third ^ third >> HALF) * ONE + fourth
 
 
 @jit
@@ -101,7 +92,10 @@ def _tilt_all(fields: Words, parents: Array, sides: Bytes, ground: Ground, made:
     found, digests, right, total = made
     scratch = make_scratch()
     for index in range(len(parents)):
-        tilt(fields[parents[index]], sides[index], ground, scratch, found[index])
+        if sides[index] < SIDES:
+            tilt(fields[parents[index]], sides[index], ground, scratch, found[index])
+        else:
+            found[index] = fields[parents[index]]
         _digest(found[index], digests[index])
         for other in range(SIDES):
             right[index, other], total[index, other] = drops(found[index], ground.holes[other])

@@ -250,13 +250,8 @@ def field_of(puzzle: Solitaire, deal: list[Card]) -> Field:
 def deal_of(puzzle: Solitaire, field: Field) -> list[Card]:
     """Return the deal of a field, with the aces in order: the field does not hold which of them was where."""
     aces = iter(range(0, SUITS * puzzle.columns, puzzle.columns))
-    return [next(aces) if card == BLANK else _dealt(card, puzzle.suit_size) for card in field.tolist()]
-
-
-def _dealt(card: int, suit_size: int) -> Card:
-    """Return a card of the field as numbered in deals, where each suit begins with its ace."""
-    suit, rank = divmod(card, suit_size)
-    return suit * (suit_size + 1) + rank + 1
+    # In deals each suit begins with its ace.
+    return [next(aces) if card == BLANK else card + card // puzzle.suit_size + 1 for card in field.tolist()]
 
 
 @cache

@@ -96,9 +96,7 @@ def shorten(puzzle: Dealt, start: Key, moves: list[Move], reach: int = 0) -> Sho
 
 
 def replay(puzzle: Solitaire, places: list[int], moves: list[Move]) -> list[Places]:
-    """Return the position before each move and after the last, by the reference rules; `TaskError` for illegal
-    moves.
-    """
+    """Return the position before each move and after the last by the reference rules; `TaskError` if one is illegal."""
     found = [tuple(places)]
     for number, move in enumerate(moves, 1):
         here = list(found[-1])
@@ -138,22 +136,6 @@ def _revisits(puzzle: Solitaire, path: list[Places], moves: list[Move]) -> list[
     return found
 
 
-def _long_stays_of_aces(puzzle: Solitaire, path: list[Places], moves: list[Move]) -> list[Redundancy]:
-    """Return the stays in element components that are longer than the shortest between their ends."""
-    found = []
-    for begin, end, instead in _long_stays(puzzle, path, moves, _of_aces):
-        component = element_component(puzzle, path[begin])
-        why: Why = "property 1" if end - begin > DIAMETERS[component] else "detour"
-        found.append(Redundancy(begin, end, instead, why, component))
-    return found
-
-
-def _long_stays_of_all(puzzle: Solitaire, path: list[Places], moves: list[Move]) -> list[Redundancy]:
-    """Return the stays in strong components that are longer than the shortest between their ends."""
-    stays = _long_stays(puzzle, path, moves, _of_chains)
-    return [Redundancy(begin, end, instead, "component", None) for begin, end, instead in stays]
-
-
 def _of_aces(puzzle: Solitaire, card: int, source: int, target: int) -> bool:
     """Return whether an ace moves from left end to left end."""
     return not (card % puzzle.suit_size or source % puzzle.columns or target % puzzle.columns)
@@ -164,17 +146,19 @@ def _of_chains(puzzle: Solitaire, card: int, source: int, target: int) -> bool:
     return card % puzzle.suit_size == source % puzzle.columns == target % puzzle.columns
 
 
-def _long_stays(
-    puzzle: Solitaire, path: list[Places], moves: list[Move], inside: Inside
-) -> list[tuple[int, int, list[Move]]]:  # fmt: skip
-    """Return the longest sequences of moves `inside` that are not shortest: begin, end, and a shortest."""
+def _long_stays(inside: Inside, puzzle: Solitaire, path: list[Places], moves: list[Move]) -> list[Redundancy]:
+    """Return the stays in components, the longest sequences of moves `inside`, that are longer than the shortest."""
     within = [inside(puzzle, card, before[card], cell) for (card, cell), before in zip(moves, path, strict=False)]
     borders = [number for number, (one, other) in enumerate(pairwise([False, *within, False])) if one != other]
     found = []
     for begin, end in zip(borders[::2], borders[1::2], strict=True):
-        instead = _shortest_stay(puzzle, path[begin], path[end], inside)
+        why: Why = "component"
+        instead, component = _shortest_stay(puzzle, path[begin], path[end], inside), None
+        if inside is _of_aces:
+            component = element_component(puzzle, path[begin])
+            why = "property 1" if end - begin > DIAMETERS[component] else "detour"
         if len(instead) < end - begin:
-            found.append((begin, end, instead))
+            found.append(Redundancy(begin, end, instead, why, component))
     return found
 
 
@@ -243,7 +227,7 @@ def _shortcuts(reach: int, puzzle: Solitaire, path: list[Places], moves: list[Mo
 
 _FINDERS: dict[Step, Callable[[Solitaire, list[Places], list[Move]], list[Redundancy]]] = {
     "revisits": _revisits,
-    "aces": _long_stays_of_aces,
-    "components": _long_stays_of_all,
+    "aces": partial(_long_stays, _of_aces),
+    "components": partial(_long_stays, _of_chains),
     "twice": _moved_twice,
 }

@@ -24,7 +24,7 @@ from hakoiri.keys.layout import Key
 from hakoiri.keys.splitmix import random_below, random_words
 from hakoiri.puzzles.capabilities import Dealt, Move, SearchOrder, Until
 from hakoiri.puzzles.solitaires.kernels import MOST_MOVES, SUITS, Places, lay_out, list_moves
-from hakoiri.puzzles.solitaires.solitaire import Solitaire
+from hakoiri.puzzles.solitaires.solitaire import Solitaire, moved
 from hakoiri.worker.solitaires.solving_kernels import (
     HashTable,
     breadth_first,
@@ -43,13 +43,10 @@ def solve_tree(puzzle: Solitaire, start: NDArray[np.uint8], cap: int) -> SolveRe
     """Search without memory until `cap` positions are generated; estimate the tree if the search is stopped."""
     steps = np.empty((SUITS * puzzle.columns**2, 3), dtype=np.int64)
     count, depth, best, best_at, finished = _search(start.copy(), puzzle.columns, cap, steps)
-    goal = None
-    if best >= 0:
-        moves: list[Move] = [(int(card), int(cell)) for card, cell, _ in steps[:best]]
-        goal = Goal(moves, best_at)
+    goal = Goal([(card, cell) for card, cell, _ in steps[:best].tolist()], best_at) if best >= 0 else None
     if finished:
         return SolveResult(goal, goal, count, depth, True, [])
-    state = np.array(list(islice(random_words(0), 1)), dtype=np.uint64)
+    state = np.array([next(random_words(0))], dtype=np.uint64)
     walks = _probe(start, puzzle.columns, _WALKS, state)
     error = float(walks.std(ddof=1)) / _WALKS**0.5
     return SolveResult(goal, goal, count, depth, False, [], tree=float(walks.mean()), tree_error=error)
@@ -131,7 +128,7 @@ def solve(puzzle: Dealt, start: Key, order: SearchOrder, until: Until, cap: int)
     """
     began, game = time.thread_time(), as_solitaire(puzzle)
     places, wanted = np.array(game.placing.unpack(start), dtype=np.uint8), _UNTIL.index(until)
-    columns, table = game.columns, _hash_table(game)
+    columns, table = game.columns, _hash_table(game.columns)
     if order == "tree":
         solved = solve_tree(game, places, cap)
     elif order == "bfs":
@@ -155,12 +152,9 @@ def solve(puzzle: Dealt, start: Key, order: SearchOrder, until: Until, cap: int)
 def first_positions(
     puzzle: Solitaire, start: tuple[int, ...], cap: int
 ) -> tuple[list[tuple[int, ...]], list[int], Callable[[int], list[Move]]]:
-    """Return the first `cap` positions from `start`, breadth first, their depths, and a function from index to
-    moves.
-    """
-    held, parents, count, ends, _, _ = breadth_first(
-        np.array(start, dtype=np.uint8), puzzle.columns, puzzle.any_ace, _hash_table(puzzle), 0, cap
-    )
+    """Return the first `cap` positions from `start`, breadth first, their depths, and a function from index to path."""
+    places, columns = np.array(start, dtype=np.uint8), puzzle.columns
+    held, parents, count, ends, _, _ = breadth_first(places, columns, puzzle.any_ace, _hash_table(columns), 0, cap)
     depths = np.searchsorted(ends, np.arange(count), side="right").tolist()
     return list(map(tuple, held[:count].tolist())), depths, lambda place: _path(held, parents, place)
 
@@ -169,9 +163,8 @@ def _goals(
     places: NDArray[np.uint8], parents: NDArray[np.int32], goals: NDArray[np.int64]
 ) -> tuple[Goal | None, Goal | None]:
     """Return both goals with the moves by which the search reached them."""
-    first, fixed = (
-        None if index < 0 else Goal(_path(places, parents, index), found) for index, _, found in goals.tolist()
-    )
+    reached = ((index, found) for index, _, found in goals.tolist())
+    first, fixed = (None if index < 0 else Goal(_path(places, parents, index), found) for index, found in reached)
     return first, fixed
 
 
@@ -187,30 +180,20 @@ def _path(places: NDArray[np.uint8], parents: NDArray[np.int32], index: int) -> 
 def _along(puzzle: Solitaire, places: NDArray[np.uint8], to_goal: NDArray[np.int32]) -> list[Move]:
     """Return the moves of a path to the goal, by the reference rules, along decreasing numbers of moves left."""
     left = int(to_goal[0])
-    by_left: dict[int, set[bytes]] = {}
-    for moves in range(left):
-        by_left[moves] = {row.tobytes() for row in places[np.flatnonzero(to_goal[: len(places)] == moves)]}
-    here, path = [int(cell) for cell in places[0]], list[Move]()
+    here, path = places[0].tolist(), list[Move]()
     while left:
         left -= 1
-        for card, cell in puzzle.moves(here):
-            after = [*here[:card], cell, *here[card + 1 :]]
-            if bytes(after) in by_left[left]:
-                path.append((card, cell))
-                here = after
-                break
+        nearer = {row.tobytes() for row in places[np.flatnonzero(to_goal[: len(places)] == left)]}
+        path.append(next(move for move in puzzle.moves(here) if bytes(moved(here, *move)) in nearer))
+        here = moved(here, *path[-1])
     return path
 
 
-def _hash_table(puzzle: Solitaire) -> HashTable:
-    """Return a random word for each card and cell, always the same."""
-    return _random_table(puzzle.placing.cards, puzzle.placing.cells)
-
-
 @cache
-def _random_table(cards: int, cells: int) -> HashTable:
-    words = list(islice(random_words(0), cards * cells))
-    return np.array(words, dtype=np.uint64).reshape(cards, cells)
+def _hash_table(columns: int) -> HashTable:
+    """Return a random word for each card and cell, always the same."""
+    cards, cells = SUITS * (columns - 1), SUITS * columns
+    return np.array(list(islice(random_words(0), cards * cells)), dtype=np.uint64).reshape(cards, cells)
 
 
 def bytes_of_search(puzzle: Dealt, cap: int) -> int:

@@ -217,45 +217,38 @@ class WalkResult:
 def walk(puzzle: Dealt, leg: Leg) -> WalkResult:
     """Walk one leg by the puzzle's moves alone; deals of the puzzle's own size."""
     words = random_words(leg.seed)
-    here = best = _looked_at(puzzle, leg.deal, leg)
-    tried, generated, spent = 1, here.positions, 0
+    deal, score, generated = best, most, _ = _looked_at(puzzle, leg.deal, leg)
+    tried, spent = 1, 0
     while spent < leg.work:
-        other = _looked_at(puzzle, puzzle.varied(here.deal, next(words)), leg)
-        tried, generated = tried + 1, generated + other.positions
-        spent += max(other.positions, _LEAST_POSITIONS)
-        if other.score < 0 or _worth(other, leg) - _worth(here, leg) < leg.temperature * math.log(
-            (next(words) + 1) / _WORD
-        ):
+        other, found, positions = _looked_at(puzzle, puzzle.varied(deal, next(words)), leg)
+        tried, generated, spent = tried + 1, generated + positions, spent + positions
+        if found < 0:
             continue
-        here = other
-        best = max(best, here, key=lambda looked: looked.score)
+        gain = _worth(found, leg.objective) - _worth(score, leg.objective)
+        if gain < leg.temperature * math.log((next(words) + 1) / _WORD):
+            continue
+        deal, score = other, found
+        if score > most:
+            best, most = deal, score
     figures = None
-    if best.score > leg.above:
-        figures = DealFigures.of(solve(puzzle, puzzle.parse(best.deal), "bfs", "exhausted", leg.cap))
-    return WalkResult(here.deal, here.score, best.deal, best.score, figures, tried, generated)
+    if most > leg.above:
+        figures = DealFigures.of(solve(puzzle, puzzle.parse(best), "bfs", "exhausted", leg.cap))
+    return WalkResult(deal, score, best, most, figures, tried, generated)
 
 
-@dataclass(frozen=True)
-class _ScoredDeal:
-    """A deal, its score (-1 if it is skipped), and the number of positions generated to find it."""
-
-    deal: str
-    score: int
-    positions: int
-
-
-def _looked_at(puzzle: Dealt, deal: str, leg: Leg) -> _ScoredDeal:
+def _looked_at(puzzle: Dealt, deal: str, leg: Leg) -> tuple[str, int, int]:
+    """Return a deal, its score (-1 if it is skipped), and the number of positions generated to find it."""
     if puzzle.judged_together and leg.objective == "moves":
         hardest, moves, positions = hardest_of(puzzle, puzzle.parse(deal), leg.cap)
-        return _ScoredDeal(puzzle.render(hardest), moves, max(positions, _LEAST_POSITIONS))
+        return puzzle.render(hardest), moves, max(positions, _LEAST_POSITIONS)
     solved = solve(puzzle, puzzle.parse(deal), "bfs", "exhausted", leg.cap)
     score = score_of(DealFigures.of(solved), leg.objective) if solved.exhausted else -1
-    return _ScoredDeal(deal, score, max(solved.positions, _LEAST_POSITIONS))
+    return deal, score, max(solved.positions, _LEAST_POSITIONS)
 
 
-def _worth(looked: _ScoredDeal, leg: Leg) -> float:
-    """Return the score of a deal in the units of temperatures: logarithms of positions, or moves."""
-    return math.log(max(1, looked.score)) if leg.objective == "positions" else looked.score
+def _worth(score: int, objective: Objective) -> float:
+    """Return a score in the units of temperatures: logarithms of positions, or moves."""
+    return math.log(max(1, score)) if objective == "positions" else score
 
 
 @dataclass(frozen=True)

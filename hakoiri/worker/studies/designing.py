@@ -208,13 +208,11 @@ def design(family: Family, asked: DesignRequest) -> list[dict[str, Any]]:
     boards, known = Boards.parse(asked.size, asked.pieces, asked.empty), _known(family, asked.goal)
     if asked.board:
         return _hunted(family, asked, boards, known)
-    return [
-        {"number": number} | found
-        for number in range(asked.first, asked.first + asked.count)
-        for found in _designed(
-            family, asked, boards.random(random_words((asked.seed << 32) + number), asked.fitted), known
-        )
-    ]
+    rows = []
+    for number in range(asked.first, asked.first + asked.count):
+        drawn = boards.random(random_words((asked.seed << 32) + number), asked.fitted)
+        rows += [{"number": number} | found for found in _designed(family, asked, drawn, known)]
+    return rows
 
 
 def _hunted(family: Family, asked: DesignRequest, boards: Boards, known: dict[Pieces, Family]) -> list[dict[str, Any]]:

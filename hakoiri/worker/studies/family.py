@@ -116,9 +116,7 @@ class _Space(NamedTuple):
 
 
 def measure(family: Family, asked: MemberRequest) -> Member:
-    """Measure the components of a member; the diameter of one that is a task of its own stays open, unless
-    requested.
-    """
+    """Measure the components of a member. The diameter of one that is a task of its own is open unless requested."""
     puzzle = family.member(asked.start, asked.goal)
     space = _space_of(puzzle)
     count, like = len(space.firsts) - 1, space.like()
