@@ -20,7 +20,7 @@ class MergedMirrors(Quotient):
         self.name, self.version = base.name, base.version
         self.options, self.parameters = base.options, base.parameters
         self.layout, self.undirected, self.most_successors = base.layout, base.undirected, base.most_successors
-        self.start_is_board = base.start_is_board
+        self.start_is_board, self.numbers = base.start_is_board, base.numbers
         self.start = self.representative(base.start)
 
     @property

@@ -152,6 +152,7 @@ def component_asked(run: OpenRun, component: int | None) -> int:
     """Return a component that has distances, by default that of the puzzle's start; `UnanswerableError`."""
     run.require_complete()
     run.require_components()
+    run.store.require_kept()
     _require_undirected(run)
     return number_of(run, component)
 

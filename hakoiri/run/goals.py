@@ -148,6 +148,8 @@ def require_goals(run: OpenRun) -> None:
     """Raise `UnanswerableError` if the run is not finished, or has no goal."""
     run.require_goal()
     run.require_complete("the distances to its goals are")
+    if not run.start_is_the_goal():
+        run.store.require_kept()
     if not any(record.goals for record in run.layer_records()):
         hint = Hint("give", "goal", "CONF")
         raise UnanswerableError(f"run {run.name} has no goal among its configurations; run the puzzle again", hint)

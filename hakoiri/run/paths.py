@@ -187,6 +187,8 @@ def _ends_from_start(run: OpenRun, target: Configuration, key: Key | None) -> tu
         run.require_complete("the farthest are")
         return run.store.state.depth, run.store.blocks(run.store.state.depth)
     depth = SearchFigures.of(run.store.state).goal_depth
+    if depth == 0:
+        return 0, iter([run.puzzle.keys([run.puzzle.start])])
     if depth is None:
         raise run.not_found("found no goal")
     return depth, goals_among(run.puzzle, run.store.blocks(depth))

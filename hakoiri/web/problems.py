@@ -15,6 +15,7 @@ from hakoiri.errors import (
     GoneError,
     HakoiriError,
     Hint,
+    NotKeptError,
     PuzzleError,
     RunHeldError,
     StorageError,
@@ -34,6 +35,7 @@ _STATUS: tuple[tuple[type[Exception], HTTPStatus], ...] = (
     (UnanswerableError, HTTPStatus.CONFLICT),
     (OverBudgetError, HTTPStatus.INSUFFICIENT_STORAGE),
     (DiskFullError, HTTPStatus.INSUFFICIENT_STORAGE),
+    (NotKeptError, HTTPStatus.CONFLICT),
     (StorageError, HTTPStatus.SERVICE_UNAVAILABLE),
     (WorkerError, HTTPStatus.SERVICE_UNAVAILABLE),
 )

@@ -13,7 +13,7 @@ from hakoiri.api import Run, explore, open_run, resume_run, verify_run
 from hakoiri.coordinator.errors import StopRun
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.session.resources import Resources, Tuning
-from hakoiri.errors import NotKeptError, PuzzleError
+from hakoiri.errors import DamagedError, NotKeptError, PuzzleError
 from hakoiri.keys.layout import ints
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.depths import DepthTable, code_of
@@ -96,7 +96,9 @@ def test_what_is_not_kept_is_refused_with_the_next_step(keep: str, tmp_path: Pat
         if keep == "frontier":
             refused.append(lambda: run.distance("2,1,3,4,5,6"))
         for ask in refused:
-            with pytest.raises(NotKeptError, match=r"keeps the configurations of layers \d to 7 only") as caught:
+            with pytest.raises(
+                NotKeptError, match=r"stores no configurations of layer \d, only from layer \d on"
+            ) as caught:
                 ask()
             assert "keep=" in caught.value.__notes__[0]
         assert run.distance(run.puzzle.render(ints(run.layer(7))[0])) == 7
@@ -106,7 +108,7 @@ def test_what_is_not_kept_is_refused_with_the_next_step(keep: str, tmp_path: Pat
     ("puzzle", "keep", "said"),
     [
         ("superpuzz", "frontier", "may lead to any older layer"),
-        ("klotski", "depths", "are not numbered without gaps"),
+        ("klotski", "depths", "has no `numbers`, or over"),
         ("pancakes", "nothing", "keeps layers, frontier, depths, not 'nothing'"),
     ],
 )
@@ -166,6 +168,71 @@ def test_a_stopped_run_knows_the_depths_so_far(tmp_path: Path) -> None:
     assert len(depths) > 2
 
 
+@pytest.mark.parametrize("ways", ["table steps table", "steps table steps", "table steps steps", "steps table table"])
+def test_sessions_with_more_memory_and_with_less_take_turns(ways: str, tmp_path: Path) -> None:
+    """Whatever one has entered or dropped, the other one goes on, and all of it is sound at any time."""
+    directory = make_run(tmp_path, PuzzleSpec(LONG, SPACES[LONG]), None, {"keep": "depths"}, WAYS["table"])
+    for way in ways.split()[:-1]:
+        with suppress(StopRun):
+            driven(directory, WAYS[way], StoppingAfter(20))
+        for full in (False, True):
+            assert verify_run(directory.name, tmp_path, full=full).faults == []
+    driven(directory, WAYS[ways.rsplit(maxsplit=1)[-1]])
+    with open_run(directory.name, tmp_path) as run, kept(tmp_path / "whole", "layers", LONG) as whole:
+        assert essence(run) == essence(whole)
+        assert run.store.kept.first >= run.store.state.depth - 1
+    assert verify_run(directory.name, tmp_path, full=True).faults == []
+
+
+WRONG = """
+from hakoiri import U32, Puzzle
+
+class Ring(Puzzle):
+    name, layout, undirected, most_successors = "ring", U32, True, 2
+    numbers = {numbers}
+
+    def usual_start(self):
+        return 0
+
+    def successors(self, key):
+        return [(key + 1) % 1000, (key - 1) % 1000]
+"""
+
+
+@pytest.mark.parametrize(
+    ("numbers", "kernel", "said"),
+    [
+        (7, False, "configuration 0x3e., but the puzzle has 7 numbers"),
+        (990, True, "configuration 0x3e7, but the puzzle has 990 numbers"),
+        (0, False, "numbers is 0; expected a whole number up to"), (1e3, False, "numbers is 1000.0; expected"),
+        ("many", False, "numbers is 'many'; expected"),
+    ],
+)  # fmt: skip
+def test_wrong_numbers_of_a_user_are_told(numbers: Any, kernel: bool, said: str, tmp_path: Path) -> None:
+    """No configuration is lost, and nothing is written outside an array."""
+    more = "\n    def expand(self, keys):\n        return super().expand(keys)\n" if kernel else ""
+    (tmp_path / "ring.py").write_text(WRONG.format(numbers=repr(numbers)) + more, encoding="utf-8")
+    with pytest.raises(PuzzleError, match=said):
+        explore(f"{tmp_path / 'ring.py'}:Ring", keep="depths", data=tmp_path / "data", resources=WAYS["table"])
+
+
+@pytest.mark.parametrize("keep", ["frontier", "depths"])
+def test_what_is_proposed_is_answered(keep: str, tmp_path: Path) -> None:
+    for number, goal in enumerate((None, "3 1 2 4 5 6")):
+        options = SPACES[SMALL] | ({} if goal is None else {"goal": goal})
+        with explore(SMALL, options, keep=keep, data=tmp_path / str(number), resources=WAYS["steps"]) as run:
+            questions = run.kind(run.store, run.puzzle).questions()
+            assert questions == (["farthest"] if goal is None and keep == "depths" else [])
+            for question in questions:
+                assert len(run.path(question)) == 7
+            if goal is not None:
+                with pytest.raises(NotKeptError):
+                    run.hardest()
+                assert [each.name for each in (tmp_path / str(number)).iterdir()] == [run.name]
+            elif keep == "depths":
+                assert len(run.path()) == 0
+
+
 def changed(run: Run, change: Any) -> None:
     """Close a run; change the words of the first block of its table, with the right checksum if they are returned."""
     directory = run.store.directory
@@ -205,3 +272,12 @@ def test_damage_is_found(change: Any, said: str, full: bool, tmp_path: Path) -> 
     report = verify_run(name, tmp_path, full=full)
     assert not report.ok
     assert any(said in fault for fault in report.faults), report.faults
+
+
+def test_what_cannot_be_repaired_is_said(tmp_path: Path) -> None:
+    run = kept(tmp_path, "depths")
+    name = run.name
+    changed(run, lambda words: None)
+    with pytest.raises(DamagedError, match="cannot be computed again, because older layers are not kept") as caught:
+        resume_run(name, tmp_path, repair=True, resources=WAYS["table"])
+    assert f"delete_run({name!r})" in caught.value.__notes__[0]

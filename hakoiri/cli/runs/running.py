@@ -77,7 +77,9 @@ class Wanted:
         for name, value in (("--diameters", self.diameters), ("--by", self.by)):
             if value is not None:
                 raise PuzzleError(f"{name} needs --whole")
-        return None, Job.parse_request(spec, until_goal=self.until_goal, layers=self.layers, keep=self.keep or "layers")
+        return None, Job.parse_request(
+            spec, until_goal=self.until_goal, layers=self.layers, keep="layers" if self.keep is None else self.keep
+        )
 
 
 @command_line("run klotski --whole")
@@ -114,7 +116,7 @@ def _print_needs(spec: "PuzzleSpec", search: LayersHere, whole: bool) -> None:
         "nearest goal": None if whole else nearest_goal(row, row["goal"] is not None),
         "memory": f"{_size(row['memory'])} at most",
         "disk": f"{_size(row['disk'])}, {free}" if known else free,
-        "--keep frontier": "some of the widest layers",
+        "--keep frontier": "some of the widest layers" if spec.build().undirected and not whole else None,
         "--keep depths": f"{_size(depths)}, and some of the widest layers" if depths else None,
         "time": f"{clock(row['seconds'])} by one thread" if known else None,
     }  # fmt: skip

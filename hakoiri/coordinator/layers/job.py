@@ -23,6 +23,7 @@ from hakoiri.puzzles.capabilities import Placements, Scored
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.blocks import code_keys
+from hakoiri.storage.layers.depths import MOST_NUMBERS
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord
 from hakoiri.timing import clock
 from hakoiri.worker.layers.kernels import merge, parts_after, split
@@ -53,11 +54,11 @@ class Explore(Job):
         if keep and not puzzle.undirected:
             text = f"a move of {puzzle.name} may lead to any older layer, so all configurations are kept"
             raise PuzzleError(text, Hint("leave out", "keep"))
-        if keep == "depths" and puzzle.numbers is None:
-            raise PuzzleError(
-                f"the configurations of {puzzle.name} are not numbered without gaps, as depths need it",
-                Hint("give", "keep", "frontier"),
-            )
+        if keep == "depths" and not 0 < (numbers := puzzle.numbers or 0) <= MOST_NUMBERS:
+            text = f"{puzzle.name} has no `numbers`, or over {MOST_NUMBERS:,}; each takes two bits with --keep depths"
+            raise PuzzleError(text, Hint("give", "keep", "frontier"))
+        if keep == "depths" and puzzle.start >= numbers:
+            raise PuzzleError(f"{puzzle.name} starts with {puzzle.start:#x}, but has {numbers:,} numbers")
         return puzzle
 
     @property
@@ -112,7 +113,9 @@ class Explore(Job):
     def questions(self) -> list[str]:
         found = SearchFigures.of(self.store.state)
         # If the start is the goal, there is no path to show.
-        path = {None: [], 0: ["farthest"]}.get(found.goal_depth, ["path"])
+        path, kept = {None: [], 0: ["farthest"]}.get(found.goal_depth, ["path"]), self.store.kept
+        if kept.first and (not kept.table or 0 < (found.goal_depth or 0) < kept.first):
+            path = []
         distances = "diameter" if self.puzzle.undirected else "strong components"
         return [*path, *([distances] if found.exhausted and not self.store.kept.first else [])]
 

@@ -300,10 +300,10 @@ class LayeredSearch:
     def _stage_table(self, table: LayerTable) -> None:
         """Stage the table and its frontier, the only layer whose configurations are kept, if there are new layers."""
         depth = self.state.depth
-        if not self.store.staged or self.store.poisoned:
+        if self.store.poisoned or not (self.store.staged or table.has_changed):
             return
         if table.depth != depth:
-            # An error has struck in the midst of the end of a layer: the last commit stands.
+            # `merge` has failed half-way: the last commit stands.
             self.store.discard_staged()
             self.state = self.store.state
             return
@@ -313,7 +313,10 @@ class LayeredSearch:
         stored, index = table.stage(self.store)
         self.store.stage_layer(replace(self._record, stored_bytes=stored, index=index))
         Kept(depth, table=True).stage(self.store)
-        self.state = replace(self.state, stored_bytes=stored + table.stored_bytes)
+        stored += table.stored_bytes
+        self.state = replace(self.state, stored_bytes=stored)
+        headline = f"layer {depth}: {self._record.size:,} new"
+        self._session.tell(Progress(self.found.configurations, headline=headline, disk=stored))
 
     def _hosted(self, current: Layer) -> Layer | None:
         """Return the layer after `current`, made by hosts; ``None`` if no hosts take part, or not yet."""

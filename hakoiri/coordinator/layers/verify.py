@@ -10,7 +10,7 @@ As many configurations are compared at a time as the memory allows: each compari
 Layers that hosts keep are read from there and derived here: no host proves its own work.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ import numpy as np
 from hakoiri.coordinator.layers.search import SearchFigures, scratch_search, small_step
 from hakoiri.coordinator.session.check import KEYS_AT_ONCE, MOST_FAULTS, Check, Moves
 from hakoiri.coordinator.session.session import ComputeContext, Session
-from hakoiri.errors import DamagedError
+from hakoiri.errors import DamagedError, Hint
 from hakoiri.keys.layout import Key, Keys, ints, key_at
 from hakoiri.keys.order import members
 from hakoiri.puzzles.capabilities import Reversible
@@ -46,6 +46,7 @@ def repair_layers(session: Session) -> None:
     _forget_begun(session)
     kept = range(store.kept.first, store.state.depth + 1)
     damaged = {depth: faults for depth in kept if (faults := list(check_layer(store, depth)))}
+    _require_older(store, damaged)
     if not damaged:
         observer.note("no layer is damaged; nothing to repair")
     for depth, faults in damaged.items():
@@ -54,6 +55,25 @@ def repair_layers(session: Session) -> None:
     # A recomputed layer may be cut into other blocks.
     stored = sum(store.layer_record(depth).stored_bytes for depth in kept) + DepthTable(store).stored_bytes
     store.commit(replace(store.state, stored_bytes=stored))
+
+
+def _require_older(store: RunStore, damaged: Mapping[Depth, list[str]]) -> None:
+    """Raise `DamagedError` if something is damaged that follows only from layers whose keys are not kept."""
+    lost, table = [depth for depth in damaged if 0 < depth <= store.kept.first], DepthTable(store)
+    try:
+        for number in table.numbers() if store.kept.table else ():
+            table.planes(number)
+        store.layer_records()
+    except DamagedError as error:
+        raise _gone(store, str(error)) from error
+    if lost and store.kept.first:
+        raise _gone(store, damaged[lost[0]][0])
+
+
+def _gone(store: RunStore, fault: str) -> DamagedError:
+    run = store.directory.name
+    text = f"{fault}; it cannot be computed again, because older layers are not kept; start a new run"
+    return DamagedError(text, Hint("delete", run))
 
 
 def _forget_begun(session: Session) -> None:
@@ -180,12 +200,14 @@ class LayersVerifier(Check):
                         f"layer {record.depth} made again has the digest {made.digest}, expected {record}"
                     )
                     return
-                for keys in search.current.chunks(0, _AT_ONCE) if kept.table and record.depth <= kept.first + 1 else ():
+                entered = kept.table and record.depth < kept.first
+                for keys in search.current.chunks(0, _AT_ONCE) if entered else ():
                     if len(wrong := keys[table.codes(keys) != code_of(record.depth)]):
                         self.report.fault(f"the table of depths lacks {key_at(wrong, 0):#x} of layer {record.depth}")
                         return
                 if record.depth < self._deepest:
                     search.step()
+            self.report.count("layers made again", len(records))
 
     def _check_table(self, table: DepthTable, records: list[LayerRecord]) -> None:
         """Check the numbers of keys in the table, and for some that the rules lead to the start by way of it."""
@@ -196,8 +218,8 @@ class LayersVerifier(Check):
         least, most = np.zeros(4, dtype=np.int64), np.zeros(4, dtype=np.int64)
         for record in records:
             most[code_of(record.depth)] += record.size
-            # A stopped run may have entered later layers, too.
-            least[code_of(record.depth)] += record.size * (record.depth <= self.store.kept.first + 1)
+            # Layers whose keys are kept may be in the table, too.
+            least[code_of(record.depth)] += record.size * (record.depth < self.store.kept.first)
         if (counts[1:] < least[1:]).any() or (counts[1:] > most[1:]).any():
             self.report.fault(
                 f"the table of depths has {counts[1:].tolist()} configurations, expected {least[1:].tolist()}"

@@ -52,6 +52,9 @@ def plan_run(
     kind = kind or usual_kind(puzzle_class(spec.name, spec.digest))
     job = kind_of(kind)
     puzzle, kept = job.validate(spec, plan), resources.lasting()
+    if "keep" in plan and resources.hosts is not None and resources.hosts >= 0:
+        text = "hosts keep all layers of a run, so they cannot take part in this one"
+        raise PuzzleError(text, Hint("leave out", "hosts"))
     if spec.digest:
         try_out(puzzle)
     start = spec.start

@@ -114,6 +114,10 @@ class _Guard(Puzzle):
         most: Any = self.most_successors
         if not isinstance(most, int) or most < 0 or most > np.iinfo(np.uint16).max:
             raise PuzzleError(f"{self._here}: most_successors is {most!r}; expected a whole number from 0 to 65535")
+        numbers: Any = self.numbers
+        if numbers is not None and not (type(numbers) is int and 0 < numbers <= self.layout.greatest + 1):
+            text = f"{self._here}: numbers is {numbers!r}; expected a whole number up to {self.layout.greatest + 1:,}"
+            raise PuzzleError(text)
 
 
 def _expand(self: _Guard, keys: Keys) -> Expansion:

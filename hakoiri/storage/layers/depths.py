@@ -9,6 +9,7 @@ bitmaps: the low bits of the codes, and the high bits. Their words have 64 bits 
 the lowest bit. Entries without keys are missing.
 """
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -17,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakoiri.compiling import jit
-from hakoiri.errors import DamagedError
-from hakoiri.keys.layout import Key, Keys, Layout
+from hakoiri.errors import DamagedError, PuzzleError
+from hakoiri.keys.layout import Key, Keys, Layout, key_at
 from hakoiri.keys.order import slice_between
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Depth, seal, unseal
@@ -27,6 +28,8 @@ from hakoiri.storage.names import CLOSED, KEPT_KEY, META, number_key
 _BLOCK_BITS = 18
 #: The keys of a block, and the words of one of its bitmaps.
 BLOCK_KEYS, BLOCK_WORDS = 1 << _BLOCK_BITS, 1 << _BLOCK_BITS - 6
+#: The most numbers of a table: the number of a block has 32 bits.
+MOST_NUMBERS = 1 << _BLOCK_BITS + 32
 #: Blocks entered together: 1 MiB, and up to four million keys of each layer.
 _TOGETHER = 16
 _WORD = np.dtype("<u8")
@@ -79,11 +82,11 @@ class DepthTable:
 
         For each layer there is a function that returns its keys between two keys.
         """
-        layers = list(layers)
-        for low, high in pairwise([*range(0, numbers, _TOGETHER * BLOCK_KEYS), numbers]):
-            parts = [(depth, keys) for depth, between in layers for keys in between(low, high)]
-            if not parts:
-                continue
+        layers, step = list(layers), _TOGETHER * BLOCK_KEYS
+        for depth, between in layers:
+            require_below(next((keys for keys in between(numbers, sys.maxsize) if len(keys)), None), depth, numbers)
+        for low in range(0, numbers, step):
+            parts = [(depth, keys) for depth, between in layers for keys in between(low, min(low + step, numbers))]
             planes = np.zeros((_TOGETHER, 2, BLOCK_WORDS), dtype=_WORD)
             touched = np.zeros(_TOGETHER, dtype=np.bool_)
             for depth, keys in parts:
@@ -123,6 +126,12 @@ class DepthTable:
             raise self._store.damaged(str(error)) from error
 
 
+def require_below(keys: Keys | None, depth: Depth, numbers: int) -> None:
+    """Raise `PuzzleError` if there is a last of increasing keys, and it is not below `numbers`."""
+    if keys is not None and len(keys) and (last := key_at(keys, -1)) >= numbers:
+        raise PuzzleError(f"layer {depth} has the configuration {last:#x}, but the puzzle has {numbers:,} numbers")
+
+
 @jit
 def enter_keys(planes: NDArray[np.uint64], touched: NDArray[np.bool_], keys: Keys, first: np.uint64, code: int) -> None:
     """Enter keys in the planes of the blocks from the key `first` on; mark the blocks that it has `touched`."""
@@ -152,7 +161,9 @@ class TableLayer:
 
     def between(self, low: Key, high: Key) -> Iterator[Keys]:
         for number in range(low >> _BLOCK_BITS, (high - 1 >> _BLOCK_BITS) + 1):
-            keys = np.flatnonzero(self._table.block(number)) + number * BLOCK_KEYS
+            low_bits, high_bits = self._table.planes(number)
+            bits = np.unpackbits((low_bits | high_bits).view(np.uint8), bitorder="little")
+            keys = np.flatnonzero(bits) + number * BLOCK_KEYS
             yield slice_between(keys.astype(self._layout.dtype), low, high)
 
     def at_most(self, low: Key, high: Key) -> int:

@@ -319,6 +319,11 @@ class RunStore(Ledger):
             text = f"{what} is damaged: its blocks do not match its record"
             raise self._lost(number, text) if database == BLOCKS else self.damaged(text)
 
+    def require_kept(self) -> None:
+        """Raise `NotKeptError` if the run has dropped layers."""
+        if self.kept.first:
+            raise self._dropped(0)
+
     def _lost(self, depth: Depth, text: str) -> StorageError:
         """Return the error for a layer without all its blocks: damage, unless the run has dropped it."""
         return self._dropped(depth) if depth < self.kept.first else self.damaged(text)
@@ -329,8 +334,8 @@ class RunStore(Ledger):
         if self.checked_to < sys.maxsize and self.state.depth < self.kept.first:
             # This process drives the run.
             return taken_over(self.directory)
-        text = f"run {run} keeps the configurations of layers {self.kept.first} to {self.state.depth} only, not of"
-        return NotKeptError(f"{text} layer {depth}", Hint("run without", "keep"))
+        text = f"run {run} stores no configurations of layer {depth}, only from layer {self.kept.first} on"
+        return NotKeptError(text, Hint("run without", "keep"))
 
     def _name_around(self, database: bytes, number: Depth, key: Key) -> bytes | None:
         """Return the name of a layer's block with the greatest first key not above `key`, else of its first block."""

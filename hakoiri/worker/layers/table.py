@@ -15,12 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakoiri.compiling import jit, popcount
-from hakoiri.errors import PuzzleError
-from hakoiri.keys.layout import Keys, key_at
+from hakoiri.keys.layout import Keys
 from hakoiri.puzzles.contract import Puzzle, spread_of
 from hakoiri.storage.layers.blocks import lanes_of
 from hakoiri.storage.layers.codec import WORD_BITS, Words
-from hakoiri.storage.layers.depths import BLOCK_KEYS, BLOCK_WORDS, DepthTable, code_of, enter_keys
+from hakoiri.storage.layers.depths import BLOCK_KEYS, BLOCK_WORDS, DepthTable, code_of, enter_keys, require_below
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.worker.layers.kernels import list_bits, set_within
@@ -70,6 +69,7 @@ class LayerTable:
         for depth, batches in layers:
             self._bits[0] = 0
             for keys in batches:
+                require_below(keys, depth, numbers)
                 enter_keys(self._planes, self._changed, keys, np.uint64(0), code_of(depth))
                 set_within(self._bits[0], keys, 0)
             self.depth = depth
@@ -79,6 +79,11 @@ class LayerTable:
     def stored_bytes(self) -> int:
         """The bytes of the table on disk, once all is stored."""
         return int(np.count_nonzero(self._planes.any(axis=(1, 2)))) * BLOCK_KEYS // 4
+
+    @property
+    def has_changed(self) -> bool:
+        """Return whether there is something to `stage`."""
+        return bool(self._changed.any())
 
     def sample(self) -> Keys:
         """Return some keys of the frontier."""
@@ -127,9 +132,8 @@ class LayerTable:
             return
         keys = self._listed(self._row, begin, end)
         for _, expansion in expanded(self._puzzle, [keys]):
-            if len(beyond := set_within(marks, expansion.successors, 0)):
-                text = f"{self._puzzle.name} leads to {key_at(beyond, 0):#x}, which is not below its numbers"
-                raise PuzzleError(text)
+            beyond = set_within(marks, expansion.successors, 0)
+            require_below(beyond[:1], (self.depth or 0) + 1, self._puzzle.numbers or 0)
 
     def merge(self, depth: Depth) -> Totals:
         """Return the totals of layer `depth`: the marked configurations that are not in the table yet.
@@ -154,6 +158,9 @@ class LayerTable:
             totals = totals.plus([made.size, made.goals, made.lane_0, made.lane_1], 0, 0)
         if not totals.size:
             return totals
+        word, bit = divmod(self._puzzle.numbers or 0, WORD_BITS)
+        if (beyond := self._bits[row, word:]).any() and (int(beyond[0]) >> bit or beyond[1:].any()):
+            require_below(self._listed(row, word, self._bits.shape[1]), depth, self._puzzle.numbers or 0)
         # IMPORTANT: nothing from here on may be half done and stored: `depth` says so.
         self.depth, filled = None, np.flatnonzero(self._counts)
         self._bits[self._row, : len(counts) * BLOCK_WORDS].reshape(-1, BLOCK_WORDS)[filled] = 0
