@@ -35,7 +35,7 @@ from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import LayerRecord, State
 from hakoiri.storage.names import HOSTS_KEY, META, ROUND_KEY, SPILL_FOLDER
 from hakoiri.worker.hosts.host import HOST_TASKS, Host
-from hakoiri.worker.hosts.layers import SAMPLED
+from hakoiri.worker.hosts.part import SAMPLED
 from hakoiri.worker.hosts.requests import HostRequest
 from hakoiri.worker.hosts.wire import HostTuning
 from hakoiri.worker.transport.connection import HostBeat

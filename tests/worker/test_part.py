@@ -28,7 +28,7 @@ from hakoiri.storage.engine.environment import Environment
 from hakoiri.storage.layers.blocks import Block, Coded, code_keys, count_of, decode
 from hakoiri.storage.ledger.manifest import Manifest
 from hakoiri.storage.names import DATA_FILE, FORMAT_VERSION
-from hakoiri.worker.hosts import part, step
+from hakoiri.worker.hosts import part
 from hakoiri.worker.hosts.host import Host
 from hakoiri.worker.hosts.requests import HostExpanded, HostMerged, HostRequest
 from hakoiri.worker.hosts.wire import DEFAULT, WAITING, HostTuning, Inbox, Link, Outbox, pack_message, unpack_message
@@ -73,7 +73,7 @@ def test_the_layers_are_those_of_a_plain_search(
 ) -> None:  # fmt: skip
     monkeypatch.setitem(PUZZLES, "toy", ("tests.support.toy", "Toy"))
     monkeypatch.setattr(part, "LEAST_BYTES", least)
-    monkeypatch.setattr(step, "PARTS", 1_000)
+    monkeypatch.setattr(part, "PARTS", 1_000)
     sends = spied(monkeypatch, (RangeStep, "send_away"))
     spec = PuzzleSpec("toy", {"layout": layout, "keys": keys, "directed": directed, "size": "400"})
     puzzle, right = spec.build(), expected(layout, keys, directed, "400")

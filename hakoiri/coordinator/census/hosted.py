@@ -5,8 +5,7 @@ joined by itself has numbers from its first place on, and only edges between the
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -23,7 +22,7 @@ from hakoiri.errors import PayloadError
 from hakoiri.keys.layout import Key, key_at
 from hakoiri.storage.layers.blocks import digest_text, lanes_in, sum_lanes
 from hakoiri.storage.ledger.manifest import LayerRecord, Progress
-from hakoiri.storage.names import HOSTS_KEY, META, NUMBERS_KEY
+from hakoiri.storage.names import META, NUMBERS_KEY
 from hakoiri.storage.results import SLAB, read_numbers, stage_numbers
 from hakoiri.worker.census.forests import TreeEdges
 from hakoiri.worker.census.joining import LOW, TreeNumbers, TreeUnion
@@ -66,9 +65,7 @@ class HostedSpace:
             require_places(size)
         if not session.context.budget.distributes(size):
             return None
-        asked = list[str]()
-        run_hosts = pool.insist("dealing out", lambda: _dealt_out(session, pool, firsts, size, asked))
-        session.store.stage_record(META, HOSTS_KEY, asdict(run_hosts.range_map))
+        run_hosts = RunHosts.dealt_out(session, partial(_planned, session, firsts, size))
         kept_by = ", ".join(run_hosts.range_map.hosts)
         alone = pool.copies > 1 and len(run_hosts.range_map.hosts) == 1
         session.observer.note(f"the space is kept by {kept_by}{', too small for copies' if alone else ''}")
@@ -138,11 +135,11 @@ class HostedSpace:
             self._unite(begun)
         hosts = self._hosts.range_map.hosts
         numbers = {host: read_numbers(self._store, place) for place, host in enumerate(hosts)}
-        self._pass("host-number", "numbering components", lambda host: [numbers[host]])
+        self._pass("host-number", "numbering components", {host: [each] for host, each in numbers.items()})
         return answers, max(int(each.max()) for each in numbers.values()) + 1
 
     def _pass(
-        self, task: str, headline: str, arrays: Callable[[str], Sequence[Array]] = lambda host: ()
+        self, task: str, headline: str, arrays: Mapping[str, Sequence[Array]] | None = None
     ) -> dict[str, HostPassed]:  # fmt: skip
         """Return the last answer of each host to a pass that all of them continue until they have finished."""
         answers, hosts = dict[str, HostPassed](), self._hosts.range_map.hosts
@@ -172,8 +169,8 @@ class HostedSpace:
         handed = {host: unpacked(arrays, HostPassed) for host, arrays in answers.items()}
         if any(len(each.sent) != len(hosts) for each in handed.values()):
             raise PayloadError("the answer of a host is not readable: it names unknown hosts")
-        awaited = {host: {"expected": [handed[other].sent[n] for other in hosts]} for n, host in enumerate(hosts)}
-        answers = run_hosts.ask("host-edges", 0, {host: fields | more for host, more in awaited.items()})
+        sent = {host: each.sent for host, each in handed.items()}
+        answers = run_hosts.ask("host-edges", 0, run_hosts.expecting(fields, sent))
         for host, arrays in answers.items():
             self._count(host, sent=handed[host].bytes, received=unpacked(arrays, HostPassed).received)
         self._store.erase(META, NUMBERS_KEY)
@@ -211,14 +208,10 @@ class HostedSpace:
         self._session.work_log.add_kept(host, ranges=ranges, threads=self._threads[host], **figures)
 
 
-def _dealt_out(session: Session, pool: HostPool, firsts: list[Key], size: int, asked: list[str]) -> RunHosts:
-    """Deal the ranges out to hosts that live; `asked` are those of earlier attempts, and then of this one, too.
-
-    `firsts` are the first keys of all slabs.
-    """
-    puzzle, context, hosts = session.puzzle, session.context, pool.choose(bool(asked))[: len(firsts)]
-    left, living = sorted({*asked} - {*hosts}), pool.living()
-    asked += hosts
+def _planned(session: Session, firsts: list[Key], size: int, hosts: list[str]) -> RangeMap:
+    """Return ranges for these hosts, or for as many as there are slabs; `firsts` are the first keys of all slabs."""
+    pool: HostPool = session.context.hosts
+    puzzle, context, hosts, living = session.puzzle, session.context, hosts[: len(firsts)], pool.living()
     threads = [living[host].threads for host in hosts if host in living] or [1]
     shares = shares_within(
         pool.memory or context.budget.memory, puzzle.layout.bytes, max(threads), None, LEAST_BYTES, resident=0
@@ -229,7 +222,4 @@ def _dealt_out(session: Session, pool: HostPool, firsts: list[Key], size: int, a
     partition = Partition(puzzle.layout, tuple(firsts[slabs::slabs]))
     hosts = hosts[: partition.ranges]
     owners = [number * len(hosts) // partition.ranges for number in range(partition.ranges)]
-    range_map = RangeMap(hosts, partition.packed, owners, left=left, neighbours=True, redis=pool.address)
-    run_hosts = RunHosts(session.store, pool, range_map)
-    run_hosts.ask("host-take", 0)
-    return run_hosts
+    return RangeMap(hosts, partition.packed, owners, neighbours=True)

@@ -36,8 +36,6 @@ from hakoiri.worker.transport.payload import Array
 KIND = "hardest"
 #: The option of a puzzle that defines one move.
 METRIC = "metric"
-#: In place of a distance: no goal can be reached, or the run has not found the configuration.
-NOWHERE = -1
 
 
 def distances_run(run: RunStore, puzzle: Puzzle, metric: str = "") -> Derived:
@@ -72,7 +70,10 @@ class GoalDistances:
         return None
 
     def of(self, keys: Keys) -> NDArray[np.int64]:
-        """The distance of each key in moves, or `NOWHERE`. Costs a block decoded per layer for a few keys."""
+        """The distance of each key in moves; -1 if no goal can be reached, or the run has not found it.
+
+        Costs a block decoded per layer for a few keys.
+        """
         distinct = merge([keys], [])
         return self.store.depths_of(distinct)[lower_bounds(distinct, keys)]
 

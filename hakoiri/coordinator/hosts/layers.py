@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from time import monotonic
-from typing import Any, NamedTuple, cast
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from hakoiri.coordinator.session.session import Session
 from hakoiri.errors import Hint, WorkerError, counted
 from hakoiri.keys.layout import Keys
 from hakoiri.keys.order import sort_keys
-from hakoiri.storage.layers.blocks import NOTHING, add_lanes, digest_text, lanes_in, sum_lanes
+from hakoiri.storage.layers.blocks import digest_text, lanes_in, sum_lanes
 from hakoiri.storage.layers.store import Layer, RunStore, all_keys
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord, Progress
 from hakoiri.storage.names import HOSTS_KEY, META, ROUND_KEY
@@ -72,34 +72,158 @@ class LastRound:
     beginning: str = ""
 
 
-class _Ahead(NamedTuple):
-    """The first round of layer `depth`, expanded with the merge of the layer before.
-
-    `range_map` is the map at that time, `figures` has the figures of each host.
-    """
-
-    depth: Depth
-    range_map: RangeMap
-    figures: dict[str, HostExpanded]
+#: The sample size of a puzzle that numbers its configurations: evenly spaced numbers.
+_EVENLY = 1 << 14
 
 
-class HostRounds:
-    """The rounds of the layers that `run_hosts` make, one layer after the other, in the open store of `session`."""
+class HostedStep:
+    """The steps of a search that hosts make, on the open store of `session`."""
 
     def __init__(self, session: Session, run_hosts: RunHosts) -> None:
         self._session, self._store, self._hosts = session, session.store, run_hosts
+        self._moving = RangeMover(session.store, run_hosts, session.observer.note)
+        self._balancing = HostBalancer(session.store, run_hosts, self._moving)
         #: The number of the attempt at a layer, and the rounds in which that layer has been expanded so far.
         self._attempt = self._round = 0
         self._beginning = ""
-        self._ahead: _Ahead | None = None
+        #: The first round of a layer, expanded with the merge of the layer before: the depth of that layer, the map at
+        #: that time, and the figures of each host.
+        self._ahead: tuple[Depth, RangeMap, dict[str, HostExpanded]] | None = None
         #: The seconds that the slowest host took to merge the last layer; unknown at first.
         self._merged = math.inf
+        #: The seconds that the last layer took, and the time of the last look for hosts that come or go.
+        self._seconds, self._looked = 0.0, 0.0
 
-    def expand(self, depth: Depth, expanded: int) -> dict[str, HostExpanded]:
+    @classmethod
+    def begun(cls, session: Session, base: RunStore | None) -> "HostedStep":
+        """Return the hosting of a run whose layers hosts keep already; for `base` see `begin_within`."""
+        hosting = cls(session, RunHosts.asked_in(session, base))
+        if session.context.hosts.copies > 1 and base is None:
+            hosting._moving.begin_copies()
+        return hosting
+
+    @classmethod
+    def begin(cls, session: Session, depth: Depth, known: list[Layer]) -> "HostedStep":
+        """Deal out the layers that make layer `depth`, the layer before it first; the record of hosts is staged.
+
+        If a host is lost meanwhile, hosts are chosen again.
+        """
+        pool: HostPool = session.context.hosts
+        sample, layout = _spread_sample(session, depth, known[0].sample()), session.puzzle.layout
+
+        def planned(hosts: list[str]) -> RangeMap:
+            partition = partition_by(sample, pool.tuning.host_ranges * len(hosts))
+            owners = [number % len(hosts) for number in range(partition.ranges)]
+            return RangeMap(hosts, partition.packed, owners, copies_of(owners, len(hosts)) if pool.copies > 1 else [])
+
+        layers = [all_keys(layer) if layer.size else layout.empty(0) for layer in reversed(known)]
+        run_hosts = RunHosts.dealt_out(session, planned, depth, layers)
+        session.observer.note(f"layers from {depth} on are kept by {', '.join(run_hosts.range_map.hosts)}")
+        return cls(session, run_hosts)
+
+    @classmethod
+    def begin_within(cls, session: Session, base: RunStore) -> "HostedStep":
+        """Begin a run within the finished run `base`, at its hosts and with its ranges; the record of hosts is staged.
+
+        Layer 0 is still to be made, from all configurations of the base run.
+        """
+        pool: HostPool = session.context.hosts
+        range_map = RunHosts.of(base, pool).range_map
+        # A host needs a copy of a range only if it has a copy of the same range of the base run.
+        copies = range_map.copies if pool.copies > 1 and not range_map.due else []
+        hosting = cls(session, RunHosts(session.store, pool, replace(range_map, copies=copies, due=[], left=[]), base))
+        try:
+            pool.insist("the beginning", partial(hosting._hosts.ask, "host-take", 0))
+        except HostGoneError as gone:
+            raise WorkerError(str(gone), Hint("drain", gone.host)) from gone
+        session.store.stage_record(META, HOSTS_KEY, asdict(hosting._hosts.range_map))
+        session.observer.note(f"the hosts of run {base.directory.name} make its goal distances")
+        return hosting
+
+    def make(self, depth: Depth, expanded: int, is_last: bool) -> LayerRecord:
+        """Return the record of layer `depth`, for which `expanded` keys are expanded; staged, not committed.
+
+        If it `is_last`, no layer after it is wanted.
+        """
+        while True:
+            try:
+                return self._made_and_copied(depth, expanded, is_last)
+            except HostGoneError as gone:
+                # Hosts have abandoned the round that they expanded ahead.
+                self._ahead = None
+                self._moving.take_over(gone.host)
+            except MovedError as moved:
+                self._moving.follow(moved.range_map)
+
+    def end(self) -> None:
+        """Have hosts discard the layer that they have begun; rounds that they have kept stay."""
+        self._ahead = None
+        self._hosts.tell("host-back", self._store.state.depth + 1)
+
+    def _made_and_copied(self, depth: Depth, expanded: int, is_last: bool) -> LayerRecord:
+        """Make a layer, and copies of it, after hosts have come or gone; return its record, staged."""
+        self._moving.settle()
+        self._moving.renew_copies()
+        if self._hosts.base is None:
+            tuning = self._hosts.pool.tuning
+            if monotonic() > self._looked + tuning.host_look:
+                copies, joining = self._hosts.range_map.copies, self._moving.let_leave()
+                if joining and (self._seconds > tuning.host_joins or NOBODY in copies):
+                    self._balancing.cut_for(len(self._hosts.range_map.hosts) + len(joining))
+                    self._moving.admit(joining)
+                self._looked = monotonic()
+            self._balancing.balance()
+        work, began = partial(self._made, depth, expanded, is_last), monotonic()
+        made = self._hosts.pool.insist(f"layer {depth}", work, lambda: self._kept(depth).round)
+        record, figures, merged = made
+        self._seconds = monotonic() - began
+        if record.size:
+            self._moving.copy_layer(depth)
+        self._note(depth, figures, merged)
+        if record.size:
+            self._store.stage_layer(replace(record, work=self._session.work_log.take_layer()))
+        self._balancing.weigh(figures, merged)
+        return record
+
+    def _made(
+        self, depth: Depth, expanded: int, is_last: bool
+    ) -> tuple[LayerRecord, dict[str, HostExpanded], dict[str, HostMerged]]:  # fmt: skip
+        """Return the record of a layer, and the figures of each host about expanding and merging."""
+        figures = self._expand(depth, expanded)
+        if (found := sum(answer.size for answer in figures.values())) != expanded:
+            text = f"layer {depth - 1} has {expanded:,} configurations, but its hosts have {found:,}"
+            raise WorkerError(text, Hint("begin anew", self._store.directory.name))
+        merged = self._merge(depth, figures, is_last)
+        parts = merged.values()
+        digest = digest_text(sum_lanes(lanes_in(part.digest) for part in parts))
+        record = LayerRecord(
+            depth, sum(part.size for part in parts), digest, sum(part.goals for part in parts),
+            sum(part.stored for part in parts), 0, self._store.state.session,
+            total_flow(answer.flow for answer in figures.values()), hosted=True,
+        )  # fmt: skip
+        return record, figures, merged
+
+    def _note(self, depth: Depth, figures: dict[str, HostExpanded], merged: dict[str, HostMerged]) -> None:
+        """Add the work of each host for a layer to the work log."""
+        work_log, seconds = self._session.work_log, {host: answer.seconds for host, answer in figures.items()}
+        work_log.add_expansion(depth, seconds)
+        range_map, slowest = self._hosts.range_map, max(seconds.values())
+        for number, host in enumerate(range_map.hosts):
+            expanded, made = figures[host], merged[host]
+            work_log.add_expanded(host, expanded.size, expanded.seconds, expanded.bytes, made.received)
+            work_log.add_kept(
+                host, ranges=range_map.owners.count(number), threads=expanded.threads, configurations=made.size,
+                stored=made.stored, spilled=made.spilled, sent=expanded.bytes, received=made.received,
+                waited=slowest - seconds[host] + made.waited,
+            )  # fmt: skip
+
+    # The rounds of a layer
+
+    def _expand(self, depth: Depth, expanded: int) -> dict[str, HostExpanded]:
         """Have hosts expand all keys not yet expanded for a layer; return the figures of each host."""
         ahead, self._ahead = self._ahead, None
-        if ahead is not None and ahead.depth == depth and ahead.range_map is self._hosts.range_map:
-            self._round, figures = 0, ahead.figures
+        if ahead is not None and ahead[0] == depth and ahead[1] is self._hosts.range_map:
+            self._round, figures = 0, ahead[2]
             self._end_round(depth, figures, expanded)
         else:
             first, self._attempt = not self._attempt, self._hosts.next_attempt()
@@ -109,14 +233,14 @@ class HostRounds:
             self._end_round(depth, figures, expanded)
         return figures
 
-    def merge(self, depth: Depth, figures: dict[str, HostExpanded], is_last: bool) -> dict[str, HostMerged]:
-        """Have hosts merge a layer; `figures` come from `expand`. Return the figures of each host."""
+    def _merge(self, depth: Depth, figures: dict[str, HostExpanded], is_last: bool) -> dict[str, HostMerged]:
+        """Have hosts merge a layer; `figures` come from `_expand`. Return the figures of each host."""
         range_map, seconds = self._hosts.range_map, max(answer.seconds for answer in figures.values())
         is_short = max(seconds, self._merged) < AHEAD_SECONDS and self._round == 1
         # Sending copies of this layer would discard the work on the next one.
         ahead = is_short and not is_last and not range_map.copies
         answers = self._ask("host-merge", depth, figures, ahead=ahead)
-        self._ahead = _Ahead(depth + 1, range_map, _figures_of(answers)) if ahead else None
+        self._ahead = (depth + 1, range_map, _figures_of(answers)) if ahead else None
         merged = {host: unpacked(arrays, HostMerged) for host, arrays in answers.items()}
         self._merged = max(answer.seconds for answer in merged.values())
         if fault := _lost_keys(figures, merged):
@@ -125,15 +249,6 @@ class HostRounds:
             self._session.commit(self._store.state)
             raise HostLostError(fault)
         return merged
-
-    def forget(self) -> None:
-        """Expand the next layer anew, because hosts have abandoned the round that they expanded ahead."""
-        self._ahead = None
-
-    def end(self) -> None:
-        """Have hosts discard the layer that they have begun; rounds that they have kept stay."""
-        self._ahead = None
-        self._hosts.tell("host-back", self._store.state.depth + 1)
 
     def _end_round(self, depth: Depth, figures: dict[str, HostExpanded], expanded: int) -> None:
         """Count a round, and have hosts keep it unless it is the only one of its layer."""
@@ -153,7 +268,8 @@ class HostRounds:
 
         The `first` attempt of a session notes that the layer continues.
         """
-        if (kept := self._kept(depth)) is None:
+        kept = self._kept(depth)
+        if not kept.round:
             # Random, so that a restored coordinator draws a different text.
             self._round, self._beginning = 0, secrets.token_hex(8)
             return {}
@@ -168,25 +284,20 @@ class HostRounds:
             self._session.observer.note(f"layer {depth} {goes_on(self._round)}")
         return figures
 
-    def kept(self, depth: Depth) -> int:
-        """Return the last round of a layer that all hosts have kept, else 0."""
-        kept = self._kept(depth)
-        return kept.round if kept else 0
-
-    def _kept(self, depth: Depth) -> LastRound | None:
+    def _kept(self, depth: Depth) -> LastRound:
+        """Return the last round of a layer that all hosts have kept, else round 0."""
         kept = self._store.read_if_any(LastRound, META, ROUND_KEY, "record of its last round")
-        return kept if kept and kept.depth == depth else None
+        return kept if kept and kept.depth == depth else LastRound(depth, 0)
 
     def _ask(self, task: str, depth: Depth, figures: dict[str, HostExpanded], **more: Any) -> dict[str, list[Array]]:
         """Return the answers of all hosts to a request; `figures` gives the messages that each is to expect."""
-        tuning, hosts = self._session.context.tuning, self._hosts.range_map.hosts
+        tuning = self._session.context.tuning
         common = {
             "attempt": self._attempt, "beginning": self._beginning, "round": self._round,
             "round_seconds": tuning.checkpoint, "commit_seconds": tuning.range_commit, **more,
         }  # fmt: skip
-        expected = {host: [figures[other].sent[n] for other in hosts if figures] for n, host in enumerate(hosts)}
-        fields = {host: {**common, "expected": expected[host]} for host in hosts}
-        return self._hosts.ask(task, depth, fields)
+        sent = {host: answer.sent for host, answer in figures.items()}
+        return self._hosts.ask(task, depth, self._hosts.expecting(common, sent))
 
 
 def _lost_keys(figures: dict[str, HostExpanded], merged: dict[str, HostMerged]) -> str:
@@ -204,161 +315,6 @@ def _lost_keys(figures: dict[str, HostExpanded], merged: dict[str, HostMerged]) 
 def _figures_of(answers: dict[str, list[Array]]) -> dict[str, HostExpanded]:
     """Return the figures of hosts about expanding, which come last in their answers."""
     return {host: unpacked(arrays[-1:], HostExpanded) for host, arrays in answers.items()}
-
-
-#: The sample size of a puzzle that numbers its configurations: evenly spaced numbers.
-_EVENLY = 1 << 14
-
-
-class HostedStep:
-    """The steps of a search that hosts make, on the open store of `session`."""
-
-    def __init__(self, session: Session, run_hosts: RunHosts) -> None:
-        self._session, self._store, self._hosts = session, session.store, run_hosts
-        self._moving = RangeMover(session.store, run_hosts, session.observer.note)
-        self._balancing = HostBalancer(session.store, run_hosts, self._moving)
-        self._rounds = HostRounds(session, run_hosts)
-        #: The seconds that the last layer took, and the time of the last look for hosts that come or go.
-        self._seconds, self._looked = 0.0, 0.0
-
-    @classmethod
-    def begun(cls, session: Session, base: RunStore | None) -> "HostedStep":
-        """Return the hosting of a run whose layers hosts keep already; for `base` see `begin_within`."""
-        hosting = cls(session, RunHosts.asked_in(session, base))
-        if session.context.hosts.copies > 1 and base is None:
-            hosting._moving.begin_copies()
-        return hosting
-
-    @classmethod
-    def begin(cls, session: Session, depth: Depth, known: list[Layer]) -> "HostedStep":
-        """Deal out the layers that make layer `depth`, the layer before it first; the record of hosts is staged.
-
-        If a host is lost meanwhile, hosts are chosen again.
-        """
-        pool = cast(HostPool, session.context.hosts)
-        asked = list[str]()
-        hosting = pool.insist("dealing out", lambda: cls._deal_out(session, pool, depth, known, asked))
-        range_map = hosting._hosts.range_map
-        session.store.stage_record(META, HOSTS_KEY, asdict(range_map))
-        session.observer.note(f"layers from {depth} on are kept by {', '.join(range_map.hosts)}")
-        return hosting
-
-    @classmethod
-    def begin_within(cls, session: Session, base: RunStore) -> "HostedStep":
-        """Begin a run within the finished run `base`, at its hosts and with its ranges; the record of hosts is staged.
-
-        Layer 0 is still to be made, from all configurations of the base run.
-        """
-        pool = cast(HostPool, session.context.hosts)
-        range_map = RunHosts.of(base, pool).range_map
-        # A host needs a copy of a range only if it has a copy of the same range of the base run.
-        copies = range_map.copies if pool.copies > 1 and not range_map.due else []
-        hosting = cls(session, RunHosts(session.store, pool, replace(range_map, copies=copies, due=[], left=[]), base))
-        try:
-            pool.insist("the beginning", partial(hosting._hosts.ask, "host-take", 0))
-        except HostGoneError as gone:
-            raise WorkerError(str(gone), Hint("drain", gone.host)) from gone
-        session.store.stage_record(META, HOSTS_KEY, asdict(hosting._hosts.range_map))
-        session.observer.note(f"the hosts of run {base.directory.name} make its goal distances")
-        return hosting
-
-    @classmethod
-    def _deal_out(
-        cls, session: Session, pool: HostPool, depth: Depth, known: list[Layer], asked: list[str]
-    ) -> "HostedStep":  # fmt: skip
-        """Deal out layers to living hosts; `asked` collects the hosts of all attempts."""
-        layout, hosts = session.puzzle.layout, pool.choose(bool(asked))
-        left = sorted({*asked} - {*hosts})
-        asked += hosts
-        ranges = pool.tuning.host_ranges * len(hosts)
-        partition = partition_by(_spread_sample(session, depth, known[0].sample()), ranges)
-        owners = [number % len(hosts) for number in range(partition.ranges)]
-        copies = copies_of(owners, len(hosts)) if pool.copies > 1 else []
-        run_hosts = RunHosts(
-            session.store, pool, RangeMap(hosts, partition.packed, owners, copies, left=left, redis=pool.address)
-        )
-        layers = [all_keys(layer) if layer.size else layout.empty(0) for layer in reversed(known)]
-        try:
-            run_hosts.ask("host-take", depth, keys=lambda host: layers)
-        except HostGoneError as gone:
-            raise HostLostError(str(gone)) from gone
-        return cls(session, run_hosts)
-
-    def make(self, depth: Depth, expanded: int, is_last: bool) -> LayerRecord:
-        """Return the record of layer `depth`, for which `expanded` keys are expanded; staged, not committed.
-
-        If it `is_last`, no layer after it is wanted.
-        """
-        while True:
-            try:
-                return self._made_and_copied(depth, expanded, is_last)
-            except HostGoneError as gone:
-                self._rounds.forget()
-                self._moving.take_over(gone.host)
-            except MovedError as moved:
-                self._moving.follow(moved.range_map)
-
-    def end(self) -> None:
-        """Have hosts discard the layer that they have begun."""
-        self._rounds.end()
-
-    def _made_and_copied(self, depth: Depth, expanded: int, is_last: bool) -> LayerRecord:
-        """Make a layer, and copies of it, after hosts have come or gone; return its record, staged."""
-        self._moving.settle()
-        self._moving.renew_copies()
-        if self._hosts.base is None:
-            tuning = self._hosts.pool.tuning
-            if monotonic() > self._looked + tuning.host_look:
-                copies, joining = self._hosts.range_map.copies, self._moving.let_leave()
-                if joining and (self._seconds > tuning.host_joins or NOBODY in copies):
-                    self._balancing.cut_for(len(self._hosts.range_map.hosts) + len(joining))
-                    self._moving.admit(joining)
-                self._looked = monotonic()
-            self._balancing.balance()
-        work, kept = partial(self._made, depth, expanded, is_last), partial(self._rounds.kept, depth)
-        began = monotonic()
-        record, figures, merged = self._hosts.pool.insist(f"layer {depth}", work, kept)
-        self._seconds = monotonic() - began
-        if record.size:
-            self._moving.copy_layer(depth)
-        self._note(depth, figures, merged)
-        if record.size:
-            self._store.stage_layer(replace(record, work=self._session.work_log.take_layer()))
-        self._balancing.weigh(figures, merged)
-        return record
-
-    def _made(
-        self, depth: Depth, expanded: int, is_last: bool
-    ) -> tuple[LayerRecord, dict[str, HostExpanded], dict[str, HostMerged]]:  # fmt: skip
-        """Return the record of a layer, and the figures of each host about expanding and merging."""
-        figures = self._rounds.expand(depth, expanded)
-        if (found := sum(answer.size for answer in figures.values())) != expanded:
-            text = f"layer {depth - 1} has {expanded:,} configurations, but its hosts have {found:,}"
-            raise WorkerError(text, Hint("begin anew", self._store.directory.name))
-        merged = self._rounds.merge(depth, figures, is_last)
-        lanes, parts = NOTHING, list(merged.values())
-        for part in parts:
-            lanes = add_lanes(lanes, lanes_in(part.digest))
-        record = LayerRecord(
-            depth, sum(part.size for part in parts), digest_text(lanes), sum(part.goals for part in parts),
-            sum(part.stored for part in parts), 0, self._store.state.session,
-            total_flow(answer.flow for answer in figures.values()), hosted=True,
-        )  # fmt: skip
-        return record, figures, merged
-
-    def _note(self, depth: Depth, figures: dict[str, HostExpanded], merged: dict[str, HostMerged]) -> None:
-        """Add the work of each host for a layer to the work log."""
-        work_log, seconds = self._session.work_log, {host: answer.seconds for host, answer in figures.items()}
-        work_log.add_expansion(depth, seconds)
-        range_map, slowest = self._hosts.range_map, max(seconds.values())
-        for number, host in enumerate(range_map.hosts):
-            expanded, made = figures[host], merged[host]
-            work_log.add_expanded(host, expanded.size, expanded.seconds, expanded.bytes, made.received)
-            work_log.add_kept(
-                host, ranges=range_map.owners.count(number), threads=expanded.threads, configurations=made.size,
-                stored=made.stored, spilled=made.spilled, sent=expanded.bytes, received=made.received,
-                waited=slowest - seconds[host] + made.waited,
-            )  # fmt: skip
 
 
 def _spread_sample(session: Session, depth: Depth, sample: Keys) -> Keys:

@@ -1,7 +1,7 @@
 """Ranges moved between hosts, or cut: for copies, for hosts that leave or are lost, and to balance the load."""
 
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import chain, pairwise
@@ -50,7 +50,8 @@ class RangeMover:
             self._require(range_map, dry=False)
         if range_map.due:
             due = {*range_map.due}
-            self._send([copy if number in due else NOBODY for number, copy in enumerate(range_map.copies)])
+            copies = [copy if number in due else NOBODY for number, copy in enumerate(range_map.copies)]
+            self._send(self._hosts, copies, self._batches())
         if range_map.due or not range_map.settled:
             self._record(replace(range_map, due=[], settled=True))
 
@@ -82,8 +83,7 @@ class RangeMover:
 
     def copy_layer(self, depth: Depth) -> None:
         """Have all hosts send their parts of a layer to the hosts with the copies."""
-        if any(copy != NOBODY for copy in self._hosts.range_map.copies):
-            self._send_batch(self._hosts.range_map.copies, depth, depth)
+        self._send(self._hosts, self._hosts.range_map.copies, [(depth, depth)])
 
     def take_over(self, host: str) -> None:
         """Record that the hosts with copies take over from a host that is away; `settle` carries it out.
@@ -119,11 +119,7 @@ class RangeMover:
     def admit(self, hosts: Sequence[str]) -> None:
         """Add hosts to the run, and move ranges to them so that all hosts have equally many."""
         joined = self._hosts.range_map.joined_by(hosts)
-        targets = joined.to_hosts(hosts)
-        moved = [number for number, target in enumerate(targets) if target != NOBODY]
-        if moved:
-            self._note(f"moving {_ranges(moved)} to {', '.join(hosts)}")
-            self._move(joined, targets, joined.moved(targets))
+        self.move(joined, joined.to_hosts(hosts), ", ".join(hosts))
 
     def cut(self, pieces: Sequence[int], depth: Depth) -> list[int]:
         """Cut ranges into pieces with as many keys of layer `depth` each; return how many pieces each range has now."""
@@ -140,11 +136,11 @@ class RangeMover:
             self.settle()
         return there
 
-    def balance(self, targets: list[int]) -> None:
-        """Move each range to its target, a host of the run; -1 leaves the range where it is."""
-        moved = [number for number, target in enumerate(targets) if target != NOBODY]
-        self._note(f"moving {_ranges(moved)} to hosts that have less to do")
-        self._move(self._hosts.range_map, targets, self._hosts.range_map.moved(targets))
+    def move(self, range_map: RangeMap, targets: list[int], whom: str) -> None:
+        """Move each range to its target, a host of `range_map`; -1 leaves the range where it is."""
+        if moved := [number for number, target in enumerate(targets) if target != NOBODY]:
+            self._note(f"moving {_ranges(moved)} to {whom}")
+            self._move(range_map, targets, range_map.moved(targets))
 
     def follow(self, other: RangeMap) -> None:
         """Move ranges, and copies, to where another run with the same ranges has them."""
@@ -188,16 +184,12 @@ class RangeMover:
 
         A range is not sent to a host with its copy. Raises `WorkerError`, and records nothing, unless all has arrived.
         """
-        before, self._hosts.range_map = self._hosts.range_map, range_map
-        try:
-            if joining := {host: dict[str, Any]() for host in range_map.hosts if host not in before.hosts}:
-                begin = partial(self._hosts.ask, "host-take", 0, joining)
-                self._hosts.pool.insist("the beginning of more hosts", begin)
-            self._send([NOBODY if range_map.copy_of(n) == target else target for n, target in enumerate(targets)])
-            self._require(after)
-        except BaseException:
-            self._hosts.range_map = before
-            raise
+        hosts, before = self._hosts.under(range_map), self._hosts.range_map.hosts
+        if joining := {host: dict[str, Any]() for host in range_map.hosts if host not in before}:
+            hosts.pool.insist("the beginning of more hosts", partial(hosts.ask, "host-take", 0, joining))
+        targets = [NOBODY if range_map.copy_of(number) == target else target for number, target in enumerate(targets)]
+        self._send(hosts, targets, self._batches())
+        self._require(after)
         self._record(after)
         self.settle()
 
@@ -224,23 +216,18 @@ class RangeMover:
         if first <= self._store.state.depth:
             yield first, self._store.state.depth
 
-    def _send(self, targets: list[int]) -> None:
-        """Have the hosts send all layers of each range to its target."""
-        if any(target != NOBODY for target in targets):
-            for first, last in self._batches():
-                self._send_batch(targets, first, last)
+    def _send(self, hosts: RunHosts, targets: list[int], batches: Iterable[tuple[Depth, Depth]]) -> None:
+        """Have `hosts` send the layers of each batch, from the first to the last, of each range to its target."""
 
-    def _send_batch(self, targets: list[int], first: Depth, last: Depth) -> None:
-        hosts = self._hosts.range_map.hosts
-
-        def work() -> None:
-            fields = {"first": first, "targets": targets, "attempt": self._hosts.next_attempt()}
-            answers = self._hosts.ask("host-send", last, dict.fromkeys(hosts, fields))
+        def send(first: Depth, last: Depth) -> None:
+            fields = {"first": first, "targets": targets, "attempt": hosts.next_attempt()}
+            answers = hosts.ask("host-send", last, dict.fromkeys(hosts.range_map.hosts, fields))
             sent = {host: unpacked(arrays, HostSent).sent for host, arrays in answers.items()}
-            awaited = {host: {"expected": [sent[other][n] for other in hosts]} for n, host in enumerate(hosts)}
-            self._hosts.ask("host-receive", last, {host: fields | more for host, more in awaited.items()})
+            hosts.ask("host-receive", last, hosts.expecting(fields, sent))
 
-        self._hosts.pool.insist(f"copying of {_named(first, last)}", work)
+        if any(target != NOBODY for target in targets):
+            for batch in batches:
+                hosts.pool.insist(f"copying of {_named(*batch)}", partial(send, *batch))
 
     def _require(self, range_map: RangeMap, dry: bool = True) -> None:
         """Have hosts settle `range_map`, or only count if `dry`; `WorkerError` if they lack recorded configurations."""
@@ -257,26 +244,23 @@ class RangeMover:
         # Layers made here are at hosts only if the first layer made by hosts was compared with them.
         given = max(0, sum(home) - 2) if self._hosts.pool.puzzle.undirected else 0
         sums = [np.zeros((len(range_map.owners), 2), dtype=kind) for _ in range_map.hosts]
-        before, self._hosts.range_map = self._hosts.range_map, range_map
-        try:
-            for first, last in self._batches():
-                fields = {"first": first, "dry": dry, "settled": last == self._store.state.depth}
-                ask = partial(self._hosts.ask, "host-settle", last, dict.fromkeys(range_map.hosts, fields))
-                answers = self._hosts.pool.insist(f"{'counting' if dry else 'moving'} of {_named(first, last)}", ask)
-                figures = np.zeros((last - first + 1, 3), dtype=kind)
-                for place, host in enumerate(range_map.hosts):
-                    # Digest lanes add up modulo 2^64, as uint64 does.
-                    figures += answers[host][0]
-                    sums[place] += answers[host][1]
-                for depth, (size, *lanes) in enumerate(figures.tolist(), first):
-                    record = self._store.layer_record(depth)
-                    if depth >= given and (record.size, record.digest) != (size, digest_text((lanes[0], lanes[1]))):
-                        fault = fault or (
-                            f"layer {depth} has {record.size:,} configurations, but its hosts have "
-                            f"{size:,}{' others' if size == record.size else ''} in their ranges"
-                        )
-        finally:
-            self._hosts.range_map = before
+        hosts = self._hosts.under(range_map)
+        for first, last in self._batches():
+            fields = {"first": first, "dry": dry, "settled": last == self._store.state.depth}
+            ask = partial(hosts.ask, "host-settle", last, dict.fromkeys(range_map.hosts, fields))
+            answers = hosts.pool.insist(f"{'counting' if dry else 'moving'} of {_named(first, last)}", ask)
+            figures = np.zeros((last - first + 1, 3), dtype=kind)
+            for place, host in enumerate(range_map.hosts):
+                # Digest lanes add up modulo 2^64, as uint64 does.
+                figures += answers[host][0]
+                sums[place] += answers[host][1]
+            for depth, (size, *lanes) in enumerate(figures.tolist(), first):
+                record = self._store.layer_record(depth)
+                if depth >= given and (record.size, record.digest) != (size, digest_text((lanes[0], lanes[1]))):
+                    fault = fault or (
+                        f"layer {depth} has {record.size:,} configurations, but its hosts have "
+                        f"{size:,}{' others' if size == record.size else ''} in their ranges"
+                    )
         return fault, sums
 
 
@@ -341,21 +325,18 @@ class HostBalancer:
             return
         stored = self._stored_of(range_map)
         uneven = self._tuning.host_uneven
-        pieces, targets = [1] * len(sizes), range_map.balanced(sizes, stored, uneven)
-        if range_map.moved(targets).is_uneven(sizes, uneven[0]):
-            pieces = range_map.pieces(sizes)
-            planned, shares = range_map.cut(b"", pieces), _shares(stored, pieces)
-            targets = planned.balanced(_shares(sizes, pieces), shares, uneven)
-            seconds = self._seconds(planned, targets, shares)
-        else:
-            seconds = self._seconds(range_map, targets, stored)
+        moved = range_map.moved(range_map.balanced(sizes, stored, uneven))
+        pieces = range_map.pieces(sizes) if moved.is_uneven(sizes, uneven[0]) else [1] * len(sizes)
+        planned, shares = range_map.cut(b"", pieces), _shares(stored, pieces)
+        targets = planned.balanced(_shares(sizes, pieces), shares, uneven)
+        seconds = self._seconds(planned, targets, shares)
         if all(target == NOBODY for target in targets) or self._lost < seconds:
             self._worth = max(seconds, _PATIENCE * self._lost)
             return
         self._cut(pieces)
-        targets = self._hosts.range_map.balanced(self._sizes, self._stored, uneven)
-        if any(target != NOBODY for target in targets):
-            self._moving.balance(targets)
+        range_map = self._hosts.range_map
+        targets = range_map.balanced(self._sizes, self._stored, uneven)
+        self._moving.move(range_map, targets, "hosts that have less to do")
         self._sizes, self._lost, self._worth = [], 0.0, self._tuning.host_move
 
     def cut_for(self, hosts: int) -> None:

@@ -8,6 +8,7 @@ import threading
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
+from copy import copy
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import count, pairwise
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hakoiri.coordinator.hosts.hosts import HostPool
+from hakoiri.coordinator.hosts.hosts import HostGoneError, HostLostError, HostPool
 from hakoiri.coordinator.hosts.range_map import NOBODY, RangeMap
 from hakoiri.coordinator.session.session import ComputeContext, Session
 from hakoiri.errors import ElsewhereError, Hint, WorkerError
@@ -62,20 +63,63 @@ class RunHosts:
         hint = Hint("give", "hosts", "all") if here else Hint("give", "redis", range_map.redis or "URL")
         raise WorkerError(f"run {store.directory.name} is kept by {', '.join(range_map.hosts)}", hint)
 
+    def expecting(self, fields: dict[str, Any], sent: Mapping[str, Sequence[int]]) -> dict[str, dict[str, Any]]:
+        """Return by host `fields` and the messages to expect of each; `sent` counts those of a host to each, if any."""
+        hosts = self.range_map.hosts
+        return {
+            host: {**fields, "expected": [sent[other][place] for other in hosts if sent]}
+            for place, host in enumerate(hosts)
+        }
+
+    def under(self, range_map: RangeMap) -> "RunHosts":
+        """Return the hosts of another map of the same run; attempts are counted together."""
+        others = copy(self)
+        others.range_map = range_map
+        return others
+
     def next_attempt(self) -> int:
         """Return the number of a new attempt at joint work."""
         return next(self._attempts)
 
+    @classmethod
+    def dealt_out(
+        cls, session: Session, planned: Callable[[list[str]], RangeMap], depth: Depth = 0, layers: Sequence[Keys] = ()
+    ) -> "RunHosts":
+        """Have living hosts take `layers` before `depth`, by the map `planned` for them; the record of it is staged.
+
+        If a host is lost meanwhile, hosts are chosen again.
+        """
+        pool: HostPool = session.context.hosts
+        asked = list[str]()
+
+        def deal_out() -> RunHosts:
+            range_map = planned(pool.choose(again=bool(asked)))
+            left = sorted({*asked} - {*range_map.hosts})
+            asked.extend(range_map.hosts)
+            run_hosts = cls(session.store, pool, replace(range_map, left=left, redis=pool.address))
+            try:
+                run_hosts.ask("host-take", depth, arrays=dict.fromkeys(range_map.hosts, layers))
+            except HostGoneError as gone:
+                raise HostLostError(str(gone)) from gone
+            return run_hosts
+
+        found = pool.insist("dealing out", deal_out)
+        session.store.stage_record(META, HOSTS_KEY, asdict(found.range_map))
+        return found
+
     def ask(
         self, task: str, depth: Depth, fields: Mapping[str, Mapping[str, Any]] | None = None,
-        keys: Callable[[str], Sequence[Keys]] = lambda host: (), waits: bool = True,
+        arrays: Mapping[str, Sequence[Array]] | None = None, waits: bool = True,
     ) -> dict[str, list[Array]]:  # fmt: skip
         """Send a request to all hosts, or only to hosts in `fields`, with these fields; return their answers by host.
 
-        `keys` gives the arrays that go with each request. If it `waits`, it waits for a host that is away. Otherwise it
-        leaves that host out if others have copies, else raises `ElsewhereError`. Raises as `HostPool.ask`.
+        Some may get `arrays`, too; without `fields`, only these hosts are asked. If it `waits`, it waits for a host
+        that is away. Otherwise it leaves that host out if others have copies, else raises `ElsewhereError`. Raises as
+        `HostPool.ask`.
         """
         range_map = self.range_map
+        if fields is None and arrays is not None:
+            fields = {host: {} for host in arrays}
         if waits:
             living = self.pool.await_all(range_map.hosts, range_map.dispensable())
         elif range_map.lost_with(missing := {*range_map.hosts} - (living := self.pool.living()).keys()):
@@ -83,26 +127,29 @@ class RunHosts:
         if fields is not None and (away := fields.keys() - living.keys()):
             raise self.away(away)
         asked = fields if fields is not None else {host: {} for host in range_map.hosts if host in living}
-        return self.pool.ask(task, *self._requests(depth, asked, keys, living), living)
+        return self.pool.ask(task, *self._requests(depth, asked, arrays or {}, living), living)
 
     def tell(self, task: str, depth: Depth) -> None:
         """Send all hosts a request without waiting for answers; no host needs another one for it."""
-        self.pool.tell(task, *self._requests(depth, {host: {} for host in self.range_map.hosts}, lambda host: (), {}))
+        self.pool.tell(task, *self._requests(depth, {host: {} for host in self.range_map.hosts}, {}, {}))
 
     def _requests(
-        self, depth: Depth, asked: Mapping[str, Mapping[str, Any]], keys: Callable[[str], Sequence[Keys]],
+        self, depth: Depth, asked: Mapping[str, Mapping[str, Any]], arrays: Mapping[str, Sequence[Array]],
         living: Mapping[str, HostBeat],
     ) -> tuple[Arrays, dict[str, Arrays]]:  # fmt: skip
-        """Return what all hosts share, and the request to each in `asked`, with these fields and arrays of `keys`."""
+        """Return what all hosts share, and the request to each in `asked`, with these fields and its `arrays`."""
         range_map = self.range_map
-        manifest, base = (_manifest_at_hosts(store) for store in (self._store, self.base))
+        # An empty manifest stands for no base run.
+        manifest, base = (
+            {} if store is None else {**store.manifest.as_dict(), "settings": {}} for store in (self._store, self.base)
+        )
         data_redis = [data_redis_number(living[host].url) if host in living else MAIN for host in range_map.hosts]
         request = HostRequest(
             manifest, range_map.hosts, 0, data_redis, range_map.partition, range_map.owners, depth,
             memory=self.pool.memory, copies=range_map.copies, base=base,
         )  # fmt: skip
         return request.shared, {
-            host: replace(request, me=range_map.hosts.index(host), **more).arrays(*keys(host))
+            host: replace(request, me=range_map.hosts.index(host), **more).arrays(*arrays.get(host, ()))
             for host, more in asked.items()
         }
 
@@ -146,11 +193,6 @@ class RunHosts:
 
 def _range_map_of(store: RunStore) -> RangeMap:
     return store.read_as(RangeMap, META, HOSTS_KEY, "record of its hosts")
-
-
-def _manifest_at_hosts(store: RunStore | None) -> dict[str, Any]:
-    """Return the manifest that identifies a run at hosts; an empty one without a run."""
-    return {} if store is None else {**store.manifest.as_dict(), "settings": {}}
 
 
 #: Size of the block cache in bytes, and blocks prefetched in a sequential scan. A merge of 60 layers evicts no block
@@ -223,12 +265,12 @@ class HostedBlocks:
         asked = run_hosts.places_by_host(
             keys, run_hosts.range_map.hosts if self._waits else run_hosts.pool.living().keys()
         )
-        fields: dict[str, dict[str, int]] = {host: {} for host in asked}
-        ask = partial(self._hosts.ask, "host-find", depth, fields, lambda host: [keys[asked[host]]], self._waits)
+        arrays = {host: [keys[places]] for host, places in asked.items()}
+        ask = partial(self._hosts.ask, "host-find", depth, arrays=arrays, waits=self._waits)
         with self._lock:
             answers = self._hosts.pool.insist("finding", ask) if asked else {}
-        for host, arrays in answers.items():
-            found[asked[host]] = arrays[0] == 1
+        for host, (inside,) in answers.items():
+            found[asked[host]] = inside == 1
         return found
 
     def _labels(self, name: bytes) -> bytes:
@@ -239,7 +281,7 @@ class HostedBlocks:
                 ahead = _AHEAD if slab and number_key(slab - 1) in self._values else 1
                 slabs = self._hosts.slabs_by_host(range(slab, slab + ahead))
                 names = {host: list(map(number_key, mine)) for host, mine in slabs.items()}
-                numbers = {host: np.array(mine) for host, mine in slabs.items()}
+                numbers = {host: [np.array(mine)] for host, mine in slabs.items()}
                 self._ask_for("host-labels", 0, names, numbers, decompressed)
             found = self._values[name]
             self._make_room()
@@ -287,16 +329,16 @@ class HostedBlocks:
         if not wanted:
             return
         depth = split_block_key(index.names[begin])[0]
-        firsts = {host: self._layout.pack(split_block_key(name)[1] for name in names) for host, names in wanted.items()}
-        self._ask_for("host-give", depth, wanted, firsts)
+        firsts = {host: [split_block_key(name)[1] for name in names] for host, names in wanted.items()}
+        arrays = {host: [self._layout.pack(mine)] for host, mine in firsts.items()}
+        self._ask_for("host-give", depth, wanted, arrays)
 
     def _ask_for(
-        self, task: str, depth: Depth, wanted: Mapping[str, Sequence[bytes]], arrays_of: Mapping[str, Array],
+        self, task: str, depth: Depth, wanted: Mapping[str, Sequence[bytes]], arrays: Mapping[str, Sequence[Array]],
         unpacked: Callable[[Array], Array] = lambda data: data,
     ) -> None:  # fmt: skip
-        """Fetch the entries of these names into the cache; `arrays_of` has the array that requests them of a host."""
-        fields: dict[str, dict[str, int]] = {host: {} for host in wanted}
-        ask = partial(self._hosts.ask, task, depth, fields, lambda host: [arrays_of[host]], self._waits)
+        """Fetch the entries of these names into the cache; `arrays` request them of each host."""
+        ask = partial(self._hosts.ask, task, depth, arrays=arrays, waits=self._waits)
         for host, (lengths, data) in self._hosts.pool.insist("reading", ask).items():
             values, cuts = unpacked(data), [0, *np.cumsum(lengths).tolist()]
             for name, (begin, end) in zip(wanted[host], pairwise(cuts), strict=True):
@@ -331,8 +373,8 @@ def check_hosted(
     for record, layer, copies in zip(records, audit.layers, np.add.reduce(copied).tolist(), strict=True):
         # The sums of a damaged layer prove nothing.
         if record.depth not in broken:
-            faults += layer.sums.faults(record)
-            if has_copies and copies != [layer.sums.size, *layer.sums.lanes]:
+            faults += layer.differences(record)
+            if has_copies and copies != [layer.size, *layer.lanes]:
                 faults.append(f"layer {record.depth}: its copies differ from the originals")
     return faults, audit.audited
 
@@ -346,8 +388,9 @@ def _checked(
         context.control.check()
         context.tell(Progress(len(answers), len(hosts), "hosts have checked what they keep"))
         asked = {host: {**common, "attempt": attempt, "round": number} for host in left}
+        found = run_hosts.ask("host-check", last, asked, beside, waits=False)
         # Only the first request to a host carries the keys of the layers stored here.
-        found = run_hosts.ask("host-check", last, asked, lambda host: beside.pop(host, []), waits=False)
+        beside = {}
         answers |= {host: arrays for host, arrays in found.items() if unpacked(arrays, HostChecked).finished}
         left -= answers.keys()
         number += 1

@@ -3,6 +3,8 @@
     keys -> expanded, and grouped by key range, on disk beyond the budget
          -> each range merged, less the known keys -> blocks -> LMDB
 
+Workers, if it pays, and threads take pieces of U(N) from the same list. Task `expand` answers with coded blocks.
+
 The memory taken does not depend on the size of the layer. Merged ranges are committed every few seconds, and a long
 expansion is made durable by spilling all of it. A kill costs the work since then (`Tuning.checkpoint`).
 
@@ -12,20 +14,24 @@ estimate for the run only if the number of all configurations is known. It is an
 layers, because some configurations may be out of reach.
 """
 
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
 from dataclasses import asdict, replace
 from functools import partial
+from queue import SimpleQueue
+from threading import Lock
 from typing import NamedTuple, cast
 
 import numpy as np
 
 from hakoiri.coordinator.errors import StopRun
-from hakoiri.coordinator.layers.farm import Farm
 from hakoiri.coordinator.session.inspection import inspected_expansion
 from hakoiri.coordinator.session.resources import Cost
 from hakoiri.coordinator.session.session import Session
+from hakoiri.errors import TaskError
 from hakoiri.keys.layout import Keys, key_at
 from hakoiri.keys.order import sort_keys
 from hakoiri.puzzles.contract import Puzzle
@@ -37,8 +43,9 @@ from hakoiri.worker.layers.exchange import Exchange
 from hakoiri.worker.layers.kernels import is_dense
 from hakoiri.worker.layers.part import PartStep
 from hakoiri.worker.layers.partition import Partition, partition_by
+from hakoiri.worker.layers.ranges import ExpandedChunk, ExpandedRange, RangeSource, chunk_plan
 from hakoiri.worker.layers.step import KNOWN_WEIGHT, Partial, RangeStep, SourceSample
-from hakoiri.worker.pool import guarded
+from hakoiri.worker.pool import CallingThread, guarded
 from hakoiri.worker.transport.payload import Arrays
 
 #: The number of last layers; the slowest of them gives the pace.
@@ -51,7 +58,6 @@ class Pace:
     def __init__(self, most: int | None, least: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._most, self._least, self._clock = most, least, clock
         self._began, self._done_before = clock(), 0
-        self._is_resumed = False
         self._expanding: float | None = None
         #: Seconds of merging per second of expanding, in the layer before; seconds per configuration, in the last ones.
         self._merging: float | None = None
@@ -60,12 +66,11 @@ class Pace:
     def expand(self, done: int) -> None:
         """Begin a layer of which `done` configurations were expanded before."""
         self._began, self._done_before, self._expanding = self._clock(), done, None
-        self._is_resumed = bool(done)
 
     def merge(self, done: int) -> None:
         """Begin the merge of a layer of which `done` ranges were merged before."""
         now = self._clock()
-        self._expanding = now - self._began if not (self._is_resumed or done) else None
+        self._expanding = now - self._began if not (self._done_before or done) else None
         self._began, self._done_before = now, done
 
     def finish(self, size: int) -> None:
@@ -95,6 +100,39 @@ class Pace:
         if self._most is None or layer_left is None or not self._each:
             return None
         return layer_left + max(self._each) * max(0, self._most - expanded)
+
+
+#: The seconds between two looks at whether the run is to stop, while threads finish their pieces.
+_LOOK_SECONDS = 0.2
+_SWITCH_SECONDS = 0.0005
+_HERE = CallingThread([])
+
+
+class SharedPieces:
+    """An iterator over pieces from which several threads may take until `ended` is set; taking one holds `lock`."""
+
+    def __init__(self, pieces: Iterator[RangeSource]) -> None:
+        self._pieces, self.lock = pieces, Lock()
+        self.ended = False
+
+    def __iter__(self) -> Iterator[RangeSource]:
+        return self
+
+    def __next__(self) -> RangeSource:
+        with self.lock:
+            if self.ended:
+                raise StopIteration
+            return next(self._pieces)
+
+    def end_after_error(self, future: Future[None]) -> None:
+        """End if a thread that took pieces has failed."""
+        self.ended |= future.exception() is not None
+
+
+def _queued(found: SimpleQueue[tuple[int, int | None]]) -> Iterator[tuple[int, int | None]]:
+    """Yield the items that are in a queue now."""
+    while not found.empty():
+        yield found.get()
 
 
 #: The most seconds to expand a sample; a sample of at most the second number of keys may take longer.
@@ -134,8 +172,6 @@ class LayerStep:
         self._shares = self._context.shares
         self._spill = Spill(self._store.directory, self._layout, depth)
         self._durable_at = time.monotonic()
-        #: Successors per key range, duplicates counted.
-        self._range_keys = self._shares.range_keys
 
     def run(self) -> tuple[LayerRecord, list[Keys] | None]:
         """Return the record, staged but not committed, and the keys if they fit in memory. Raises as `explore` does.
@@ -159,13 +195,12 @@ class LayerStep:
             # IMPORTANT: without their partial record the next session might cut these blocks differently.
             self._store.discard_staged()
             raise
-        mark, held = self._mark, self._step.held.pieces
-        record = mark.record(self._depth, self._store.state.session, mark.flow)
+        record = self._mark.record(self._depth, self._store.state.session, self._mark.flow)
         record = replace(record, work=self._session.work_log.take_layer())
         self._store.erase(META, PARTIAL_KEY)
         if record.size:
             self._store.stage_layer(record)
-        return record, held
+        return record, self._step.held
 
     @property
     def _mark(self) -> Partial:
@@ -200,12 +235,9 @@ class LayerStep:
             # The partial layer is an older one, or was cut differently by an earlier version.
             self._store.erase(BLOCKS, number_key(self._depth))
         self._partition = self._cut()
-        return Partial(self._depth, self._partition.packed, flow=0 if self._sums else None)
-
-    @property
-    def _sums(self) -> bool:
-        """Return whether to sum the flow of all moves, which shows if workers or hosts leave something out."""
-        return self._inspects and self._context.sums_flow(self._source.size, self.cost)
+        # The flow of all moves shows if workers or hosts leave something out.
+        sums = self._inspects and self._context.sums_flow(self._source.size, self.cost)
+        return Partial(self._depth, self._partition.packed, flow=0 if sums else None)
 
     def _look(self) -> None:
         """Time and inspect a sample, and sort its successors. The sample of slow rules is smaller."""
@@ -213,49 +245,41 @@ class LayerStep:
         self.cost = self._session.compute(partial(Cost.of, self._successors, keys))
         most = max(_LEAST_SAMPLED, int(_SAMPLE_SECONDS / self.cost.seconds))
         keys = np.ascontiguousarray(keys[:: -(-len(keys) // most)])
-        successors = self._session.compute(partial(self._inspected, keys))
+        if self._inspects:
+            inspect = partial(inspected_expansion, self._puzzle, keys, self._depth)
+            successors = self._session.compute(inspect)[0].successors
+        else:
+            successors = self._session.compute(partial(self._successors, keys))
         self._sampled = SourceSample(keys, sort_keys(successors.copy()), self.cost.seconds)
 
     def _successors(self, keys: Keys) -> Keys:
         """Return the successors of some keys of the source."""
         return guarded("expand", lambda: self._puzzle.expand(keys).successors)
 
-    def _inspected(self, keys: Keys) -> Keys:
-        """Return the successors of some keys of the source, after an inspection of the puzzle's own rules."""
-        if not self._inspects:
-            return self._successors(keys)
-        return inspected_expansion(self._puzzle, keys, self._depth)[0].successors
-
     @property
     def _expected(self) -> int:
         """The estimated number of successors, duplicates counted."""
         return int(self._sampled.branching * self._source.size)
 
-    @property
-    def _load(self) -> int:
-        """The memory that merging all ranges takes, in successors."""
-        return self._expected + sum(layer.size for layer in self._known) // KNOWN_WEIGHT
-
     def _cut(self) -> Partition:
-        """Return ranges with about as many keys and successors together: the thread that merges a range expands it."""
+        """Return ranges with about as many keys and successors together: the thread that merges a range expands it.
+
+        Threads share the ranges evenly, and each range fits a thread's share of the memory.
+        """
         keys, successors, _ = self._sampled
         if not len(successors):
             return partition_by(self._layout.pack([0]), 1)
-        return partition_by(sort_keys(np.concatenate([keys, successors])), self._wanted_ranges)
-
-    @property
-    def _wanted_ranges(self) -> int:
-        """The number of ranges that threads share evenly, and that fit each thread's share of the memory."""
-        chunks, successors = -(-self._source.size // self._range_size), self._sampled.successors
+        ranges, room = -(-self._source.size // self._range_size), self._shares.bucket_bytes
         span = int(successors[-1]) - int(successors[0]) if self._layout.words == 1 else None
         if span is None or not is_dense(span, self._expected):
-            return max(chunks, -(-self._load // self._range_keys))
-        room = self._shares.bucket_bytes
-        if span // 8 <= room:
-            return chunks
-        # The spilled keys of two ranges for each thread are in memory, too, about a byte for each successor.
-        needed = 2 * self._context.local.workers * max(span // 8, self._expected)
-        return max(chunks, -(-needed // room))
+            # The memory that merging all ranges takes, in successors.
+            load = self._expected + sum(layer.size for layer in self._known) // KNOWN_WEIGHT
+            ranges = max(ranges, -(-load // self._shares.range_keys))
+        elif span // 8 > room:
+            # The spilled keys of two ranges for each thread are in memory, too, about a byte for each successor.
+            needed = 2 * self._context.local.workers * max(span // 8, self._expected)
+            ranges = max(ranges, -(-needed // room))
+        return partition_by(sort_keys(np.concatenate([keys, successors])), ranges)
 
     @property
     def _range_size(self) -> int:
@@ -280,14 +304,80 @@ class LayerStep:
         """Expand by threads, and by workers if that pays, until a checkpoint is due; yield keys and flow of pieces."""
 
         def is_due() -> bool:
-            return self._checkpoint_is_due
+            return time.monotonic() - self._durable_at > self._context.tuning.checkpoint
 
-        task, shared = self._rules.task, self._rules.shared
-        if chunk := self._context.farmed_chunk(self._source.size, self.cost) if task else 0:
-            farm = Farm(self._context, self._depth, self._partition, self._sampled, chunk, task, shared)
-            yield from farm.expand(self._ranges, is_due, self._commit_before)
+        if chunk := self._context.farmed_chunk(self._source.size, self.cost) if self._rules.task else 0:
+            yield from self._farmed(chunk, is_due)
             return
         yield from self._ranges.expand(is_due, self._mark.flow is not None, self._commit_before)
+
+    def _farmed(self, chunk: int, is_due: Callable[[], bool]) -> Iterator[tuple[int, int | None]]:
+        """Expand by workers, `chunk` keys at a time, and by threads of this process unless everything is to be sent.
+
+        Yield as `RangeStep.expand` does. No piece is begun after the last worker has gone, or after an error.
+        """
+        context, ranges = self._context, self._ranges
+        # For any thread or worker: none has a range's bitmap to itself.
+        pieces = SharedPieces(
+            RangeSource(number, self._source.between(low, high), None, True, ())
+            for number, low, high in ranges.pieces(is_due, chunk)
+        )
+        work, lock, found = ranges.expansion(True), Lock(), SimpleQueue[tuple[int, int | None]]()
+        threads = 0 if context.budget.farm_from is not None else context.threads
+
+        def land(made: ExpandedRange) -> None:
+            with lock:
+                # In this thread: the others of the pool are busy.
+                ranges.take(made.keys, made.ends, _HERE)
+                context.executor.work_log.add_expanded("", made.size, made.seconds)
+            found.put((made.size, made.flow))
+
+        # Otherwise this thread would wait 5 ms for rules in plain Python after each send or receive.
+        sys.setswitchinterval(_SWITCH_SECONDS)
+        futures = context.local.draw("expand", work, pieces, land, threads)
+        for future in futures:
+            future.add_done_callback(pieces.end_after_error)
+        try:
+            for made in self._sent(pieces, chunk, scarce=threads > 0):
+                yield made
+                yield from _queued(found)
+            while wait(futures, _LOOK_SECONDS).not_done:
+                yield from _queued(found)
+                context.control.check()
+            yield from _queued(found)
+            for future in futures:
+                future.result()
+        finally:
+            pieces.ended = True
+            if wait(futures, 0).not_done:
+                context.control.break_off()
+                wait(futures)
+
+    def _sent(self, pieces: SharedPieces, chunk: int, scarce: bool) -> Iterator[tuple[int, int | None]]:
+        """Have workers expand pieces, and put the blocks that they find into the exchange."""
+        sizes, nothing = list[int](), self._layout.empty(0)
+
+        def chunks() -> Iterator[list[Keys]]:
+            for piece in pieces:
+                if len(keys := np.concatenate([nothing, *piece.batches])):
+                    sizes.append(len(keys))
+                    yield [keys]
+                # The workers are busy now.
+                with pieces.lock:
+                    self._commit_before()
+
+        executor, sampled = self._context.executor, self._sampled
+        plan = chunk_plan(self._depth, sampled.successors, int(chunk * sampled.branching))
+        shared = [self._partition.cut_keys, plan, *self._rules.shared]
+        for place, result in executor.map(self._rules.task, chunks(), shared, scarce=scarce):
+            made = ExpandedChunk(*result)
+            size, flow, _ = map(int, made.figures)
+            if size != sizes[place]:
+                raise TaskError(f"a worker expanded {size:,} configurations of a chunk of {sizes[place]:,}")
+            for number, coded in made.by_range():
+                self._ranges.put(number, coded)
+            pieces.ended |= not executor.living
+            yield size, flow
 
     def _expand_all(self) -> None:
         size = self._source.size
@@ -306,10 +396,6 @@ class LayerStep:
         self._session.commit(self._store.state)
         self._spill.forget_below(self._mark.merged)
         self._durable_at = time.monotonic()
-
-    @property
-    def _checkpoint_is_due(self) -> bool:
-        return time.monotonic() - self._durable_at > self._context.tuning.checkpoint
 
     def _merge_all(self) -> None:
         for _ in self._step.merge(self._rules.within):

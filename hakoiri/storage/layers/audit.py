@@ -45,7 +45,7 @@ class LayerSums:
         """Count `size` keys with these lanes."""
         self.size, self.lanes = self.size + size, add_lanes(self.lanes, lanes)
 
-    def faults(self, record: LayerRecord) -> Iterator[str]:
+    def differences(self, record: LayerRecord) -> Iterator[str]:
         """Yield the differences between these sums and the record of the layer."""
         if self.size != record.size:
             yield f"layer {self.depth}: {self.size} configurations on disk, {record.size} in its record"
@@ -79,11 +79,9 @@ class Audited(NamedTuple):
 
 
 @dataclass
-class LayerAudit:
+class LayerAudit(LayerSums):
     """The result for one layer; `record` is ``None`` if damaged, `candidates` are keys that may be in the sample."""
 
-    depth: Depth
-    sums: LayerSums
     record: LayerRecord | None = None
     goals: int = 0
     candidates: list[Keys] = field(default_factory=list)
@@ -100,11 +98,11 @@ class Audit:
 
     def __init__(self, store: RunStore, depths: list[Depth], sample: Sample) -> None:
         self._store, self._sample = store, sample
-        self.layers = [LayerAudit(depth, LayerSums(depth)) for depth in depths]
+        self.layers = [LayerAudit(depth) for depth in depths]
 
     def arrays(self) -> list[NDArray[Any]]:
         """Return the size, the two lanes and the goals of each layer, the number of its candidates, and all of them."""
-        sums = [[layer.sums.size, *layer.sums.lanes, layer.goals] for layer in self.layers]
+        sums = [[layer.size, *layer.lanes, layer.goals] for layer in self.layers]
         keys = [key for layer in self.layers for key in layer.candidates]
         counts = [sum(map(len, layer.candidates)) for layer in self.layers]
         empty = self._store.layout.empty(0)
@@ -114,7 +112,7 @@ class Audit:
         """Add the `arrays` of the same layers in another part."""
         parts = np.split(keys, np.cumsum(counts)[:-1])
         for layer, (size, *lanes, goals), candidates in zip(self.layers, sums.tolist(), parts, strict=True):
-            layer.sums.plus(size, (lanes[0], lanes[1]))
+            layer.plus(size, (lanes[0], lanes[1]))
             layer.goals += goals
             layer.candidates.append(candidates)
 
@@ -162,9 +160,17 @@ class LayersAudit(Audit):
         together = sort_keys(np.concatenate([slice_between(self._others, *bounds), *(keys for *_, keys in found)]))
         # Checking neighbouring keys together takes less time.
         right = self._store.are_keys is None or self._store.are_keys(together).all()
-        for layer, record, keys in found:
+        for layer, record, stored in found:
             with self._faults_of(layer):
-                self._add(layer, record, keys if right else self._store.checked(keys, f"layer {layer.depth}"))
+                keys = stored if right else self._store.checked(stored, f"layer {layer.depth}")
+                in_order, goals = is_increasing(keys), int(np.count_nonzero(self._is_goal(keys))) if len(keys) else 0
+                candidates = self._sample.candidates(keys, record.size)
+                with self._lock:
+                    layer.add(keys)
+                    layer.goals += goals
+                    layer.candidates.append(candidates)
+                    if not in_order:
+                        layer.fault(f"the keys of layer {layer.depth} are not strictly increasing")
         with self._lock:
             self.duplicate = sort_keys(np.concatenate([self.duplicate, equal_neighbours(together)[:1]]))[:1]
 
@@ -176,23 +182,11 @@ class LayersAudit(Audit):
         except DamagedError as error:
             layer.fault(described(error, self._store))
 
-    def _add(self, layer: LayerAudit, record: LayerRecord, keys: Keys) -> None:
-        """Add the keys of a layer in a range to its sums."""
-        in_order = is_increasing(keys)
-        goals = int(np.count_nonzero(self._is_goal(keys))) if len(keys) else 0
-        candidates = self._sample.candidates(keys, record.size)
-        with self._lock:
-            layer.sums.add(keys)
-            layer.goals += goals
-            layer.candidates.append(candidates)
-            if not in_order:
-                layer.fault(f"the keys of layer {layer.depth} are not strictly increasing")
-
     def finish(self) -> None:
         """Compare the sums of each layer without other faults with its record."""
         for layer in self.layers:
             if layer.record is not None and not layer.faults:
-                layer.faults += layer.sums.faults(layer.record)
+                layer.faults += layer.differences(layer.record)
 
     @property
     def faults(self) -> list[str]:
@@ -219,7 +213,7 @@ def check_layer(store: RunStore, depth: Depth) -> Iterator[str]:
         return
     if not in_order:
         yield f"layer {depth}: its keys are not strictly increasing"
-    yield from sums.faults(record)
+    yield from sums.differences(record)
 
 
 def key_ranges(store: RunStore, depths: list[Depth], together: int) -> list[Key]:

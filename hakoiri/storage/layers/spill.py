@@ -85,8 +85,10 @@ class Spill:
     def append(self, number: int, coded: Coded) -> None:
         """Append blocks of the layer to the file of a range. Raises `DiskFullError` before room runs out."""
         lengths, keys, name = dict(self.files.lengths), dict(self.files.keys), str(number)
-        begin = lengths.get(name, 0)
-        raw = self._frames(number, coded, begin)
+        begin, raw = lengths.get(name, 0), bytearray()
+        for block in coded.blocks(self._depth):
+            header = len(block.value).to_bytes(_WORD, "big") + block.first.to_bytes(self.layout.bytes, "big")
+            raw += seal(header, self._place(number, begin + len(raw))) + block.value
         require_free(self._run, len(raw))
         require_held(self._run)
         with translated(self._run):
@@ -164,13 +166,6 @@ class Spill:
 
     def _place(self, number: int, offset: int) -> bytes:
         return f"{self._depth}-{number}".encode() + offset.to_bytes(_OFFSET_BYTES, "big")
-
-    def _frames(self, number: int, coded: Coded, offset: int) -> bytes:
-        raw = bytearray()
-        for block in coded.blocks(self._depth):
-            header = len(block.value).to_bytes(_WORD, "big") + block.first.to_bytes(self.layout.bytes, "big")
-            raw += seal(header, self._place(number, offset + len(raw))) + block.value
-        return bytes(raw)
 
     def _read_frame(self, file: IO[bytes], number: int) -> Block:
         place = self._place(number, file.tell())

@@ -13,7 +13,7 @@ import time
 import zlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cache, cached_property, partial
 from itertools import chain
@@ -98,19 +98,16 @@ class RunStore(Ledger):
             )
         return keys
 
-    def blocks(
-        self, number: Depth, begin: Key = 0, database: bytes = BLOCKS, after: bool = False, raw: bool = False
-    ) -> Iterator[Keys]:
+    def blocks(self, number: Depth, begin: Key = 0, database: bytes = BLOCKS, raw: bool = False) -> Iterator[Keys]:
         """Yield the keys of a layer block by block, from the block that may hold `begin` on.
 
-        With `after`, from the first block that begins with `begin` or later. The keys of `raw` blocks are not checked
-        by `are_keys`: the caller checks several layers together, which is faster, or only compares them.
+        The keys of `raw` blocks are not checked by `are_keys`: the caller checks several layers together, which is
+        faster, or only compares them.
         """
         if begin > self.layout.greatest:
             return
         prefix = number_key(number)
-        name = block_key(number, begin, self.layout.bytes) if after else self._name_around(database, number, begin)
-        most = 1
+        name, most = self._name_around(database, number, begin), 1
         while name is not None:
             entries = self._entries(database, number).entries(database, name, most)
             mine = [(found, value) for found, value in entries if found.startswith(prefix)]
@@ -374,10 +371,6 @@ class Source(Protocol):
 class Layer(Source, Protocol):
     """A finished strictly increasing set of keys; its sample is sorted, and `between` returns its keys in order."""
 
-    @property
-    def held_bytes(self) -> int:
-        """Its size in memory, in bytes."""
-
     def chunks(self, begin: int, size: int) -> Iterator[Keys]:
         """Yield the keys from number `begin` on, `size` at a time or a little less."""
 
@@ -409,7 +402,6 @@ class HeldLayer:
         self._pieces = [piece for piece in pieces if len(piece)]
         self._bounds = [(key_at(piece, 0), key_at(piece, -1)) for piece in self._pieces]
         self.size = sum(len(piece) for piece in self._pieces)
-        self.held_bytes = sum(piece.nbytes for piece in self._pieces)
 
     def chunks(self, begin: int, size: int) -> Iterator[Keys]:
         for piece in self._pieces:
@@ -443,8 +435,6 @@ class HeldLayer:
 
 class StoredLayer:
     """A layer, or a segment of older keys, on disk, read as needed."""
-
-    held_bytes = 0
 
     def __init__(self, store: RunStore, number: int, size: int, database: bytes = BLOCKS) -> None:
         self._store, self._number, self._database, self.size = store, number, database, size
@@ -546,13 +536,18 @@ _YOUNG_SECONDS = 60
 @contextmanager
 def scratch_folder(run: Path) -> Iterator[Path]:
     """Yield an empty folder for this process alone. A `DiskFullError` says that the run itself is unchanged."""
-    _remove_abandoned(run)
+    for folder in filter(is_folder, run.glob(f"{SCRATCH_PREFIX}*")):
+        # Its question may be answered meanwhile.
+        with suppress(FileNotFoundError):
+            old = time.time() - folder.stat().st_mtime > _YOUNG_SECONDS
+            if old and holder_of(folder) is None:
+                shutil.rmtree(folder, ignore_errors=True)
     beside = run if os.access(run, os.W_OK) else None
     try:
         with translated(run):
             made = tempfile.TemporaryDirectory(prefix=SCRATCH_PREFIX, dir=beside)
-        with made as folder, RunLock(Path(folder)):
-            yield Path(folder)
+        with made as name, RunLock(Path(name)):
+            yield Path(name)
     except DiskFullError as error:
         raise DiskFullError(
             f"the disk under {beside or tempfile.gettempdir()} is too full for the layers that this question needs; "
@@ -577,13 +572,3 @@ def file_array(run: Path, dtype: type[np.generic], count: int) -> NDArray[Any]:
         # IMPORTANT: a write to a page without room on the disk would be a signal.
         os.posix_fallocate(file.fileno(), 0, size)
         return np.asarray(np.memmap(file, dtype, "r+", shape=(count,)))
-
-
-def _remove_abandoned(run: Path) -> None:
-    for folder in filter(is_folder, run.glob(f"{SCRATCH_PREFIX}*")):
-        try:
-            old = time.time() - folder.stat().st_mtime > _YOUNG_SECONDS
-        except FileNotFoundError:  # Its question was answered meanwhile.
-            continue
-        if old and holder_of(folder) is None:
-            shutil.rmtree(folder, ignore_errors=True)

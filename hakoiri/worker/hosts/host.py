@@ -39,14 +39,15 @@ _DELETED, _STAYS_SECONDS = "deleted-", 86_400.0
 
 
 class HostTask(NamedTuple):
-    """One task of hosts: the form of the arrays beside a request (`worker.tasks`), and its handler.
+    """One task of hosts: its handler, which takes the part of the run, a request, and arrays of some form beside it.
 
+    For `arguments`, the form of these arrays, see `worker.tasks`.
     If it is `durable`, what an answer says is on disk. If it `may_repeat`, an equal request of the same attempt is
     answered equally. A task that `begins` joint work may take another amount of memory than the work before; one that
     `moves` changes the layers of a finished run.
     """
 
-    handler: Callable[[RunPart, HostRequest, Arrays], list[Array]]
+    handler: Callable[..., list[Array]]
     arguments: str = ""
     durable: bool = False
     may_repeat: bool = False
@@ -57,39 +58,32 @@ class HostTask(NamedTuple):
 #: All tasks of hosts; `Host.perform` itself drops the part of a run.
 HOST_TASKS = {
     # Layers: take the first ones, expand for a round, keep the round, go back to a round, merge.
-    "host-take": HostTask(
-        lambda part, request, layers: part.take(request, layers), "layer[K]",
-        durable=True, may_repeat=True, begins=True, moves=True,
-    ),
-    "host-expand": HostTask(lambda part, request, _: part.expand(request), begins=True),
-    "host-keep": HostTask(lambda part, request, _: part.keep(request), durable=True),
-    "host-back": HostTask(lambda part, request, _: part.back(request), may_repeat=True, begins=True),
-    "host-merge": HostTask(lambda part, request, _: part.merge(request), durable=True),
+    "host-take": HostTask(RunPart.take, "layer[K]", durable=True, may_repeat=True, begins=True, moves=True),
+    "host-expand": HostTask(RunPart.expand, begins=True),
+    "host-keep": HostTask(RunPart.keep, durable=True),
+    "host-back": HostTask(RunPart.back, may_repeat=True, begins=True),
+    "host-merge": HostTask(RunPart.merge, durable=True),
     # Ranges: propose cuts, send blocks to other hosts, receive blocks, put them where they belong.
-    "host-cut": HostTask(lambda part, request, _: part.cut(request), may_repeat=True),
-    "host-send": HostTask(lambda part, request, _: part.send(request)),
-    "host-receive": HostTask(lambda part, request, _: part.receive(request), durable=True),
-    "host-settle": HostTask(lambda part, request, _: part.settle(request), durable=True, may_repeat=True, moves=True),
+    "host-cut": HostTask(RunPart.cut, may_repeat=True),
+    "host-send": HostTask(RunPart.send),
+    "host-receive": HostTask(RunPart.receive, durable=True),
+    "host-settle": HostTask(RunPart.settle, durable=True, may_repeat=True, moves=True),
     # Reads: list blocks, return blocks, find keys, check layers. And: drop the part of a run.
-    "host-index": HostTask(lambda part, request, _: layers.index(part.stores, request), may_repeat=True),
-    "host-give": HostTask(
-        lambda part, request, given: layers.give(part.stores, request, given[0]), "batch[F]", may_repeat=True
-    ),
-    "host-find": HostTask(
-        lambda part, request, given: layers.find(part.stores, request, given[0]), "sorted[K]", may_repeat=True
-    ),
-    "host-check": HostTask(lambda part, request, others: part.check(request, others), "sorted[K]"),
+    "host-index": HostTask(lambda part, *given: layers.index(part.stores, *given), may_repeat=True),
+    "host-give": HostTask(lambda part, *given: layers.give(part.stores, *given), "batch[F]", may_repeat=True),
+    "host-find": HostTask(lambda part, *given: layers.find(part.stores, *given), "sorted[K]", may_repeat=True),
+    "host-check": HostTask(RunPart.check, "sorted[K]"),
     "host-leave": HostTask(lambda *_: [], durable=True, may_repeat=True),
     # A whole space: list it, join it, send moves to other hosts, return edges to their trees, number it, return labels.
-    "host-list": HostTask(lambda part, request, _: part.census(request).list_own(request), durable=True, begins=True),
-    "host-join": HostTask(lambda part, request, _: part.census(request).join_own(request), durable=True),
-    "host-hand": HostTask(lambda part, request, _: part.census(request).hand_over(request)),
-    "host-edges": HostTask(lambda part, request, _: part.census(request).edges(request)),
+    "host-list": HostTask(lambda part, request: part.census(request).list_own(request), durable=True, begins=True),
+    "host-join": HostTask(lambda part, request: part.census(request).join_own(request), durable=True),
+    "host-hand": HostTask(lambda part, request: part.census(request).hand_over(request)),
+    "host-edges": HostTask(lambda part, request: part.census(request).edges(request)),
     "host-number": HostTask(
-        lambda part, request, given: part.census(request).number(request, given[0]), "u4[R]", durable=True
+        lambda part, request, given: part.census(request).number(request, given), "u4[R]", durable=True
     ),
     "host-labels": HostTask(
-        lambda part, request, given: layers.labels(part.store, request, given[0]), "i8[S]<4294967296", may_repeat=True
+        lambda part, *given: layers.labels(part.store, *given), "i8[S]<4294967296", may_repeat=True
     ),
 }  # fmt: skip
 
@@ -168,7 +162,7 @@ class Host:
             if task.moves:
                 self._forget(part)
             try:
-                return task.handler(part, request, chunk[1:])
+                return task.handler(part, request, *chunk[1:])
             except Exception:
                 # IMPORTANT: a failed write poisons an open store for good; the next request reads the last commit.
                 self._close(directory)

@@ -9,31 +9,22 @@ if any, has copies of ranges of other hosts.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 
 from hakoiri.errors import DamagedError
 from hakoiri.keys.layout import Key, Keys, ints
-from hakoiri.keys.order import sort_keys
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.storage.layers.audit import LayersAudit, LayerSums, Sample, described
 from hakoiri.storage.layers.blocks import NOTHING, add_lanes, digest_text, lanes_of
 from hakoiri.storage.layers.store import HeldLayer, LayerUnion, RunStore, Source, StoredLayer
 from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.storage.names import BLOCKS, block_key
-from hakoiri.timing import clock
 from hakoiri.worker.census.joining import JoinProgress
 from hakoiri.worker.hosts.requests import HostChecked, HostRequest
-from hakoiri.worker.hosts.wire import HostTuning, Link, compressed
-from hakoiri.worker.layers.exchange import Exchange
+from hakoiri.worker.hosts.wire import compressed
 from hakoiri.worker.layers.kernels import merge
-from hakoiri.worker.layers.part import PartLayers
-from hakoiri.worker.layers.partition import MERGED_AT_ONCE, Shares
-from hakoiri.worker.layers.rules import goals_only, predecessors
-from hakoiri.worker.layers.step import PARTS, RangeStep, RoundMark, SourceSample
-from hakoiri.worker.pool import CallingThread, ThreadPool
 from hakoiri.worker.transport.payload import Array, packed
 
 #: Blocks of all layers read together: some millions of keys at most.
@@ -62,15 +53,15 @@ class BaseConfigurations:
             else:
                 pieces.append(keys)
         self.digest = digest_text(lanes)
-        self._held = HeldLayer(pieces) if most_bytes >= 0 else None
+        self._source: Source = HeldLayer(pieces) if most_bytes >= 0 else self._stored
 
     def between(self, low: Key, high: Key) -> Iterable[Keys]:
         """Return the keys with low <= key < high, increasing within each batch."""
-        return self._stored.between(low, high) if self._held is None else self._held.between(low, high)
+        return self._source.between(low, high)
 
     def sample(self) -> Keys:
         """Return some keys; each batch of them is sorted."""
-        return self._stored.sample() if self._held is None else self._held.sample()
+        return self._source.sample()
 
     def _pieces(self, bounds: list[tuple[Key, Key]]) -> Iterator[Keys]:
         """Yield each key within `bounds` once, increasing; a moved range may be stored both as own and as a copy."""
@@ -79,56 +70,6 @@ class BaseConfigurations:
             for begin, end in pairwise([low, *sorted(cut for cut in cuts if low < cut < high), high]):
                 if parts := list(self._stored.between(begin, end)):
                     yield merge(parts, [])
-
-
-#: Keys of a layer expanded to plan the step, and keys sampled from a range for each piece into which it is cut.
-SAMPLED = 2_048
-
-
-class HostLayers(PartLayers):
-    """The layers of the part at a host.
-
-    Attributes: `link`, the link to other hosts as the last round has shown it; `within`, for goal distances, the
-    configurations of the base run.
-    """
-
-    def __init__(
-        self, store: RunStore, puzzle: Puzzle, threads: ThreadPool, shares: Shares, tuning: HostTuning
-    ) -> None:
-        super().__init__(store, puzzle.undirected, shares, MERGED_AT_ONCE, lambda: store.commit(store.state))
-        self.tuning = tuning
-        self._puzzle, self._threads = puzzle, threads
-        self.link = Link()
-        self.within: BaseConfigurations | None = None
-
-    def source(self, depth: Depth) -> Source:
-        """Return the own keys that are expanded for layer `depth`."""
-        return self.layer(depth - 1) if depth or self.within is None else self.within
-
-    def step_of(self, exchange: Exchange, depth: Depth) -> RangeStep:
-        """Return the step that makes layer `depth` in the ranges of `exchange`; it expands a sample to plan."""
-        puzzle, known = self._puzzle, self.known(depth)
-        if self.within is not None:
-            puzzle = predecessors(puzzle) if depth else goals_only(puzzle)
-        source = self.source(depth)
-        keys = source.sample() if source.size else self.store.layout.empty(0)
-        wanted = min(SAMPLED, max(self.tuning.least_sampled, source.size // 64))
-        # IMPORTANT: contiguous, or numba would compile the kernels of the puzzle once more.
-        keys, began = np.ascontiguousarray(keys[:: max(1, len(keys) // wanted)]), clock()
-        successors = sort_keys(puzzle.expand(keys).successors) if len(keys) else keys
-        sample = SourceSample(keys, successors, max(clock() - began, 1e-9) / max(1, len(keys)))
-        size = self.shares.range_size(source.size, sample.seconds_each) // (PARTS if self.link.in_parts else 1)
-        spared = source.size * sample.seconds_each * (1 - 1 / self._threads.workers)
-        threads = CallingThread(self._threads.spare) if spared < self.tuning.short else self._threads
-        return RangeStep(puzzle, exchange, source, known, sample, size, self.shares, threads, True)
-
-    def finish(self, made: RoundMark, keys: list[Keys] | None) -> None:
-        """Commit the own part of the layer after the last one. Its `keys`, if given, stay in memory."""
-        if not made.size:
-            self.require_older()
-        self.store.stage_layer(made.record(made.depth, 0))
-        self.hold(made.depth, keys)
-        self.store.commit(replace(self.store.state, depth=made.depth))
 
 
 #: The most faults reported, of all layers together.
@@ -152,8 +93,11 @@ def index(stores: Sequence[RunStore], request: HostRequest) -> list[Array]:
 
 def give(stores: Sequence[RunStore], request: HostRequest, firsts: Keys) -> list[Array]:
     """Return the lengths and bytes of the blocks of a layer that begin with `firsts`, own ones or copies."""
-    layout = stores[0].layout
-    return _joined([_value(stores, block_key(request.depth, first, layout.bytes)) for first in ints(firsts)])
+    names = (block_key(request.depth, first, stores[0].layout.bytes) for first in ints(firsts))
+    found = [next(filter(None, (store.read(BLOCKS, name) for store in stores)), b"") for name in names]
+    if not all(found):
+        raise DamagedError("a block that a host has listed does not exist any more")
+    return _joined(found)
 
 
 def labels(store: RunStore, request: HostRequest, slabs: Array) -> list[Array]:
@@ -175,13 +119,6 @@ def find(stores: Sequence[RunStore], request: HostRequest, keys: Keys) -> list[A
 
 def _joined(values: list[bytes]) -> list[Array]:
     return [np.array(list(map(len, values)), dtype=np.int64), np.frombuffer(b"".join(values), dtype=np.uint8)]
-
-
-def _value(stores: Sequence[RunStore], name: bytes) -> bytes:
-    found = next(filter(None, (store.read(BLOCKS, name) for store in stores)), None)
-    if found is None:
-        raise DamagedError("a block that a host has listed does not exist any more")
-    return found
 
 
 def check_part(

@@ -4,6 +4,7 @@ import hashlib
 from collections import Counter
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from itertools import zip_longest
 from typing import Annotated, Any
 
 from msgspec import Meta
@@ -106,12 +107,10 @@ class HostRequest:
 
         If all began with the first, its link would have to carry everything.
         """
-        places, hosts = Counter[int](), len(self.hosts)
-        order = list[tuple[int, int, int]]()
+        owned: list[list[int]] = [[] for _ in self.hosts]
         for number, owner in enumerate(self.owners):
-            order.append((places[owner], (owner - self.me) % hosts, number))
-            places[owner] += 1
-        return [number for _, distance, number in sorted(order) if distance]
+            owned[(owner - self.me) % len(owned)].append(number)
+        return [number for turn in zip_longest(*owned[1:]) for number in turn if number is not None]
 
     @cached_property
     def copied(self) -> frozenset[int]:

@@ -6,6 +6,7 @@ each pair of hosts; and 1 if the bytes are compressed, else 0. The coordinator t
 """
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -122,8 +123,8 @@ class Outbox:
     """Sends blocks to the hosts that keep their ranges, from threads of its own; `owner_of` gives the host of a range.
 
     `send` is called with the number of a host and a message; `put` or `flush` raises its errors. Attributes: `sent`,
-    the number of messages to each host; once `flush` has returned, `sent_bytes`, their total size, and `busy`, the
-    seconds in which at least one message was under way.
+    the number of messages to each host; `given`, the keys by range. Once `flush` has returned, `sent_bytes` is the
+    total size of all messages, and `busy` the seconds in which at least one was under way.
     """
 
     def __init__(
@@ -132,7 +133,7 @@ class Outbox:
     ) -> None:  # fmt: skip
         self._send, self._owner_of, self._me, self._compresses, self._tuning = send, owner_of, me, compresses, tuning
         self._parts: list[list[tuple[int, Coded]]] = [[] for _ in range(hosts)]
-        self._bytes, self.sent = [0] * hosts, [0] * hosts
+        self._bytes, self.sent, self.given = [0] * hosts, [0] * hosts, Counter[int]()
         self.sent_bytes, self.busy = 0, 0.0
         self._under_way, self._busy_since = 0, 0.0
         self._error: BaseException | None = None
@@ -152,6 +153,7 @@ class Outbox:
         with self._lock:
             self._parts[owner].append((number, coded))
             self._bytes[owner] += len(coded.data)
+            self.given[number] += int(coded.counts.sum())
             if self._bytes[owner] >= self._tuning.message:
                 self._post(owner)
 
@@ -226,13 +228,13 @@ class Inbox:
     """Receives messages in a thread of its own, and calls `put` with the range and the blocks of each part.
 
     `receive` returns the next message, or ``None`` after a moment without one. A repeated message counts once.
-    Attribute: `received_bytes`, the size of all messages.
+    Attributes: `received_bytes`, the size of all messages; `taken`, their keys by range.
     """
 
     def __init__(self, receive: Callable[[], bytes | None], put: Callable[[int, Coded], None]) -> None:
         self._receive, self._put = receive, put
         self._seen: set[tuple[int, int]] = set()
-        self.received_bytes = 0
+        self.received_bytes, self.taken = 0, Counter[int]()
         self._error: BaseException | None = None
         self._changed, self._taking, self._closed = threading.Condition(), threading.Lock(), False
         self._thread = threading.Thread(target=self._run, name="inbox", daemon=True)
@@ -277,8 +279,9 @@ class Inbox:
         sender, number, parts = unpack_message(message)
         if (sender, number) in self._seen:
             return
-        for each in parts:
-            self._put(*each)
+        for range_number, coded in parts:
+            self._put(range_number, coded)
+            self.taken[range_number] += int(coded.counts.sum())
         with self._changed:
             self._seen.add((sender, number))
             self.received_bytes += len(message)

@@ -14,13 +14,14 @@ segment has a digest, and segments that do not add up to the older layers are dr
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from hakoiri.compiling import jit
 from hakoiri.errors import DamagedError, Hint
-from hakoiri.keys.layout import Key, Keys, Mask, key_at
+from hakoiri.keys.layout import Keys, Mask, key_at
 from hakoiri.keys.order import merge_sorted
 from hakoiri.storage.layers.blocks import NOTHING, Lanes, add_lanes, code_keys, lanes_in, lanes_of, stafford, sum_lanes
 from hakoiri.storage.layers.codec import WORD_BITS, Words
@@ -151,10 +152,7 @@ class ClosedSet:
             raise DamagedError(f"run {run}: its older keys are not those of its layers", Hint("resume", run))
 
     def layers(self) -> list[Layer]:
-        stored: list[Layer] = [
-            StoredLayer(self._store, segment.number, segment.size, CLOSED) for segment in self._segments
-        ]
-        return [*stored, *(HeldLayer([keys]) for keys in self._held)]
+        return [*map(self._stored, self._segments), *(HeldLayer([keys]) for keys in self._held)]
 
     def add(self, depth: Depth, layer: Layer) -> None:
         """Add layer `depth`, which is in the store, to the older ones."""
@@ -173,16 +171,12 @@ class ClosedSet:
     def _put_away(self, depth: Depth, more: list[Layer]) -> None:
         """Merge the segments in memory, `more`, and the stored segments less than twice as large into one on disk."""
         merged = [*(HeldLayer([keys]) for keys in self._held), *more]
-        size = sum(layer.size for layer in merged)
-        sources: list[Layer] = list(merged)
-        doomed: list[_Segment] = []
+        size, doomed = sum(layer.size for layer in merged), list[_Segment]()
         while self._segments and self._segments[-1].size < 2 * size:
-            segment = self._segments.pop()
-            doomed.append(segment)
-            size += segment.size
-            sources.append(StoredLayer(self._store, segment.number, segment.size, CLOSED))
+            doomed.append(self._segments.pop())
+            size += doomed[-1].size
         number, self._next = self._next, self._next + 1
-        index, lanes = self._write(number, sources)
+        index, lanes = self._write(number, [*merged, *map(self._stored, doomed)])
         for segment in doomed:
             self._store.erase(CLOSED, number_key(segment.number))
         self._segments.append(_Segment(number, size, index, *lanes))
@@ -190,28 +184,22 @@ class ClosedSet:
         self._stage_record()
         self._commit()
 
+    def _stored(self, segment: _Segment) -> Layer:
+        return StoredLayer(self._store, segment.number, segment.size, CLOSED)
+
     def _write(self, number: int, sources: list[Layer]) -> tuple[int, Lanes]:
         """Merge `sources` into a segment on disk, a key range at a time; return the index of its blocks, and lanes."""
         largest = max(sources, key=lambda layer: layer.size)
-        total = sum(layer.size for layer in sources)
-        low, done = 0, (0, NOTHING)
-        share = max(1, self._merged_at_once * largest.size // total)
-        for chunk in largest.chunks(0, share):
-            high = key_at(chunk, -1) + 1
-            done = self._write_range(number, sources, low, high, *done)
-            low = high
-        return self._write_range(number, sources, low, self._store.layout.greatest + 1, *done)
-
-    def _write_range(
-        self, number: int, sources: list[Layer], low: Key, high: Key, index: int, lanes: Lanes
-    ) -> tuple[int, Lanes]:
-        parts = [part for layer in sources for part in layer.between(low, high)]
-        if parts:
-            keys = merge_sorted(parts)
-            lanes = add_lanes(lanes, lanes_of(keys))
-            _, index = self._store.stage_blocks(number, code_keys(number, keys), index, CLOSED)
-        if self._store.staged_bytes > self._most_staged:
-            self._commit()
+        share = max(1, self._merged_at_once * largest.size // sum(layer.size for layer in sources))
+        cuts = (key_at(chunk, -1) + 1 for chunk in largest.chunks(0, share))
+        index, lanes = 0, NOTHING
+        for low, high in pairwise(chain([0], cuts, [self._store.layout.greatest + 1])):
+            if parts := [part for layer in sources for part in layer.between(low, high)]:
+                keys = merge_sorted(parts)
+                lanes = add_lanes(lanes, lanes_of(keys))
+                _, index = self._store.stage_blocks(number, code_keys(number, keys), index, CLOSED)
+            if self._store.staged_bytes > self._most_staged:
+                self._commit()
         return index, lanes
 
     def _adds_up(self) -> bool:

@@ -8,10 +8,8 @@ moves must be counted once (2 cores of an AMD EPYC, tiles to topspin).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hakoiri.compiling import jit, lowest_bit, popcount
 from hakoiri.keys.layout import Counts, Key, Keys, Layout, ints, layout_of
@@ -19,6 +17,7 @@ from hakoiri.keys.order import equal, insertion_sort, put, slice_between, sort_k
 from hakoiri.puzzles.conformance.pool import disagreement
 from hakoiri.puzzles.contract import Expansion, Puzzle
 from hakoiri.storage.layers.codec import WORD_BITS, Words
+from hakoiri.worker.transport.payload import Array, Arrays
 
 #: A bitmap, and the key of its first bit.
 Window = tuple[Key, Words]
@@ -71,7 +70,8 @@ def _count_bits(words: Words) -> int:
 
 
 @jit
-def _fill_of(words: Words) -> tuple[int, int]:
+def fill_of(words: Words) -> tuple[int, int]:
+    """Return the number of words with any bits set, and the number of bits set."""
     filled = np.uint64(0)
     total = np.uint64(0)
     for index in range(len(words)):
@@ -186,12 +186,6 @@ def clip(window: Window, low: Key, high: Key) -> None:
         words[-1] &= np.uint64((1 << min(high - base - (len(words) - 1) * WORD_BITS, WORD_BITS)) - 1)
 
 
-def fill_of(words: Words) -> tuple[int, int]:
-    """Return the number of words with any bits set, and the number of bits set."""
-    filled, total = _fill_of(words)
-    return int(filled), int(total)
-
-
 def list_bits(words: Words, base: Key, layout: Layout) -> Keys:
     """Return the keys of a bitmap, whose first bit is `base`."""
     keys = layout.empty(_count_bits(words))
@@ -302,10 +296,7 @@ def total_flow(flows: Iterable[int | None]) -> int | None:
     return total % (1 << 64)
 
 
-Array = NDArray[Any]
-
-
-def derive(puzzle: Puzzle, chunk: Sequence[Array], shared: Sequence[Array]) -> list[Array]:
+def derive(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> list[Array]:
     """[keys] -> [the distinct successors of each in turn by the reference rules, how many each has, unlike places].
 
     At unlike places the kernel, if there is one, gives others.

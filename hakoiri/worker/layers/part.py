@@ -18,7 +18,7 @@ from hakoiri.worker.layers.closed_set import ClosedSet
 from hakoiri.worker.layers.kernels import total_flow
 from hakoiri.worker.layers.partition import Shares
 from hakoiri.worker.layers.ranges import MergedRange
-from hakoiri.worker.layers.step import Partial, RangeStep
+from hakoiri.worker.layers.step import Partial, RangeStep, Totals
 
 Mark = TypeVar("Mark", bound=Partial)
 
@@ -90,22 +90,6 @@ class PartLayers:
             self.store.erase(META, CLOSED_KEY)
 
 
-class HeldKeys:
-    """The keys of a layer in progress, while all of them fit in `most_bytes`; else `pieces` is ``None``."""
-
-    def __init__(self, most_bytes: int) -> None:
-        self._left = most_bytes
-        self.pieces: list[Keys] | None = []
-
-    def add(self, merged: MergedRange) -> None:
-        """Keep the keys of the next piece."""
-        self._left -= merged.keys.nbytes
-        if len(merged.keys) < int(merged.summary[0]) or self._left < 0:
-            self.pieces = None
-        if self.pieces is not None:
-            self.pieces.append(merged.keys)
-
-
 class PartStep(Generic[Mark]):
     """The making of the layer of `mark` in the own ranges of a part: all of them at home, or those of one host.
 
@@ -114,15 +98,14 @@ class PartStep(Generic[Mark]):
         merge:  each range, whole             -> blocks, staged, and a mark       durable once that is committed
 
     The owner stages the marks and commits. Attributes: `mark`, the progress; `kept`, the last mark of an expansion that
-    is durable; `held`, the keys of the layer, as long as they fit `held_bytes`.
+    is durable; `held`, the keys of the layer as long as they fit `held_bytes`, else ``None``.
     """
 
     def __init__(self, store: RunStore, mark: Mark, ranges: RangeStep, spill: Spill, held_bytes: int) -> None:
         self._store, self._ranges, self._spill = store, ranges, spill
         self.mark = self.kept = mark
-        self.held = HeldKeys(held_bytes)
-        if mark.merged:
-            self.held.pieces = None
+        self.held: list[Keys] | None = None if mark.merged else []
+        self._room = held_bytes
 
     def expand(self, expanded: Iterable[tuple[int, int | None]]) -> Iterator[int]:
         """Add what an expander yields, the keys and the flow of each piece; yield the keys."""
@@ -140,11 +123,11 @@ class PartStep(Generic[Mark]):
     def merge(self, within: Source | None = None) -> Iterator[int]:
         """Merge the own ranges that are left, stage the blocks of each, and yield its size."""
         numbers = [number for number in self._ranges.own if number >= self.mark.merged]
-        merged = self._ranges.merge(self.mark.merged, lambda: self.held.pieces is not None, within)
+        merged = self._ranges.merge(self.mark.merged, lambda: self.held is not None, within)
         for number, pieces in zip(numbers, merged, strict=True):
             before, mark = self.mark.size, self.mark
             for piece in pieces:
-                self.held.add(piece)
+                self._hold(piece)
                 mark = mark.plus(piece.summary, *self._store.stage_blocks(mark.depth, piece.coded, mark.index))
             self.mark = replace(mark, merged=number + 1)
             yield self.mark.size - before
@@ -155,4 +138,14 @@ class PartStep(Generic[Mark]):
 
         IMPORTANT: keys found since the last `keep` are expanded again, though their ranges may be merged.
         """
-        return self.kept.with_merged(self.mark, self.mark.merged)
+        totals = {name: getattr(self.mark, name) for name in Totals.__dataclass_fields__}
+        merged = self.mark.merged
+        return replace(self.kept, **totals, merged=merged, spilled=self.kept.spilled.beyond(merged))
+
+    def _hold(self, merged: MergedRange) -> None:
+        """Hold the keys of the next piece, or none at all."""
+        self._room -= merged.keys.nbytes
+        if len(merged.keys) < int(merged.summary[0]) or self._room < 0:
+            self.held = None
+        if self.held is not None:
+            self.held.append(merged.keys)

@@ -67,7 +67,7 @@ class Partition:
 
     @property
     def cut_keys(self) -> Keys:
-        """The cuts as a batch, from which `table_of` makes the table again."""
+        """The cuts as a batch."""
         return self.layout.pack(self.cuts)
 
     @property
@@ -91,12 +91,6 @@ class Partition:
 def read_partition(packed: bytes, layout: Layout) -> Partition:
     """Return `Partition.unpack`: the ranges of many requests are the same, and take a while to unpack."""
     return Partition.unpack(packed, layout)
-
-
-def table_of(cuts: Keys) -> NDArray[np.int64]:
-    """Return the table of the partition with these cuts."""
-    layout = layout_of(cuts)
-    return read_partition(layout.big_endian(cuts), layout).table
 
 
 def partition_by(sample: Keys, ranges: int) -> Partition:

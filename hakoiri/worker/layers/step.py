@@ -68,11 +68,6 @@ class Partial(Totals):
     part: int = 0
     flow: int | None = None
 
-    def with_merged(self, made: Totals, merged: int) -> Self:
-        """Return this with the ranges below number `merged`, which have these totals; their spill files may go."""
-        totals = {name: getattr(made, name) for name in Totals.__dataclass_fields__}
-        return replace(self, **totals, merged=merged, spilled=self.spilled.beyond(merged))
-
 
 #: The most parts in which a layer is sent. Keys found in two parts are sent twice: with 4 parts, pancakes of 11 send
 #: 1.10 times as many bytes by 8 hosts, the 3x4 tiles 1.02 times. On fast links there is one part: more cost pancakes
@@ -197,11 +192,6 @@ class RangeStep:
         return RangeExpansion(
             self._puzzle, exchange.depth, table, exchange.put, exchange.whole, most_bytes, sums_flow, self._spread
         )
-
-    def shared_pieces(self, is_due: Callable[[], bool], size: int) -> Iterator[RangeSource]:
-        """Yield the next pieces of about `size` keys for any thread or worker: none has a range's bitmap to itself."""
-        for number, low, high in self.pieces(is_due, size):
-            yield RangeSource(number, self._source.between(low, high), None, True, ())
 
     def put(self, number: int, coded: Coded) -> None:
         """Add blocks that a worker has found for a range. Thread-safe."""

@@ -85,13 +85,10 @@ def connect(url: str) -> redis.Redis:
             )
         try:
             connection = redis.Redis.from_url(
-                url,
-                socket_connect_timeout=_CONNECT_SECONDS,
-                socket_timeout=_ANSWER_SECONDS,
+                url, socket_connect_timeout=_CONNECT_SECONDS, socket_timeout=_ANSWER_SECONDS,
                 # No attempts here, but a new connection for the next one: after a failover to the new master.
-                retry=Retry(NoBackoff(), 0),
-                retry_on_error=[ReadOnlyError, MasterDownError],
-            )
+                retry=Retry(NoBackoff(), 0), retry_on_error=[ReadOnlyError, MasterDownError],
+            )  # fmt: skip
             # Options are read when a connection is made.
             connection.connection_pool.make_connection()
         except TypeError as error:
