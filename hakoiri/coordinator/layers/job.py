@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from hakoiri.coordinator.errors import ContradictionError, UnanswerableError, nearest_goal
 from hakoiri.coordinator.layers.paths import best_play
 from hakoiri.coordinator.layers.search import ExplorePlan, LayeredSearch, SearchFigures, search_to_end
+from hakoiri.coordinator.layers.table_search import TableSearch
 from hakoiri.coordinator.layers.verify import LayersVerifier, repair_layers
 from hakoiri.coordinator.session.check import Check
 from hakoiri.coordinator.session.job import Job, Play
@@ -80,7 +81,10 @@ class Explore(Job):
 
     def work(self, session: Session) -> None:
         plan = self.store.plan(ExplorePlan)
-        search_to_end(session, LayeredSearch(session, self.puzzle.start, plan.keep), plan)
+        if plan.keep == "depths" and TableSearch.fits(session):
+            search_to_end(session, TableSearch(session, self.puzzle.start), plan)
+        else:
+            search_to_end(session, LayeredSearch(session, self.puzzle.start, plan.keep), plan)
 
     def repair(self, session: Session) -> None:
         repair_layers(session)

@@ -7,7 +7,6 @@ cut up.
 """
 
 import math
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -27,11 +26,10 @@ from hakoiri.storage.layers.depths import DepthTable, Kept
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import HeldLayer, Layer, RunStore, StoredLayer, all_keys, outside, scratch_store
 from hakoiri.storage.ledger.manifest import Depth, Figures, LayerRecord, Progress
-from hakoiri.storage.names import BLOCKS, HOSTS_KEY, META, PARTIAL_KEY, number_key
+from hakoiri.storage.names import BLOCKS, HOSTS_KEY, META, number_key
 from hakoiri.timing import clock
 from hakoiri.worker.layers.kernels import flow_of, merge, total_flow
 from hakoiri.worker.layers.part import PartLayers
-from hakoiri.worker.layers.table import LayerTable, table_bytes
 
 #: A layer that takes this long to expand is large enough to note at once that it is not sent to workers.
 _NOTED_SECONDS = 0.1
@@ -57,14 +55,6 @@ class SearchFigures(StoredFigures):
         goal = record.depth if record.goals and self.goal_depth is None else self.goal_depth
         found = self.configurations + record.size
         return replace(self, configurations=found, depth=record.depth, goal_depth=goal)
-
-
-@dataclass(frozen=True)
-class _Begun:
-    """The layer `marked` in a table: the frontier before it is expanded up to word `at`."""
-
-    marked: Depth
-    at: int
 
 
 def small_step(session: Session, current: Keys, known: list[Layer], depth: Depth) -> tuple[Keys, int | None, Cost]:
@@ -121,12 +111,7 @@ class LayeredSearch:
             Spill(self.store.directory, self.store.layout, depth + 1).clear()
         shares, tuning = session.context.shares, session.context.tuning
         self._layers = PartLayers(self.store, self.puzzle.undirected, shares, tuning.merged_at_once, self._commit_older)
-        #: The table in which layers are made, if depths are kept and it fits in memory.
-        self._table: LayerTable | None = None
         self.current = self._layers.layer(depth) if depth >= 0 else self._first()
-        if keep == "depths":
-            self._table = self._begun_table()
-            self._due = time.monotonic() + session.context.tuning.checkpoint
 
     def step(self) -> None:
         """Make the next layer. Commits when due; raises `StopRun`, and storage, worker and budget errors."""
@@ -148,8 +133,6 @@ class LayeredSearch:
         self._note_expanded_here()
 
     def commit(self) -> None:
-        if self._table is not None:
-            self._stage_table(self._table)
         self.state = self._session.commit(self.state)
 
     def drop(self, now: bool = False) -> None:
@@ -157,15 +140,6 @@ class LayeredSearch:
 
         IMPORTANT: entering is repeatable, so a kill before the last commit costs time only.
         """
-        if self._table is not None:
-            began = time.monotonic()
-            if now and self.store.has_partial:
-                self.store.erase(META, PARTIAL_KEY)
-                self.store.erase(BLOCKS, number_key(self.state.depth + 1))
-            if now or began > self._due:
-                self.commit()
-                self._await_due(began)
-            return
         depth, first, table = self.state.depth, self.store.kept.first, DepthTable(self.store)
         least = self._session.context.tuning.least_dropped
         sizes = [self._stored[each] for each in range(first, depth + 1)]
@@ -211,8 +185,6 @@ class LayeredSearch:
 
     def _next(self, current: Layer) -> Layer:
         """Return the layer after `current`, stored unless it is empty."""
-        if self._table is not None:
-            return self._made_in_table(self._table)
         if (layer := self._hosted(current)) is not None:
             return layer
         began, made = clock(), self._made_here(current)
@@ -230,93 +202,6 @@ class LayeredSearch:
             keys, self.last_flow, self._cost = small_step(self._session, all_keys(current), known, depth)
             return self._add_small(keys, self.last_flow)
         return self._made_by(LayerStep(self._session, depth, current, known, self._pace, self.commit_staged))
-
-    def _begun_table(self) -> LayerTable | None:
-        """Return the table of the depths so far, if layers can be made in it: by threads with a kernel, in memory."""
-        context, store = self._session.context, self.store
-        needed = table_bytes(self.puzzle.numbers or 0, context.local.workers)
-        if not self.puzzle.has_kernel or context.budget.farm_from is not None or needed > context.shares.free:
-            return None
-        self.commit()
-        depth = self.state.depth
-        layers = ((each, store.blocks(each)) for each in range(store.kept.first, depth + 1))
-        table, begun = LayerTable(self.puzzle, context.local, DepthTable(store), layers), store.read_partial(_Begun)
-        if begun is not None and begun.marked == depth + 1:
-            table.take_up(store.blocks(depth + 1), begun.at)
-        elif store.has_partial:
-            # A session with less memory has begun it.
-            store.erase(META, PARTIAL_KEY)
-            store.erase(BLOCKS, number_key(depth + 1))
-        Spill(store.directory, store.layout, depth + 1).clear()
-        self._layers.forget()
-        self._record = store.layer_record(depth)
-        return table
-
-    def _made_in_table(self, table: LayerTable) -> Layer:
-        """Return the next layer, made in memory; the run is as durable as its last checkpoint."""
-        depth, self._maker = self.state.depth + 1, "threads"
-        inspected_expansion(self.puzzle, table.sample(), depth)
-        size, done, began = self._record.size, 0, time.monotonic()
-        self._pace.expand(0)
-        while not table.is_expanded:
-            for expanded in table.expand(lambda: time.monotonic() > self._due):
-                done += expanded
-                self._session.control.check()
-                if time.monotonic() < began + self._session.context.tuning.paced_from:
-                    continue
-                left = self._pace.expanding_left(done, size)
-                headline = f"layer {depth}: expanded {done:,} of {size:,}"
-                most_left = self._pace.run_left(left, self.found.configurations)
-                self._session.tell(
-                    Progress(self.found.configurations, headline=headline, step_left=left, most_left=most_left)
-                )
-            if not table.is_expanded:
-                self._checkpoint(table, depth)
-        self._pace.merge(0)
-        totals = table.merge(depth)
-        self._pace.finish(done)
-        if not totals.size:
-            return HeldLayer([])
-        self._record = record = totals.record(depth, self.store.state.session)
-        self.store.stage_layer(record)
-        self._add(record)
-        return StoredLayer(self.store, depth, record.size)
-
-    def _checkpoint(self, table: LayerTable, depth: Depth) -> None:
-        """Make the expansion for layer `depth` durable so far."""
-        began = time.monotonic()
-        self._stage_table(table)
-        self.store.erase(BLOCKS, number_key(depth))
-        table.stage_marks(self.store, depth)
-        self.store.stage_record(META, PARTIAL_KEY, {"marked": depth, "at": table.at})
-        self.state = self._session.commit(self.state)
-        self._await_due(began)
-
-    def _await_due(self, began: float) -> None:
-        """Set when the next commit is due, after one that `began` then."""
-        now, tuning = time.monotonic(), self._session.context.tuning
-        self._due = now + max(tuning.checkpoint, tuning.table_rest * (now - began))
-
-    def _stage_table(self, table: LayerTable) -> None:
-        """Stage the table and its frontier, the only layer whose configurations are kept, if there are new layers."""
-        depth = self.state.depth
-        if self.store.poisoned or not (self.store.staged or table.has_changed):
-            return
-        if table.depth != depth:
-            # `merge` has failed half-way: the last commit stands.
-            self.store.discard_staged()
-            self.state = self.store.state
-            return
-        for each in range(self.store.kept.first, depth + 1):
-            self.store.erase(BLOCKS, number_key(each))
-        self.store.erase(META, PARTIAL_KEY)
-        stored, index = table.stage(self.store)
-        self.store.stage_layer(replace(self._record, stored_bytes=stored, index=index))
-        Kept(depth, table=True).stage(self.store)
-        stored += table.stored_bytes
-        self.state = replace(self.state, stored_bytes=stored)
-        headline = f"layer {depth}: {self._record.size:,} new"
-        self._session.tell(Progress(self.found.configurations, headline=headline, disk=stored))
 
     def _hosted(self, current: Layer) -> Layer | None:
         """Return the layer after `current`, made by hosts; ``None`` if no hosts take part, or not yet."""
@@ -382,8 +267,6 @@ class LayeredSearch:
 
     def commit_staged(self) -> None:
         """Commit finished work at the end of a session, unless the store is poisoned."""
-        if self._table is not None:
-            self._stage_table(self._table)
         self.state = self._session.commit_staged(self.state)
 
     def _add_small(self, keys: Keys, flow: int | None = None) -> Layer:
