@@ -159,7 +159,11 @@ def messages() -> dict[str, set[str]]:
     functions = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     classes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
     kinds = {node.name: node.name for node in classes}
-    kinds |= {node.name: ast.unparse(node.returns).strip("'") for node in functions if node.returns is not None}
+    kinds |= {
+        node.name: ast.unparse(node.returns).strip("'").rpartition("errors.")[2]
+        for node in functions
+        if node.returns is not None
+    }
     kinds = {name: kind for name, kind in kinds.items() if kind.endswith("Error")} | _TOLD
     owners = {id(part): node.name for node in classes if node.name in kinds for part in node.body}
     found: dict[str, set[str]] = {}

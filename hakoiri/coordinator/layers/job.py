@@ -56,7 +56,7 @@ class Explore(Job):
             text = f"a move of {puzzle.name} may lead to any older layer, so all configurations are kept"
             raise PuzzleError(text, Hint("leave out", "keep"))
         if keep == "depths" and not 0 < (numbers := puzzle.numbers or 0) <= MOST_NUMBERS:
-            text = f"{puzzle.name} has no `numbers`, or over {MOST_NUMBERS:,}; each takes two bits with --keep depths"
+            text = f"{puzzle.name} has no `numbers`, or over {MOST_NUMBERS:,}; the depth of each would take two bits"
             raise PuzzleError(text, Hint("give", "keep", "frontier"))
         if keep == "depths" and puzzle.start >= numbers:
             raise PuzzleError(f"{puzzle.name} starts with {puzzle.start:#x}, but has {numbers:,} numbers")

@@ -59,14 +59,16 @@ def repair_layers(session: Session) -> None:
 
 def _require_older(store: RunStore, damaged: Mapping[Depth, list[str]]) -> None:
     """Raise `DamagedError` if something is damaged that follows only from layers whose keys are not kept."""
-    lost, table = [depth for depth in damaged if 0 < depth <= store.kept.first], DepthTable(store)
+    lost, table = [depth for depth in damaged if depth <= store.kept.first], DepthTable(store)
+    if not store.kept.first:
+        return
     try:
         for number in table.numbers() if store.kept.table else ():
             table.planes(number)
         store.layer_records()
     except DamagedError as error:
         raise _gone(store, str(error)) from error
-    if lost and store.kept.first:
+    if lost:
         raise _gone(store, damaged[lost[0]][0])
 
 
