@@ -89,10 +89,10 @@ def distance(
     run: OpenRun, target: Configuration, source: Configuration | None = None, avoid: Sequence[str] = ()
 ) -> int:
     """Return the exact distance in moves."""
-    origin, key = _ends(run, target, source)
-    if not avoid and not run.is_census and origin == run.puzzle.start:
-        return _ends_from_start(run, target, key)[0]
-    return len(path(run, target, source, avoid))
+    if source is not None or avoid or run.is_census:
+        return len(path(run, target, source, avoid))
+    _, key = _ends(run, target, source)
+    return _ends_from_start(run, target, key)[0]
 
 
 def path(

@@ -9,7 +9,6 @@ bitmaps: the low bits of the codes, and the high bits. Their words have 64 bits 
 the lowest bit. Entries without keys are missing.
 """
 
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -84,7 +83,8 @@ class DepthTable:
         """
         layers, step = list(layers), _TOGETHER * BLOCK_KEYS
         for depth, between in layers:
-            require_below(next((keys for keys in between(numbers, sys.maxsize) if len(keys)), None), depth, numbers)
+            for keys in between(numbers, 1 << 64):
+                require_below(keys, depth, numbers)
         for low in range(0, numbers, step):
             parts = [(depth, keys) for depth, between in layers for keys in between(low, min(low + step, numbers))]
             planes = np.zeros((_TOGETHER, 2, BLOCK_WORDS), dtype=_WORD)
@@ -126,9 +126,9 @@ class DepthTable:
             raise self._store.damaged(str(error)) from error
 
 
-def require_below(keys: Keys | None, depth: Depth, numbers: int) -> None:
-    """Raise `PuzzleError` if there is a last of increasing keys, and it is not below `numbers`."""
-    if keys is not None and len(keys) and (last := key_at(keys, -1)) >= numbers:
+def require_below(keys: Keys, depth: Depth, numbers: int) -> None:
+    """Raise `PuzzleError` if the last of increasing keys is not below `numbers`."""
+    if len(keys) and (last := key_at(keys, -1)) >= numbers:
         raise PuzzleError(f"layer {depth} has the configuration {last:#x}, but the puzzle has {numbers:,} numbers")
 
 
@@ -146,8 +146,6 @@ def enter_keys(planes: NDArray[np.uint64], touched: NDArray[np.bool_], keys: Key
 
 class TableLayer:
     """All configurations in the table of a run: they are subtracted in place of a layer that is not kept."""
-
-    held_bytes = 0
 
     def __init__(self, store: Ledger, layout: Layout) -> None:
         self._table, self._layout = DepthTable(store), layout

@@ -162,7 +162,7 @@ class RunStore(Ledger):
     def contains_near(self, depth: Depth, keys: Keys) -> Mask:
         """Return `contains` for keys that are at `depth`, at the depth before it or after it, or not in the run.
 
-        This is all that the table of depths tells at once.
+        The table of depths has depths modulo 3 only.
         """
         if not 0 <= depth <= self.state.depth:
             return np.zeros(len(keys), dtype=np.bool_)
@@ -236,17 +236,20 @@ class RunStore(Ledger):
         """Return the length of a way to the start by the table of depths; -1 if it lacks the key."""
         if self.expand is None or not self.kept.table:
             raise self._dropped(0)
-        table, depth, most = DepthTable(self), 0, self.read_state().depth
+        table, depth = DepthTable(self), 0
         code, first = int(table.codes(key)[0]), key
-        while code and depth <= most:
+        # Another process may have entered deeper layers since.
+        while code and depth <= self.read_state().depth:
             near = self.expand(key)
             nearer = np.flatnonzero(table.codes(near) == code_of(code + 1))
             if not len(nearer):
+                if code == code_of(0):
+                    return depth
                 break
             key, code, depth = near[nearer[:1]], code_of(code + 1), depth + 1
-        if code not in (0, code_of(0)):
+        if code:
             raise self.damaged(f"its table of depths has no way from {key_at(first, 0):#x} to the start")
-        return depth if code else -1
+        return -1
 
     def put_layer(self, depth: Depth, keys: Keys, goals: int, flow: int | None = None) -> LayerRecord:
         """Stage a layer; it is on disk after the next `commit`. `keys` must be strictly increasing."""

@@ -56,7 +56,7 @@ def _refusing(mark: int) -> Callable[[Any, Key], None]:
     def check_key(self: Any, key: Key) -> None:
         Dial.check_key(self, key)
         if self.mark_of(key) == mark:
-            raise ConfigurationError("nobody goes there")
+            raise ConfigurationError(f"{key:#x} has mark {mark}, which this puzzle refuses")
 
     return check_key
 
