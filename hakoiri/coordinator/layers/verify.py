@@ -53,15 +53,16 @@ def repair_layers(session: Session) -> None:
         observer.note(f"{faults[0]}; computing layer {depth} again")
         _replace_layer(store, depth, _derive(session, depth), session.puzzle)
     # A recomputed layer may be cut into other blocks.
-    stored = sum(store.layer_record(depth).stored_bytes for depth in kept) + DepthTable(store).stored_bytes
+    stored = sum(store.layer_record(depth).stored_bytes for depth in kept)
+    stored += DepthTable(store).stored_bytes if store.kept.table else 0
     store.commit(replace(store.state, stored_bytes=stored))
 
 
 def _require_older(store: RunStore, damaged: Mapping[Depth, list[str]]) -> None:
     """Raise `DamagedError` if something is damaged that follows only from layers whose keys are not kept."""
-    lost, table = [depth for depth in damaged if depth <= store.kept.first], DepthTable(store)
     if not store.kept.first:
         return
+    lost, table = [depth for depth in damaged if depth <= store.kept.first], DepthTable(store)
     try:
         for number in table.numbers() if store.kept.table else ():
             table.planes(number)
