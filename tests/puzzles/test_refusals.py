@@ -52,7 +52,7 @@ def test_what_is_no_configuration_is_refused(suite: int, mirrors: bool, text: st
 @pytest.mark.parametrize(("suite", "mirrors", "start", "words"), [*cases("starts")])
 def test_what_is_no_start_is_refused(suite: int, mirrors: bool, start: str, words: list[str]) -> None:
     with pytest.raises(PuzzleError) as refusal:
-        built(suite, mirrors, start).parse("")
+        built(suite, mirrors, start)
     assert_said(refusal, words)
 
 

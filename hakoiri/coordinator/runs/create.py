@@ -52,7 +52,7 @@ def plan_run(
     kind = kind or usual_kind(puzzle_class(spec.name, spec.digest))
     job = kind_of(kind)
     puzzle, kept = job.validate(spec, plan), resources.lasting()
-    if "keep" in plan and resources.hosts is not None and resources.hosts >= 0:
+    if "keep" in plan and ((resources.copies or 1) > 1 or (resources.hosts is not None and resources.hosts >= 0)):
         text = "hosts keep all layers of a run, so they cannot take part in this one"
         raise PuzzleError(text, Hint("leave out", "hosts"))
     if spec.digest:
@@ -142,7 +142,8 @@ def pinned_puzzle(store: RunStore) -> tuple[Puzzle, PuzzleSpec]:
                 f"run {manifest.run} was made with another puzzle: {what} was {pinned}, and is {here} here; "
                 "use the Hakoiri that made it, or start a new run"
             )
-    store.are_keys, store.expand = puzzle.are_keys, lambda keys: puzzle.expand(keys).successors
+    store.are_keys, store.start = puzzle.are_keys, puzzle.start
+    store.expand = lambda keys: puzzle.expand(keys).successors
     return puzzle, spec
 
 

@@ -9,6 +9,7 @@ bitmaps: the low bits of the codes, and the high bits. Their words have 64 bits 
 the lowest bit. Entries without keys are missing.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -149,7 +150,8 @@ class TableLayer:
 
     def __init__(self, store: Ledger, layout: Layout) -> None:
         self._table, self._layout = DepthTable(store), layout
-        self.size = len(self._table.numbers()) * BLOCK_KEYS
+        self._numbers = self._table.numbers()
+        self.size = len(self._numbers) * BLOCK_KEYS
 
     def chunks(self, begin: int, size: int) -> Iterator[Keys]:
         raise NotImplementedError("a table is only subtracted")
@@ -158,7 +160,11 @@ class TableLayer:
         raise NotImplementedError("a table is only subtracted")
 
     def between(self, low: Key, high: Key) -> Iterator[Keys]:
-        for number in range(low >> _BLOCK_BITS, (high - 1 >> _BLOCK_BITS) + 1):
+        begin, end = (
+            bisect_left(self._numbers, low >> _BLOCK_BITS),
+            bisect_right(self._numbers, high - 1 >> _BLOCK_BITS),
+        )
+        for number in self._numbers[begin:end]:
             low_bits, high_bits = self._table.planes(number)
             bits = np.unpackbits((low_bits | high_bits).view(np.uint8), bitorder="little")
             keys = np.flatnonzero(bits) + number * BLOCK_KEYS

@@ -64,8 +64,8 @@ class RunStore(Ledger):
     `elsewhere` returns the blocks of layers that hosts keep; it is called when such a layer is read. Callers that can
     reach the hosts set it; without it such a layer is an `ElsewhereError`. A layer that the run has dropped
     (`storage.layers.depths`) is a `NotKeptError`. `are_keys` is that of the run's puzzle, and set by callers that give
-    keys to its kernels; `expand` returns the successors of keys, for a run that keeps depths. Layers up to `checked_to`
-    are checked when they are read; others were made, and checked, by this process.
+    keys to its kernels. For a run that keeps depths, `expand` returns the successors of keys, and `start` is its start.
+    Layers up to `checked_to` are checked when they are read; others were made, and checked, by this process.
     """
 
     def __init__(self, directory: Path, writable: bool = False, durable: bool = True) -> None:
@@ -79,6 +79,7 @@ class RunStore(Ledger):
         self.elsewhere: Callable[[], HostedEntries] | None = None
         self.are_keys: Callable[[Keys], Mask] | None = None
         self.expand: Callable[[Keys], Keys] | None = None
+        self.start: Key | None = None
         self.checked_to = self.state.depth + 1 if writable else sys.maxsize
 
     def close(self) -> None:
@@ -157,7 +158,12 @@ class RunStore(Ledger):
 
     def contains(self, depth: Depth, keys: Keys) -> Mask:
         """Return for each of `keys`, which increase, whether the layer contains it. Decodes each block at most once."""
-        return self.depths_of(keys) == depth if depth < self.kept.first else self.contains_near(depth, keys)
+        if 0 <= depth < self.kept.first:
+            there: Mask = self.depths_of(keys) == depth
+            return there
+        found = self.contains_near(depth, keys)
+        # Otherwise it may have been dropped meanwhile.
+        return found if depth >= self.kept.first else self.contains(depth, keys)
 
     def contains_near(self, depth: Depth, keys: Keys) -> Mask:
         """Return `contains` for keys that are at `depth`, at the depth before it or after it, or not in the run.
@@ -171,7 +177,6 @@ class RunStore(Ledger):
             return found
         self.require_whole(depth)
         found = self.members(depth, keys)
-        # Otherwise it may have been dropped meanwhile.
         return found if depth >= self.kept.first else self.contains_near(depth, keys)
 
     @property
@@ -230,7 +235,8 @@ class RunStore(Ledger):
         if kept.first and around is None:
             left = np.flatnonzero(depths < 0)
             depths[left] = [self._walked(keys[place : place + 1]) for place in left.tolist()]
-        return depths
+        # Otherwise some may have been dropped meanwhile, and the table has depths modulo 3.
+        return depths if around is not None or self.kept == kept else self.depths_of(keys)
 
     def _walked(self, key: Keys) -> Depth:
         """Return the length of a way to the start by the table of depths; -1 if it lacks the key."""
@@ -238,18 +244,14 @@ class RunStore(Ledger):
             raise self._dropped(0)
         table, depth = DepthTable(self), 0
         code, first = int(table.codes(key)[0]), key
-        # Another process may have entered deeper layers since.
-        while code and depth <= self.read_state().depth:
+        while code and key_at(key, 0) != self.start:
             near = self.expand(key)
             nearer = np.flatnonzero(table.codes(near) == code_of(code + 1))
-            if not len(nearer):
-                if code == code_of(0):
-                    return depth
-                break
+            # Another process may have entered deeper layers since.
+            if not len(nearer) or depth > self.read_state().depth:
+                raise self.damaged(f"its table of depths has no way from {key_at(first, 0):#x} to the start")
             key, code, depth = near[nearer[:1]], code_of(code + 1), depth + 1
-        if code:
-            raise self.damaged(f"its table of depths has no way from {key_at(first, 0):#x} to the start")
-        return -1
+        return depth if code else -1
 
     def put_layer(self, depth: Depth, keys: Keys, goals: int, flow: int | None = None) -> LayerRecord:
         """Stage a layer; it is on disk after the next `commit`. `keys` must be strictly increasing."""

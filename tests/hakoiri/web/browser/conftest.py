@@ -115,7 +115,7 @@ def page(site: Site, browser: Browser, request: pytest.FixtureRequest) -> Iterat
 
 def on_this_machine(seconds: float) -> float:
     """Return how long may take what takes so long alone: others have their part of the processors meanwhile."""
-    return seconds / max(0.1, 1 - psutil.cpu_percent(interval=0.5) / 100)
+    return seconds / max(0.2, 1 - psutil.cpu_percent(interval=0.5) / 100)
 
 
 def address_of(page: Page) -> str:
