@@ -191,8 +191,9 @@ def drive_apart(directory: Path, resources: Resources, control: Control) -> Stat
         while child.poll() is None:
             cancelled = False
             # The child polls only between chunks, and one may never end.
-            with suppress(FileNotFoundError, StorageError), Ledger(directory) as ledger:
-                cancelled = ledger.cancel_requested()
+            if not stop_by:
+                with suppress(FileNotFoundError, StorageError), Ledger(directory) as ledger:
+                    cancelled = ledger.cancel_requested()
             if not stop_by and (control.interrupted or cancelled):
                 child.send_signal(signal.SIGTERM)
                 stop_by = time.monotonic() + _GRACE_SECONDS
