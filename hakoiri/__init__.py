@@ -7,7 +7,8 @@
         print(run.layer_sizes[:5], run.diameter().diameter, path.moves[:3], path[0])
         path.film("klotski.gif")
 
-runs        explore, explore_graph, census, resume_run, open_run, verify_run, delete_run, Resources
+runs        explore, explore_graph, explore_permutations, census, resume_run, open_run, verify_run, delete_run,
+            Resources
 a run       Run: layers, path, shortest_paths, distance, hardest, statistics, diameter, components, board, plot,
             film, export, to_dataframe, to_networkx, to_scipy
 answers     DrawnBoard, DrawnPath, Drawing, ShortestPaths, Diameter, Hardest, Map, Statistics
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from hakoiri.api import delete_run as delete_run
     from hakoiri.api import explore as explore
     from hakoiri.api import explore_graph as explore_graph
+    from hakoiri.api import explore_permutations as explore_permutations
     from hakoiri.api import open_run as open_run
     from hakoiri.api import resume_run as resume_run
     from hakoiri.api import verify_run as verify_run
@@ -101,7 +103,7 @@ if TYPE_CHECKING:
 
 #: The names by module, for `__getattr__`; above, ``X as X`` offers a name to type checkers.
 _PLACES = {
-    "hakoiri.api": "Run census delete_run explore explore_graph open_run resume_run verify_run",
+    "hakoiri.api": "Run census delete_run explore explore_graph explore_permutations open_run resume_run verify_run",
     "hakoiri.compiling": "jit",
     "hakoiri.coordinator.errors": "ContradictionError MismatchError OverBudgetError RunError StoppedError "
     "UnanswerableError UnknownRunError UntrustedError",

@@ -10,7 +10,9 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, cast
+from typing import Any, SupportsIndex, cast
+
+import numpy as np
 
 from hakoiri.coordinator.runs.catalogue import data_directory, find_run, last_twin
 from hakoiri.coordinator.runs.catalogue import delete_run as delete_directory
@@ -29,7 +31,8 @@ from hakoiri.export.tables import export_play
 from hakoiri.hints import noted
 from hakoiri.keys.layout import Configuration, as_text
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec, puzzle_class, with_own_file
+from hakoiri.puzzles.definitions.stickers import from_permutations
+from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec, with_own_file
 from hakoiri.puzzles.user.files import require_loaded
 from hakoiri.puzzles.user.graph import graph_word, share
 from hakoiri.puzzles.user.sources import file_of
@@ -235,8 +238,29 @@ def explore_graph(
     require_loaded()
     word, met = graph_word(start, moves, goal, layers, until_goal)
     spec = with_own_file(PuzzleSpec(word))
-    share(puzzle_class(spec.name, spec.digest), start, met)
+    share(spec.kind(), start, met)
     plan = Job.parse_request(spec, until_goal=until_goal, layers=layers).plan
+    return _run_to_end(spec, None, plan, data, resources, observer, reuse)
+
+
+@noted()
+def explore_permutations(
+    permutations: Mapping[str, Sequence[int]], *, name: str = "permutations",
+    start: Configuration | Sequence[int] | None = None, identical: Sequence[Sequence[int]] = (), metric: str = "given",
+    until_goal: bool = False, layers: int | None = None, keep: str = "layers", reuse: bool = False,
+    data: str | os.PathLike[str] | None = None, resources: Resources | None = None, observer: Observer | None = None,
+) -> Run:  # fmt: skip
+    """Explore what permutations make of the places 0, 1, 2, ...: ``p`` brings what is at place ``p[i]`` to place i.
+
+    `permutations` are lists by name. Places in one list of `identical` look alike. `start` is a row or an algorithm, by
+    default the places in order. By `metric` only the permutations themselves are moves; with ``quarter`` their inverses
+    as well, and with ``half`` all their powers.
+    """
+    definition = from_permutations(name, permutations, identical, 0).checked().text()
+    if start is not None and not isinstance(start, str | SupportsIndex) and not isinstance(start, np.ndarray):
+        start = " ".join(map(str, start))
+    spec = PuzzleSpec(name, {"metric": metric}, None if start is None else as_text(start), definition=definition)
+    plan = Job.parse_request(spec, until_goal=until_goal, layers=layers, keep=keep).plan
     return _run_to_end(spec, None, plan, data, resources, observer, reuse)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hakoiri.errors import Hint, PuzzleError, did_you_mean
@@ -57,7 +58,8 @@ def names_of(wanted: "Callable[[type[Puzzle]], bool]") -> str:
 class PuzzleSpec:
     """A puzzle with its options, as a manifest pins it and a worker receives it. Data only, never code.
 
-    `digest` is that of the file of a user puzzle (`puzzles.user.files`), else empty.
+    `digest` is that of the file of a user puzzle (`puzzles.user.files`), else empty; `definition` the text of one
+    (`puzzles.definitions`), whose file has the `name`.
     """
 
     name: str
@@ -65,23 +67,34 @@ class PuzzleSpec:
     start: str | None = None
     merge_mirrors: bool = False
     digest: str = ""
+    definition: str = ""
     #: True for the puzzle of a stored run: its goal was remarked on when it was typed.
     quiet: bool = field(default=False, compare=False)
 
     def as_dict(self) -> dict[str, Any]:
-        return {name: value for name, value in asdict(self).items() if name != "quiet"}
+        # Without an empty definition: runs of before have none.
+        left_out = {"quiet"} if self.definition else {"quiet", "definition"}
+        return {name: value for name, value in asdict(self).items() if name not in left_out}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> "PuzzleSpec":
         """The inverse of `as_dict`; ``TypeError`` or ``KeyError`` for other fields."""
         return cls(
             fields["name"], dict(fields["options"]), fields["start"], bool(fields["merge_mirrors"]),
-            fields.get("digest", ""), quiet=True,
+            fields.get("digest", ""), fields.get("definition", ""), quiet=True,
         )  # fmt: skip
+
+    def kind(self) -> "type[Puzzle]":
+        """Return the class of the puzzle: `puzzle_class`, or that of the definition."""
+        if not self.definition:
+            return puzzle_class(self.name, self.digest)
+        from hakoiri.puzzles.definitions.puzzle import definition_class
+
+        return definition_class(self.name, self.definition)
 
     def build(self) -> "Puzzle":
         """The puzzle. Raises `PuzzleError` for an unknown name or option, `ConfigurationError` for a bad start."""
-        kind = puzzle_class(self.name, self.digest)
+        kind = self.kind()
         if "goal" in self.options and "goal" not in kind.options:
             from hakoiri.puzzles.goals import with_goal
 
@@ -99,12 +112,22 @@ class PuzzleSpec:
         return MergedMirrors(puzzle)
 
 
+#: The endings of files with definitions.
+DEFINITIONS = (".tws", ".def", ".ksolve", ".json", ".g", ".gap")
+
+
 def with_own_file(spec: PuzzleSpec) -> PuzzleSpec:
     """Return `spec` as the user wrote it, ready to be built; if it names a user puzzle, its file is executed now.
 
-    IMPORTANT: never for a spec that came by Redis, or out of a run.
+    If it names a file with a definition, that is read. IMPORTANT: never for a spec that came by Redis, or out of a run.
     """
-    if spec.digest or not is_own(spec.name):
+    if spec.digest or spec.definition:
+        return spec
+    if spec.name.lower().endswith(DEFINITIONS):
+        from hakoiri.puzzles.definitions.formats import read_definition
+
+        return replace(spec, name=Path(spec.name).name, definition=read_definition(spec.name).text())
+    if not is_own(spec.name):
         return spec
     name, digest = load(spec.name)
     return replace(spec, name=name, digest=digest)

@@ -38,7 +38,7 @@ def puzzle_row(name: str, kind: type[Puzzle]) -> dict[str, Any]:
 
 def full_puzzle_row(spec: PuzzleSpec) -> dict[str, Any]:
     """Return everything about a puzzle: also its rules in words and its usual start."""
-    kind = puzzle_class(spec.name, spec.digest)
+    kind = spec.kind()
     # The class of a user puzzle may have no docstring, and must not inherit that of its base.
     text = inspect.cleandoc(kind.__doc__ or "").replace("`", "")
     row = puzzle_row(spec.name, kind) | {

@@ -13,7 +13,7 @@ from hakoiri.cli import options as shared
 from hakoiri.cli.completing import puzzles_beginning
 from hakoiri.cli.options import argument, command_line
 from hakoiri.errors import PuzzleError
-from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
+from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.questions.question import flag, parameter
 from hakoiri.reading import read_board
 from hakoiri.render.streams import unread
@@ -239,7 +239,7 @@ def show(
 
     spec = shared.spec_of(puzzle, options, conf)
     text = spec.start or ""
-    kind = puzzle_class(spec.name, spec.digest)
+    kind = spec.kind()
     if issubclass(kind, Scored) and kind.large_boards and is_whole(text):
         show_board(text, plot, json)
         return
@@ -305,7 +305,7 @@ def try_puzzle(
     spec = shared.own_spec(puzzle, options)
     text = None if start is None else read_board(start)
     found = verdicts(_case(spec, text))
-    if not any(each.wrong for each in found) and puzzle_class(spec.name, spec.digest).has_mirrors:
+    if not any(each.wrong for each in found) and spec.kind().has_mirrors:
         merged = verdicts(_case(replace(spec, merge_mirrors=True), text))
         found += [each._replace(check=f"{each.check}, mirrors merged") for each in merged if each.wrong]
     broken = [each for each in found if each.wrong]

@@ -28,7 +28,7 @@ from hakoiri.errors import Hint, PuzzleError
 from hakoiri.keys.layout import Key, Keys, ints, key_at
 from hakoiri.keys.order import equal_rows, lower_bounds
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
+from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage import results
 from hakoiri.storage.layers.audit import check_layer
 from hakoiri.storage.ledger.manifest import ComponentRecord, Progress
@@ -298,7 +298,7 @@ class CensusJob(Job):
 
     @classmethod
     def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
-        kind = puzzle_class(spec.name, spec.digest)
+        kind = spec.kind()
         check_wanted(plan.get(DIAMETERS, ALL))
         if plan.get(BY, JOINS) not in (JOINS, LAYERS):
             raise PuzzleError(f"by {plan[BY]!r} is not {JOINS} or {LAYERS}")

@@ -32,7 +32,7 @@ from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, Observer
 from hakoiri.errors import Hint, PuzzleError
 from hakoiri.puzzles.capabilities import Dealt, Placements
-from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
+from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.engine.files import naming, write_file
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Count, Digest, LayerRecord, typed
@@ -194,7 +194,7 @@ def verify_certificate(
 
 
 def _goes_by_layers(spec: PuzzleSpec) -> bool:
-    return not issubclass(puzzle_class(spec.name, spec.digest), Placements)
+    return not issubclass(spec.kind(), Placements)
 
 
 def _differences(certificate: Certificate, record: LayerRecord) -> list[str]:

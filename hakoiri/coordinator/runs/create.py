@@ -21,7 +21,7 @@ from hakoiri.errors import Hint, PuzzleError, StorageError
 from hakoiri.puzzles.capabilities import Quotient
 from hakoiri.puzzles.conformance.pool import try_out
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
+from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.user.files import is_known, loaded_from, remember
 from hakoiri.storage.engine.environment import refuse_network_file_system
 from hakoiri.storage.engine.files import open_inside
@@ -49,7 +49,7 @@ def plan_run(
     `kind` is a kind of run (`coordinator.runs.kinds`), by default the puzzle's usual one; `plan` is in the kind's own
     terms. Its name is `name`, or a new one. The file of a user puzzle must have been loaded.
     """
-    kind = kind or usual_kind(puzzle_class(spec.name, spec.digest))
+    kind = kind or usual_kind(spec.kind())
     job = kind_of(kind)
     puzzle, kept = job.validate(spec, plan), resources.lasting()
     if "keep" in plan and ((resources.copies or 1) > 1 or (resources.hosts is not None and resources.hosts >= 0)):
@@ -159,7 +159,8 @@ def pinned_spec(manifest: Manifest) -> PuzzleSpec:
 def require_puzzle(manifest: Manifest, named: PuzzleSpec) -> None:
     """Raise `MismatchError` if a resume names another puzzle than the run has; the message names both."""
     spec = PuzzleSpec.from_dict(manifest.puzzle)
-    digests = (spec.digest[:12] or "none", named.digest[:12] or "none")
+    of_files = [each.digest or hashlib.sha256(each.definition.encode()).hexdigest() for each in (spec, named)]
+    digests = (of_files[0][:12], of_files[1][:12])
     _require(manifest, {"puzzle": (spec.name, named.name), "a puzzle file with the digest": digests})
 
 

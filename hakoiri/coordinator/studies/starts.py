@@ -14,7 +14,7 @@ from hakoiri.coordinator.studies.study import Study, first_rows, fit_threads, re
 from hakoiri.errors import ConfigurationError, Hint, PuzzleError, counted, remark, remarks, require_within
 from hakoiri.puzzles.capabilities import Family, Placements
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
+from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.ledger.manifest import Figures, Progress
 from hakoiri.worker.layers.kernels import plain_layers
 from hakoiri.worker.studies.deals import StartFigures, StartRequest, bytes_of_search, measure, puzzle_from
@@ -116,7 +116,7 @@ class StudyStarts(Study[StartsPlan, StartFigures]):
         cls, spec: PuzzleSpec, *, starts: str = "", cap: int = 1_000_000
     ) -> Request:
         require_within("cap", cap, 1, _MOST_CAP)
-        kind = puzzle_class(spec.name, spec.digest)
+        kind = spec.kind()
         if issubclass(kind, Placements):
             text = f"{spec.name} is a tree, so it has no moves to search by; a run counts its solutions"
             raise UnanswerableError(text, Hint("run", spec.name))

@@ -17,7 +17,7 @@ from hakoiri.coordinator.session.session import Observer, Session
 from hakoiri.errors import Hint, PuzzleError, counted, require_seconds, require_within
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.options import MOST_SEED
-from hakoiri.puzzles.registry import PuzzleSpec, names_of, puzzle_class
+from hakoiri.puzzles.registry import PuzzleSpec, names_of
 from hakoiri.storage.ledger.manifest import Figures, Progress, State
 from hakoiri.storage.results import ResultRows, forget_damaged_rows
 from hakoiri.worker.machine import usable_cores
@@ -62,7 +62,7 @@ class Study(Job, Generic[_Plan, _Row]):
     @classmethod
     def puzzle_kind(cls, spec: PuzzleSpec) -> type[Any]:
         """Return the class of the puzzle; `PuzzleError` for one that does not fit."""
-        kind = puzzle_class(spec.name, spec.digest)
+        kind = spec.kind()
         if not cls.fits(kind):
             raise PuzzleError(cls.misfit.format(spec.name, names_of(cls.fits)))
         return kind

@@ -14,7 +14,7 @@ from hakoiri.coordinator.studies.study import fit_threads
 from hakoiri.errors import ConfigurationError, Hint, PuzzleError, counted
 from hakoiri.puzzles.capabilities import Convention, Dealt
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.registry import PuzzleSpec, names_of, puzzle_class
+from hakoiri.puzzles.registry import PuzzleSpec, names_of
 from hakoiri.worker.tasks import SOLVERS
 
 #: Begins a comment in a file of deals.
@@ -28,7 +28,7 @@ def has_sizes(kind: type[Puzzle]) -> bool:
 
 def dealt(spec: PuzzleSpec) -> Dealt:
     """Return the puzzle; `PuzzleError` for one that has no deals."""
-    puzzle = spec.build() if has_sizes(puzzle_class(spec.name, spec.digest)) else None
+    puzzle = spec.build() if has_sizes(spec.kind()) else None
     if not isinstance(puzzle, Dealt):
         raise PuzzleError(f"{spec.name} has no deals; puzzles with deals: {names_of(has_sizes)}")
     if "goal" in puzzle.parameters and puzzle.solver != "layers":

@@ -18,7 +18,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import cache, reduce
 from itertools import chain, combinations, permutations
 from math import prod
 
@@ -78,7 +78,13 @@ def turned_then(first: Turn, second: Turn) -> Turn:
     return tuple(first[sticker] for sticker in second)
 
 
-_TOKEN = re.compile(r"(?:([(\[,:])|([A-Za-z]w?|[)\]])([1-9][0-9]*)?('?))\s*")
+@cache
+def _token(names: tuple[str, ...]) -> re.Pattern[str]:
+    """Return what matches a bracket or a turn with its marks; the longest of the `names`."""
+    known = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    return re.compile(rf"(?:([(\[,:])|({known}|[A-Za-z]w?|[)\]])([1-9][0-9]*)?('?))\s*")
+
+
 _MARKS = frozenset("()[],:")
 _MOST_DIGITS = 3
 #: Characters that are written for ``'``: primes, accents, quotation marks.
@@ -104,8 +110,9 @@ def read_algorithm(text: str, turns: Mapping[str, Turn], puzzle: str) -> Turn:
     """
     unmoved = tuple(range(len(next(iter(turns.values())))))
     groups, number, at, text = [_Group("", unmoved)], 0, 0, text.strip()
+    tokens = _token(tuple(turns))
     while at < len(text):
-        token = _TOKEN.match(text, at)
+        token = tokens.match(text, at)
         name = (token[1] or token[2]) if token else ""
         number += name not in _MARKS
         if not token or name not in {*turns, *_MARKS}:

@@ -134,6 +134,7 @@ class _PinnedPuzzle:
     start: str | None
     merge_mirrors: bool
     digest: str = ""
+    definition: str = ""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ from starlette.responses import Response
 from hakoiri.api import Run
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.errors import remarks
-from hakoiri.puzzles.registry import puzzle_class
 from hakoiri.reading import parse_options
 from hakoiri.render.images import svg
 from hakoiri.rows.positions import UNKNOWN, configuration_row, moves_row, position_row, table_of
@@ -30,9 +29,7 @@ _built_in = cache(puzzle_rows)
 @router.get("", summary="The puzzles and their options.")
 def puzzles(request: Request) -> dict[str, Any]:
     """Return the built-in puzzles, the user puzzles that the server was started with, and the classics."""
-    own = [
-        puzzle_row(spec.name, puzzle_class(spec.name, spec.digest)) for spec in request.app.state.own_puzzles.values()
-    ]
+    own = [puzzle_row(spec.name, spec.kind()) for spec in request.app.state.own_puzzles.values()]
     return {"puzzles": _built_in() + own, "classics": classic_rows()}
 
 
@@ -59,7 +56,7 @@ def board(
     """Each piece has its letter in `data-piece`."""
     options = parse_options(o or [])
     spec = named_puzzle(request, puzzle, options)
-    if puzzle_class(spec.name, spec.digest).start_is_board:
+    if spec.kind().start_is_board:
         spec = named_puzzle(request, puzzle, options, conf)
     rules = request.app.state.built.of(spec)
     key = rules.start if conf is None else rules.parse(conf)

@@ -28,7 +28,7 @@ from hakoiri.coordinator.runs.summary import layer_row
 from hakoiri.coordinator.session.job import Request as Asked
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.errors import GoneError, HakoiriError, remarks
-from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
+from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.rows.runs import status_row
 from hakoiri.storage.engine.environment import translated
 from hakoiri.storage.engine.files import open_inside, write_file
@@ -257,7 +257,7 @@ def _of_base(opened: OpenRuns, wanted: NewRun) -> tuple[PuzzleSpec, dict[str, An
 
 def _asked(spec: PuzzleSpec, words: dict[str, Any], wanted: NewRun) -> Asked:
     """Return the request in the terms of the kind of run, with names and types checked."""
-    job = kind_of(wanted.kind or usual_kind(puzzle_class(spec.name, spec.digest)))
+    job = kind_of(wanted.kind or usual_kind(spec.kind()))
     words = dict(wanted.model_extra or {}) | words
     try:
         asked: Asked = validate_call(job.parse_request, config=_STRICT)(spec, **words)  # type: ignore[call-overload]

@@ -1,0 +1,1 @@
+"""Puzzles that a definition describes: files of other programs, or lists of permutations. Data, never code."""

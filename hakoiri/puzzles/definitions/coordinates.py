@@ -1,0 +1,368 @@
+"""Coordinates: what moves change independently of all else, each numbered by itself, so that a key is a mixed number.
+
+Places that moves mix belong together. Which piece is where is one coordinate of theirs, and how the pieces are turned
+another: so parity, the sum of twists and identical pieces need no thought. A coordinate of up to 2^22 states is
+searched breadth first and has a table of moves; one larger, the order of the pieces of one orbit, is ranked.
+
+Coordinates may be coupled: an order is even where another is. A functional of a coordinate gives each state a number
+modulo 2, 3, 5 or 7 to which a move adds the same, whatever the state. Where such sums over several coordinates stay 0,
+the last of these is numbered within its class, so that the numbers have no gap.
+"""
+
+from collections.abc import Sequence
+from itertools import product
+from math import comb, prod
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hakoiri.errors import ConfigurationError, PuzzleError
+from hakoiri.puzzles.definitions.definition import Definition, Move
+from hakoiri.puzzles.definitions.stickers import classes_of, following
+
+_Numbers = NDArray[np.int64]
+Row = list[int]
+
+#: The most states of a table.
+MOST_STATES = 1 << 22
+#: Orders of at least so many different pieces are ranked: tables would be larger than caches.
+_LEAST_RANKED = 9
+_PRIMES = (2, 3, 5, 7)
+#: States that are looked at together.
+_BLOCK = 1 << 14
+
+
+def arrangements(row: Sequence[int]) -> int:
+    """Return the number of orders of some things, of which equal ones cannot be told apart."""
+    counts, found, placed = np.unique(np.array(row), return_counts=True)[1].tolist(), 1, 0
+    for count in counts:
+        placed += count
+        found *= comb(placed, count)
+    return found
+
+
+class Coordinate:
+    """A row of values at some places, changed by each move alone: value ``label * kinds + orientation``.
+
+    A state has a full number, its class first, then its place among the `size` states of the class. Those of class 0
+    begin with the solved one.
+    """
+
+    def __init__(
+        self, what: str, places: Row, row: Row, seen: dict[int, int], moves: Sequence[Move], holds: tuple[bool, bool]
+    ) -> None:  # fmt: skip
+        """`row` has the solved values, `seen` the orientations that can be told of each label.
+
+        `holds` tells whether the values have the pieces, and whether they have orientations.
+        """
+        self.what, self.places, self.row, self.seen = what, places, row, seen
+        self.holds_pieces, self.holds_twists = holds
+        self.kinds = max(seen.values())
+        at = {place: index for index, place in enumerate(places)}
+        self.sources = np.array([[at[move.source[place]] for place in places] for move in moves])
+        self.twists = np.array([[move.twist[place] for place in places] for move in moves])
+        #: Moduli and numbers that a move adds, one row for each functional; and for all states.
+        self.moduli: list[int] = []
+        self.increments: list[Row] = []
+        self.relations: list[int] = []
+
+    def moved(self, rows: NDArray[Any], move: int) -> NDArray[Any]:
+        rows = rows[..., self.sources[move]]
+        if self.kinds == 1:
+            return rows
+        label, turn = np.divmod(rows, self.kinds)
+        most = np.array([self.seen.get(label, 1) for label in range(max(self.seen) + 1)])
+        return np.asarray(label * self.kinds + (turn + self.twists[move]) % most[label])
+
+
+class Searched(Coordinate):
+    """A coordinate with a table: `rows` of all states, by full number, and `after[full, move]`, within the class."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        radix = max(self.row) + 1 if self.kinds == 1 else (max(self.seen) + 1) * self.kinds
+        if radix ** len(self.row) >= 1 << 63:
+            raise PuzzleError(f"{self.what} has more than 2^63 conceivable states, which is too many")
+        self._weights = np.array([radix**place for place in range(len(self.row))], dtype=np.int64)
+        dtype = np.uint8 if radix <= 256 else np.uint16
+        layer = np.array([self.row], dtype=dtype)
+        layers, known, moves = [layer], self._codes(layer), range(len(self.sources))
+        while len(layer):
+            after = np.concatenate([self.moved(layer, move) for move in moves]).astype(dtype)
+            codes, first = np.unique(self._codes(after), return_index=True)
+            new = ~np.isin(codes, known, assume_unique=True)
+            layer, known = after[first[new]], np.concatenate([known, codes[new]])
+            layers.append(layer)
+            if len(known) > MOST_STATES:
+                raise PuzzleError(f"{self.what} has more than {MOST_STATES:,} states, which is too many for a table")
+        self.rows = np.concatenate(layers)
+        self._order()
+        self.after = np.stack([self._numbers(self.moved(self.rows, move)) for move in moves], axis=1).astype(np.uint32)
+        self.states = self.size = len(self.rows)
+        self.classes = np.zeros((len(self.rows), 0), dtype=np.int64)
+        for prime in _PRIMES:
+            self._find_functionals(prime)
+
+    def _codes(self, rows: NDArray[Any]) -> _Numbers:
+        return np.asarray(rows.astype(np.int64) @ self._weights)
+
+    def _order(self) -> None:
+        codes = self._codes(self.rows)
+        self._by_code = np.argsort(codes)
+        self._sorted = codes[self._by_code]
+
+    def _numbers(self, rows: NDArray[Any]) -> _Numbers:
+        return np.asarray(self._by_code[np.searchsorted(self._sorted, self._codes(rows))])
+
+    def _find_functionals(self, prime: int) -> None:
+        """Add the functionals modulo a prime: combinations of numbers of moves that every cycle sums up to 0."""
+        moves = self.after.shape[1]
+        # How often each move is made on a way to each state; by layers, as states are numbered.
+        ways = np.full((self.states, moves), -1, dtype=np.int8)
+        ways[0] = 0
+        layer = np.array([0])
+        while len(layer):
+            after, states = self.after[layer].T.ravel(), np.tile(layer, moves)
+            found, first = np.unique(after, return_index=True)
+            new = ways[found, 0] < 0
+            found, first = found[new], first[new]
+            ways[found] = ways[states[first]]
+            ways[found, first // len(layer)] = (ways[found, first // len(layer)] + 1) % prime
+            layer = found
+        # The functionals that are 0 on the cycles met so far: a cycle for each move of each state.
+        cycles, functionals = np.zeros((0, moves), dtype=np.int64), np.eye(moves, dtype=np.int64)
+        for begin, move in product(range(0, self.states, _BLOCK), range(moves)):
+            if len(functionals):
+                block = slice(begin, begin + _BLOCK)
+                sums = ways[block].astype(np.int64) - ways[self.after[block, move]]
+                sums[:, move] += 1
+                while (others := (sums @ functionals.T % prime).any(axis=1)).any():
+                    cycles = reduced(np.concatenate([cycles, sums[others][:moves]]), prime)
+                    functionals = null_space(cycles.T, prime)
+        for functional in functionals:
+            self.moduli.append(prime)
+            self.increments.append(functional.tolist())
+            self.classes = np.column_stack([self.classes, ways.astype(np.int64) @ functional % prime])
+
+    def number_within(self, chosen: _Numbers, moduli: Sequence[int]) -> None:
+        """Number states within their classes: `chosen` has the class of each state, a column for each modulus."""
+        code = np.ravel_multi_index(tuple(chosen.T), tuple(moduli)) if moduli else np.zeros(self.states, dtype=np.int64)
+        order = np.argsort(code, kind="stable")
+        self.size = self.states // prod(moduli)
+        within = np.empty(self.states, dtype=np.int64)
+        within[order] = np.arange(self.states) % self.size
+        self.rows, self.classes = self.rows[order], self.classes[order]
+        self.after = within[self.after[order]].astype(np.uint32)
+        self._order()
+
+    def full_of(self, row: Row) -> int:
+        """Return the full number of a state; `ConfigurationError` if no moves lead there."""
+        code = int(np.array(row, dtype=np.int64) @ self._weights)
+        at = int(np.searchsorted(self._sorted, code))
+        if at == len(self._sorted) or self._sorted[at] != code:
+            raise ConfigurationError(f"this position cannot be reached: {self.what}")
+        return int(self._by_code[at])
+
+    def row_of(self, full: int) -> Row:
+        return [int(value) for value in self.rows[full]]
+
+    def classes_of(self, full: int) -> Row:
+        return [int(each) for each in self.classes[full]]
+
+
+class Ranked(Coordinate):
+    """An order of the pieces of one orbit, numbered as by `puzzles.permutation.orders`; equal pieces are allowed.
+
+    The functional of different pieces is the parity, 0 for even orders. With it in a relation, a state is numbered by
+    half its rank.
+    """
+
+    halved = False
+
+    def __init__(self, what: str, places: Row, row: Row, *given: Any) -> None:
+        # Equal pieces are neighbours, so that the solved order has rank 0.
+        self._labels = sorted(set(row), key=row.index)
+        pairs = sorted(zip(map(self._labels.index, row), places, row, strict=True))
+        super().__init__(what, [place for _, place, _ in pairs], [value for *_, value in pairs], *given)
+        self.states = self.size = arrangements(self.row)
+        if self.states * len(self.row) >= 1 << 63:
+            raise PuzzleError(f"{self.what} has {self.states:,} states, which is too many")
+        self.base = [label for label, *_ in pairs]
+        self.distinct = len(self._labels) == len(self.row)
+        if self.distinct:
+            self.moduli, self.increments = [2], [[_parity(source) for source in self.sources.tolist()]]
+
+    def number_within(self, chosen: _Numbers, moduli: Sequence[int]) -> None:
+        self.halved = bool(moduli)
+        self.size = self.states // (1 + self.halved)
+
+    def full_of(self, row: Row) -> int:
+        order = [self._labels.index(value) for value in row]
+        rank = rank_of(order)
+        return (_parity(order) * self.size + (rank >> 1)) if self.halved else rank
+
+    def row_of(self, full: int) -> Row:
+        parity, number = divmod(full, self.size)
+        ranks = [2 * number, 2 * number + 1] if self.halved else [number]
+        orders = [order_at(rank, self.base) for rank in ranks]
+        (order,) = [order for order in orders if not self.halved or _parity(order) == parity]
+        return [self._labels[label] for label in order]
+
+    def classes_of(self, full: int) -> Row:
+        if not self.distinct:
+            return []
+        return [full // self.size if self.halved else _parity([self._labels.index(v) for v in self.row_of(full)])]
+
+
+def _parity(order: Sequence[int]) -> int:
+    return sum(one > other for at, other in enumerate(order) for one in order[:at]) % 2
+
+
+def rank_of(order: Row) -> int:
+    """Return the number of an order: of each place the larger things before it, worth what their orders are."""
+    rank, counts = 0, np.bincount(order).tolist()
+    states = arrangements(order)
+    for place in range(len(order) - 1, -1, -1):
+        rank += states * sum(counts[order[place] + 1 :]) // (place + 1)
+        states = states * counts[order[place]] // (place + 1)
+        counts[order[place]] -= 1
+    return rank
+
+
+def order_at(rank: int, things: Row) -> Row:
+    """Return the order of the `things` with this number."""
+    left, order, states = sorted(things), [0] * len(things), arrangements(things)
+    for place in range(len(things) - 1, -1, -1):
+        larger = rank * (place + 1) // states
+        thing = left[place - larger]
+        rank -= states * sum(other > thing for other in left) // (place + 1)
+        states = states * left.count(thing) // (place + 1)
+        left.remove(thing)
+        order[place] = thing
+    return order
+
+
+def reduced(rows: _Numbers, prime: int) -> _Numbers:
+    """Return the reduced row echelon form modulo a prime, without rows of zeros."""
+    rows, rank = rows % prime, 0
+    for column in range(rows.shape[1]):
+        if rank == len(rows) or not (pivots := np.flatnonzero(rows[rank:, column])).size:
+            continue
+        rows[[rank, rank + pivots[0]]] = rows[[rank + pivots[0], rank]]
+        rows[rank] = rows[rank] * pow(int(rows[rank, column]), -1, prime) % prime
+        others = np.flatnonzero(rows[:, column])
+        others = others[others != rank]
+        rows[others] = (rows[others] - rows[others, column][:, None] * rows[rank]) % prime
+        rank += 1
+    return rows[:rank]
+
+
+def null_space(matrix: _Numbers, prime: int) -> _Numbers:
+    """Return a basis, as rows, of the vectors v modulo a prime with ``v @ matrix == 0``."""
+    rows, width = matrix.shape
+    found = reduced(np.concatenate([matrix % prime, np.eye(rows, dtype=np.int64)], axis=1), prime)
+    return found[~found[:, :width].any(axis=1), width:]
+
+
+class Coordinates(NamedTuple):
+    """The coordinates of a definition, the outermost first, and the relations between them.
+
+    `moduli[r]` is that of relation r, `pivots[r]` the coordinate numbered within its classes. `factors[r][c]` has for
+    each functional of coordinate c how often it counts in the relation. `followers` map places to places whose pieces
+    move alike, so that they are told by those.
+    """
+
+    parts: list[Searched | Ranked]
+    moduli: list[int]
+    pivots: list[int]
+    factors: list[list[Row]]
+    followers: list[dict[int, int]]
+
+    def sums(self, number: int, classes: Any) -> Any:
+        """Return what states of a coordinate, given by their classes, add to each relation, in the last axis."""
+        parts = [np.asarray(classes, dtype=np.int64) @ np.array(each[number], dtype=np.int64) for each in self.factors]
+        shape = np.shape(classes)[:-1]
+        return np.stack(parts, axis=-1) % np.array(self.moduli) if parts else np.zeros((*shape, 0), dtype=np.int64)
+
+    def class_in(self, number: int, totals: _Numbers) -> _Numbers:
+        """Return the class of a coordinate that the sums of those before it leave, a row of sums for each position."""
+        code = np.zeros(len(totals), dtype=np.int64)
+        for relation, (modulus, pivot) in enumerate(zip(self.moduli, self.pivots, strict=True)):
+            if pivot == number:
+                code = code * modulus + -totals[:, relation] % modulus
+        return code
+
+
+def numbering_of(definition: Definition, moves: Sequence[Move]) -> Coordinates:
+    """Return the coordinates of a definition under some moves, solved states first.
+
+    Raises `PuzzleError` for one that is too large.
+    """
+    found, leaders, followers = list[Searched | Ranked](), list[Row](), list[dict[int, int]]()
+    sources = [move.source for move in moves]
+    for places in sorted(classes_of(sources), key=lambda places: (-len(places), places)):
+        pieces, seen = [definition.pieces[place] for place in places], [definition.seen[place] for place in places]
+        twists = [definition.twists[place] for place in places]
+        ends = zip(definition.orbits, definition.begins[1:], strict=True)
+        orbit = next(each.name for each, end in ends if places[0] < end)
+        if len(set(seen)) > 1:
+            row = [piece * max(seen) + twist for piece, twist in zip(pieces, twists, strict=True)]
+            by_label = dict(zip(pieces, seen, strict=True))
+            found.append(Searched(f"pieces and twists of {orbit}", places, row, by_label, moves, (True, True)))
+            continue
+        if seen[0] > 1:
+            found.append(Searched(f"the twists of {orbit}", places, twists, {0: seen[0]}, moves, (False, True)))
+        if len(set(pieces)) == len(pieces):
+            images = (following(places, [[place] for place in leader], sources) for leader in leaders)
+            if len(places) > 1 and (image := next(filter(None, images), None)):
+                followers.append(image)
+                continue
+            leaders.append(places)
+        if len(set(pieces)) > 1:
+            kind = Ranked if arrangements(pieces) > MOST_STATES or len(set(pieces)) >= _LEAST_RANKED else Searched
+            found.append(kind(f"the order of {orbit}", places, pieces, dict.fromkeys(pieces, 1), moves, (True, False)))
+    if sum(isinstance(each, Ranked) for each in found) > 1:
+        raise PuzzleError(f"{definition.name} has two orbits of more than {MOST_STATES:,} orders, which is too many")
+    found = [each for each in found if each.states > 1]
+    if not found:
+        raise PuzzleError(f"no move of {definition.name} changes anything")
+    # Innermost the ranked one, or the largest table that stays in the cache; the rest by size.
+    found.sort(key=lambda each: (isinstance(each, Ranked), _fits(each, len(moves)), each.states))
+    return _related(found, followers)
+
+
+def _fits(coordinate: Searched | Ranked, moves: int) -> bool:
+    return coordinate.states * moves * 4 <= 256_000
+
+
+def _related(found: list[Searched | Ranked], followers: list[dict[int, int]]) -> Coordinates:
+    """Return the numbering of coordinates, each within the classes that those before it leave."""
+    moduli, pivots, factors = list[int](), list[int](), list[list[Row]]()
+    for prime in _PRIMES:
+        owners = [
+            (number, place) for number, each in enumerate(found)
+            for place, modulus in enumerate(each.moduli) if modulus == prime
+        ]  # fmt: skip
+        if not owners:
+            continue
+        matrix = np.array([found[number].increments[place] for number, place in owners])
+        # The innermost first, so that the leading one of each relation is the last coordinate in it.
+        for relation in reduced(null_space(matrix, prime)[:, ::-1], prime)[:, ::-1]:
+            parts = [[0] * len(each.moduli) for each in found]
+            for (number, place), factor in zip(owners, relation.tolist(), strict=True):
+                parts[number][place] = factor
+            moduli.append(prime)
+            factors.append(parts)
+            pivots.append(max(number for number, part in enumerate(parts) if any(part)))
+    made = Coordinates(found, moduli, pivots, factors, followers)
+    for number, each in enumerate(found):
+        own = [relation for relation, pivot in enumerate(pivots) if pivot == number]
+        own_moduli = [moduli[relation] for relation in own]
+        chosen = np.zeros((0, 0), dtype=np.int64)
+        if isinstance(each, Searched) and own:
+            chosen = np.column_stack(
+                [each.classes @ np.array(factors[relation][number]) % moduli[relation] for relation in own]
+            )
+        each.number_within(chosen, own_moduli)
+    return made

@@ -1,0 +1,333 @@
+"""Puzzles of definitions: the numbering against a plain search, all formats, and files that are wrong."""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+
+from hakoiri import explore_permutations
+from hakoiri.errors import ConfigurationError, PuzzleError
+from hakoiri.keys.layout import ints
+from hakoiri.puzzles.conformance.pool import Case, explored
+from hakoiri.puzzles.conformance.suite import refusals
+from hakoiri.puzzles.definitions import coordinates
+from hakoiri.puzzles.definitions.coordinates import Ranked, order_at, rank_of
+from hakoiri.puzzles.definitions.definition import Definition, Orbit
+from hakoiri.puzzles.definitions.formats import read_definition
+from hakoiri.puzzles.definitions.puzzle import Defined, definition_class
+from hakoiri.puzzles.definitions.stickers import from_permutations
+from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
+from hakoiri.puzzles.twisty.cube2 import Cube2
+from tests.support.geometry import FOLDER, as_gap, as_kpuzzle, as_tws, cube_corners, files, reversals, shifts
+
+#: A puzzle of three corners, of which one is two-coloured, and two centres that are alike.
+TWS = """
+# A small puzzle.
+Name Small
+Set CORNER 4 3
+Set CENTER 3 1
+Solved
+CORNER
+1 2 3 3
+0 0 0 0
+CENTER
+1 2 2
+End
+Move A
+CORNER
+2 3 1 4
+1 1 1 0
+End
+Move B
+CORNER
+1 2 4 3
+0 0 0 0
+CENTER
+2 3 1
+End
+MoveSequence AB A B'
+"""
+EXAMPLES = sorted(FOLDER.iterdir())
+
+
+def puzzle_of(definition: Definition, **options: str) -> Defined:
+    return definition_class("made.tws", definition.checked().text())(options)
+
+
+def plainly(definition: Definition, **options: str) -> list[int]:
+    """Return the sizes of the layers by a search of rows of pieces, in which nothing is numbered."""
+    moves = definition.multiples(definition.usual, options.get("metric", "half")).values()
+    ends = np.cumsum([orbit.places for orbit in definition.orbits])
+    orbits = [int(np.searchsorted(ends, place, side="right")) for place in range(ends[-1])]
+    seen = dict(zip(zip(orbits, definition.pieces, strict=True), definition.seen, strict=True))
+    start = tuple(zip(definition.pieces, definition.twists, strict=True))
+    known, layer, sizes = {start}, [start], list[int]()
+    while layer:
+        sizes.append(len(layer))
+        after = {
+            tuple(
+                (state[source][0], (state[source][1] + twist) % seen[orbits[place], state[source][0]])
+                for place, (source, twist) in enumerate(zip(*move, strict=True))
+            )
+            for state in layer
+            for move in moves
+        }
+        layer = sorted(after - known)
+        known.update(layer)
+    return sizes
+
+
+def by_layers(puzzle: Defined) -> list[int]:
+    """Return the sizes of the layers by the kernels, and compare a part with `successors`."""
+    known, layer, sizes = np.zeros(puzzle.size, dtype=np.bool_), puzzle.keys([puzzle.start]), list[int]()
+    known[layer] = True
+    while len(layer):
+        sizes.append(len(layer))
+        after = puzzle.expand(layer).successors
+        some = layer[:: max(1, len(layer) // 20)]
+        assert ints(puzzle.expand(some).successors) == [key for each in ints(some) for key in puzzle.successors(each)]
+        layer = np.unique(after[~known[after]])
+        known[layer] = True
+    return sizes
+
+
+def random_definition(random: Random) -> Definition:
+    """Return a small puzzle: orbits, moves, identical pieces and orientations by chance."""
+    orbits = [Orbit("O", random.randint(2, 4), random.choice([1, 2, 3])), Orbit("P", random.randint(2, 3), 4)]
+    pieces, seen = list[int](), list[int]()
+    for orbit in orbits:
+        alike = random.random() < 0.5
+        row = [random.randrange(2) if alike else place for place in range(orbit.places)]
+        mods = [random.choice([m for m in range(1, orbit.orientations + 1) if orbit.orientations % m == 0])] * 5
+        if random.random() < 0.4:
+            mods = [1, *mods]
+        pieces, seen = pieces + row, seen + [mods[min(piece, 4)] for piece in row]
+    twists = [random.randrange(most) for most in seen]
+    moves = {}
+    for name in "AB":
+        source, twist = list[int](), list[int]()
+        for orbit in orbits:
+            row = list(range(len(source), len(source) + orbit.places))
+            random.shuffle(row)
+            source += row
+            twist += [random.randrange(orbit.orientations) for _ in row]
+        moves[name] = (source, twist)
+    return Definition(
+        name="random", orbits=orbits, pieces=pieces, twists=twists, seen=seen, moves=moves, usual=["A", "B"]
+    )
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_numbers_are_those_of_a_plain_search(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    random = Random(seed)
+    definition = random_definition(random)
+    if seed % 2:
+        # Orders of few pieces, too, are ranked.
+        monkeypatch.setattr(coordinates, "_LEAST_RANKED", 10)
+    metric = random.choice(["half", "quarter", "given"])
+    try:
+        puzzle = puzzle_of(definition, metric=metric)
+    except PuzzleError as error:
+        assert "changes anything" in str(error) or "has 0 moves" in str(error)
+        return
+    sizes = by_layers(puzzle)
+    assert sizes == plainly(definition, metric=metric)
+    assert sum(sizes) <= puzzle.size
+    assert puzzle.total in (None, sum(sizes))
+
+
+@pytest.mark.parametrize("labels", [range(9), range(10), (0, 0, 1, 1, 1, 2, 3, 4, 4, 5), (0, 1) * 5])
+def test_ranks_are_those_of_all_orders(labels: Sequence[int]) -> None:
+    row = sorted(labels)
+    count = coordinates.arrangements(row)
+    for rank in Random(1).sample(range(count), 200):
+        assert rank_of(order_at(rank, row)) == rank
+    assert order_at(0, row) == row
+
+
+@pytest.mark.parametrize("even", [False, True])
+def test_a_ranked_order_moves_as_its_pieces_do(even: bool) -> None:
+    """In blocks, one by one, and unsorted."""
+    moves = shifts(11, "L") | reversals(11, range(4, 6)) if even else reversals(10, range(2, 11))
+    puzzle = puzzle_of(from_permutations("ranked", moves, [], 0), metric="given")
+    (last,) = puzzle._numbering.parts
+    assert isinstance(last, Ranked)
+    assert last.halved == even
+    random = Random(3)
+    for keys in (
+        np.arange(50_000, 53_000, dtype=np.uint32),
+        np.array(random.sample(range(puzzle.size), 400), dtype=np.uint32),
+    ):
+        found = ints(puzzle.expand(keys).successors)
+        for index in range(0, len(keys), 19):
+            at = index * puzzle.most_successors
+            assert found[at : at + puzzle.most_successors] == puzzle.successors(int(keys[index]))
+
+
+def test_equal_pieces_in_many_places_are_ranked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coordinates, "MOST_STATES", 1_000)
+    moves = shifts(8, "L") | reversals(8, range(4, 5))
+    definition = from_permutations("alike", moves, [[1, 3], [4, 5, 6]], 0)
+    puzzle = puzzle_of(definition, metric="quarter")
+    assert isinstance(puzzle._numbering.parts[-1], Ranked)
+    known = by_layers(puzzle)
+    assert known == plainly(definition, metric="quarter")
+    assert sum(known) == puzzle.size
+
+
+def test_coupled_coordinates_are_numbered_without_gaps() -> None:
+    sizes = {path.name: puzzle_of(read_definition(str(path))).size for path in EXAMPLES if path.name != "dino.gap"}
+    assert sizes == {
+        "2x2x2.gap": 3_674_160, "corners.gap": 88_179_840, "skewb.tws": 3_149_280, "pyraminx.json": 933_120,
+        "topspin-10-4.tws": 3_628_800, "pancakes-9.gap": 362_880, "lx-9.gap": 362_880,
+    }  # fmt: skip
+
+
+def test_the_examples_are_made_from_their_geometry() -> None:
+    assert {path.name: path.read_text() for path in EXAMPLES} == files()
+
+
+def test_stickers_are_read_as_the_built_in_cube_has_them() -> None:
+    """The stickers of the built-in puzzle, of which nothing else is known, become its corners and twists."""
+    cube = Cube2()
+    definition = from_permutations("cube", {name: list(turn) for name, turn in cube.turns().items()}, [], 1)
+    assert definition.orbits == [Orbit("orbit1", 7, 3)]
+    puzzle = puzzle_of(definition, metric="given")
+    assert puzzle.size == cube.size == 3_674_160
+    assert by_first_layers(puzzle, 6) == by_first_layers(cube, 6)
+
+
+def by_first_layers(puzzle: Cube2 | Defined, depth: int) -> list[int]:
+    known, layer, sizes = {puzzle.start}, [puzzle.start], [1]
+    for _ in range(depth):
+        after = {*ints(puzzle.expand(puzzle.keys(layer)).successors)} - known
+        known |= after
+        layer = sorted(after)
+        sizes.append(len(layer))
+    return sizes
+
+
+def test_formats_say_the_same(tmp_path: Path) -> None:
+    definition = from_permutations("corners", cube_corners("URF"), [], 1)
+    (tmp_path / "a.tws").write_text(as_tws(definition))
+    (tmp_path / "a.json").write_text(as_kpuzzle(definition))
+    (tmp_path / "a.gap").write_text(as_gap(cube_corners("URF")))
+    found = [read_definition(str(tmp_path / f"a.{ending}")) for ending in ("tws", "json", "gap")]
+    assert {(str(each.moves), str(each.orbits)) for each in found} == {(str(definition.moves), str(definition.orbits))}
+    puzzles = [puzzle_of(each) for each in found]
+    algorithm = "R U R' F2 [R, U] (U R)5"
+    assert len({puzzle.parse(algorithm) for puzzle in puzzles}) == 1
+    key = puzzles[0].start
+    for move in ["R", "U", "R'", "F2", "R", "U", "R'", "U'", "U", "R", "U", "R", "U", "R", "U", "R", "U", "R"]:
+        key = puzzles[0].successors(key)[list(puzzles[0]._moves).index(move)]
+    assert key == puzzles[0].parse(algorithm)
+
+
+def test_identical_pieces_by_one_of_their_stickers() -> None:
+    """In GAP files a list ``ip`` names one sticker of each piece."""
+    moves = cube_corners("URF")
+    plain = from_permutations("corners", moves, [], 1)
+    alike = from_permutations("corners", moves, [[0, 3]], 1, by_piece=True)
+    assert len({*plain.pieces}) == 7
+    assert len({*alike.pieces}) == 6
+    assert puzzle_of(alike).size == 3_674_160 // 2
+
+
+def test_small_file_and_its_texts(tmp_path: Path) -> None:
+    path = tmp_path / "Small.tws"
+    path.write_text(TWS)
+    definition = read_definition(str(path))
+    assert definition.usual == ["A", "B"]
+    puzzle = puzzle_of(definition)
+    assert by_layers(puzzle) == plainly(definition)
+    assert puzzle.render(puzzle.start) == "1 2 3 3/1 2 2"
+    assert puzzle.parse("AB") == puzzle.parse("A B'") == puzzle.parse(puzzle.render(puzzle.parse("AB")))
+    key = puzzle.parse("A")
+    assert puzzle.describe_move(puzzle.start, key) == "A"
+    matching = puzzle.match("1 ? ? ?/? ? ?")
+    assert matching is not None
+    assert matching(puzzle.keys([puzzle.start, key])).tolist() == [
+        puzzle.render(each).startswith("1 ") for each in (puzzle.start, key)
+    ]
+    spec = with_own_file(PuzzleSpec(str(path), {"moves": "B"}))
+    assert (spec.name, spec.build().most_successors) == ("Small.tws", len(puzzle_of(definition, moves="B")._moves))
+    assert PuzzleSpec.from_dict(spec.as_dict()).build().most_successors == spec.build().most_successors
+
+
+@pytest.mark.parametrize("path", [FOLDER / "skewb.tws", FOLDER / "pyraminx.json"], ids=lambda path: path.name)
+def test_a_definition_keeps_the_promises_of_a_puzzle(path: Path) -> None:
+    def build(options: Mapping[str, str], start: str | None) -> Defined:
+        found = with_own_file(PuzzleSpec(str(path), dict(options), start)).build()
+        assert isinstance(found, Defined)
+        return found
+
+    assert refusals(explored(Case(build=build, options={}))) == {}
+
+
+WRONG = {
+    "words.tws": (TWS.replace("MoveSequence", "Sequence"), 'line 25: "Sequence AB A B\'"; expected Name, Set'),
+    "short.tws": (TWS.replace("2 3 1 4", "2 3 1"), "line 15: CORNER has 3 numbers in row 1, expected 2 of 4"),
+    "large.tws": (TWS.replace("2 3 1 4", "2 3 1 5"), "line 15: 5 in row 1 of CORNER is too large"),
+    "twice.tws": (TWS.replace("2 3 1 4", "2 3 1 1"), "move A does not permute the places of CORNER"),
+    "twist.tws": (TWS.replace("1 1 1 0", "1 1 3 0"), "line 16: 3 in row 2 of CORNER is too large"),
+    "letter.tws": (TWS.replace("2 3 1 4", "2 x 1 4"), "line 15: 'x' is not a number"),
+    "end.tws": (TWS[: TWS.rindex("End")], "line 23: the file ends before End"),
+    "set.tws": (
+        TWS.replace("CENTER\n2 3 1", "CENTRE\n2 3 1"),
+        "line 22: 'CENTRE' is not a set",
+    ),
+    "derived.tws": (TWS.replace("A B'\n", "A C'\n"), 'line 25: turn 2, "C\'", is not a turn'),
+    "empty.tws": ("", "has 0 sets and 0 moves"),
+    "no.json": ("{", "is not a KPuzzle definition: Expecting property name"),
+    "part.json": ('{"name": "x"}', "missing required field `orbits`"),
+    "cycle.gap": ("M_U:=(1,2,3);\n\nM_R:=(1,2,1);", "line 3: the cycles of R are not a permutation"),
+    "word.gap": ("M_U:=(1,2,3);\nM_R:=twice(M_U);", "line 2: R is not a permutation in cycles"),
+    "none.gap": ("# nothing\n", "has no permutations"),
+    "ip.gap": ("M_U:=(1,2,3);\nip:=[[1,9]];", "ip names place 9, expected 1 to 3"),
+    "still.gap": ("M_U:=();", "has 0 moves"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_file_is_refused_with_its_place(name: str, tmp_path: Path) -> None:
+    text, expected = WRONG[name]
+    (tmp_path / name).write_text(text)
+    with pytest.raises(PuzzleError) as error:
+        with_own_file(PuzzleSpec(str(tmp_path / name))).build()
+    assert expected in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1 2 3/1 2 2", "CORNER '1 2 3' has 3 pieces, expected 4"),
+        ("1 2 3 3", "expected 2 rows"),
+        ("1 2 2 3/1 2 2", "place 3: piece 2 is there 1 times"),
+        ("1 2 9 3/1 2 2", "place 3: piece 9 is there not"),
+        ("1 2+3 3 3/1 2 2", "'2+3' is turned 0 to 2 times"),
+        ("1 2+1 3 3/1 2 2", "cannot be reached"),
+        ("Z", "is not a turn"),
+        ("", "expected 2 rows"),
+    ],
+)
+def test_a_wrong_text_is_refused(text: str, expected: str, tmp_path: Path) -> None:
+    (tmp_path / "small.tws").write_text(TWS.replace("1 1 1 0", "1 2 0 0"))
+    puzzle = puzzle_of(read_definition(str(tmp_path / "small.tws")))
+    with pytest.raises(ConfigurationError, match=re.escape(expected)):
+        puzzle.parse(text)
+
+
+def test_permutations_from_python(tmp_path: Path) -> None:
+    with explore_permutations(shifts(6, "LRX"), data=tmp_path) as run:
+        assert run.layer_sizes == [1, 3, 6, 11, 20, 35, 55, 81, 109, 128, 126, 95, 40, 6, 3, 1]
+        assert len(run.path("1 0 2 3 4 5").moves) == 1
+    zeros, ones = [0, 1, 2, 3], [4, 5, 6, 7]
+    with explore_permutations(shifts(8, "LRX"), identical=[zeros, ones], name="coset", data=tmp_path) as run:
+        # CayleyPy's table of cosets, from 00001111.
+        assert run.layer_sizes == [1, 2, 3, 4, 6, 8, 7, 9, 10, 9, 8, 2, 1]
+    with pytest.raises(PuzzleError, match="X is not a permutation of 0 to 2"):
+        explore_permutations({"L": [1, 2, 0], "X": [1, 0, 0]}, data=tmp_path)
