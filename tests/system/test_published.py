@@ -14,7 +14,7 @@ from unittest.mock import patch
 import pytest
 
 from hakoiri.coordinator.session.resources import DEFAULT
-from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
 from hakoiri.storage.layers.spill import Spill
 from tests.support.commands import Hakoiri
 from tests.support.published import DIAMETERS, HAKOIRI, SPACES, TILES, Space
@@ -128,9 +128,8 @@ def test_published(space: Space, ways: list[str], hakoiri: Hakoiri, request: pyt
     url = request.getfixturevalue("service_url") if any(WAYS[name] != Way() for name in ways) else ""
     digests = {name: checked_digest(space, WAYS[name], hakoiri, url) for name in ways}
     puzzle, *options = space.words
-    if {*options[::2]} <= {"-o"} and PuzzleSpec(
-        puzzle, dict(word.split("=") for word in options[1::2])
-    ).build().numbers:
+    spec = PuzzleSpec(puzzle, dict(word.split("=") for word in options[1::2] if "=" in word))
+    if {*options[::2]} <= {"-o"} and (built := with_own_file(spec).build()).numbers and built.undirected:
         digests["depths"] = checked_digest(space, Way(keep="depths"), hakoiri, url)
     assert len(set(digests.values())) == 1, digests
 
