@@ -62,15 +62,20 @@ def skewb() -> dict[str, list[int]]:
     return _moves(stickers, {_named(corner): corner for corner in _TETRAHEDRON}, 120, 0)
 
 
+def _edge_stickers() -> list[_Sticker]:
+    pairs, outs = permutations(_FACES.values(), 2), list(_FACES.values())
+    edges: set[_Vector] = {tuple(np.add(one, two).tolist()) for one, two in pairs if np.dot(one, two) == 0}
+    return [(edge, out) for edge in sorted(edges) for out in outs if np.dot(edge, out) > 0]
+
+
+def cube() -> dict[str, list[int]]:
+    """Return the moves of the 3x3x3 cube, whose centres never move."""
+    return _moves(_corner_stickers() + _edge_stickers(), _FACES, 90, 0)
+
+
 def dino() -> dict[str, list[int]]:
     """Return the moves of the Dino cube, which turns three edges about each corner."""
-    edges: set[_Vector] = {
-        tuple(np.add(one, two).tolist()) for one, two in permutations(_FACES.values(), 2) if np.dot(one, two) == 0
-    }
-    stickers: list[_Sticker] = [
-        (edge, out) for edge in sorted(edges) for out in _FACES.values() if np.dot(edge, out) > 0
-    ]
-    return _moves(stickers, {_named(corner): corner for corner in _CORNERS}, 120, 1)
+    return _moves(_edge_stickers(), {_named(corner): corner for corner in _CORNERS}, 120, 1)
 
 
 def pyraminx() -> dict[str, list[int]]:
@@ -155,6 +160,7 @@ def files() -> dict[str, str]:
     """Return the content of each file of `examples/definitions`."""
     return {
         "2x2x2.gap": as_gap(cube_corners("URF")),
+        "3x3x3.gap": as_gap(cube()),
         "corners.gap": as_gap(cube_corners("URFDLB")),
         "dino.gap": as_gap(dino()),
         "skewb.tws": as_tws(from_permutations("Skewb", skewb(), [], 1)),

@@ -64,6 +64,7 @@ def typed(text: Path) -> list[list[str]]:
         # tests/system/test_own_puzzles.py types the same, and compares what is printed.
         pytest.param("docs/tutorial/index.md", marks=pytest.mark.slow),
         pytest.param("docs/how-to/own-board.md", marks=pytest.mark.ci_slow),
+        pytest.param("docs/how-to/definitions.md", marks=pytest.mark.ci_slow),
         pytest.param("docs/how-to/hand-on.md", marks=pytest.mark.ci_slow),
         "docs/how-to/solitaires.md",
         # Its contest takes seconds.
