@@ -5,6 +5,7 @@ A sticker is a point of its piece and the direction that it faces. A move rotate
 """
 
 import json
+from collections.abc import Mapping
 from itertools import permutations, product
 from math import sqrt
 from pathlib import Path
@@ -30,7 +31,7 @@ def _rotated(axis: _Vector, angle: float, vector: _Vector) -> _Vector:
     return tuple(np.rint(turned).astype(int).tolist())
 
 
-def _moves(stickers: list[_Sticker], axes: dict[str, _Vector], angle: float, beyond: float) -> dict[str, list[int]]:
+def _moves(stickers: list[_Sticker], axes: Mapping[str, _Vector], angle: float, beyond: float) -> dict[str, list[int]]:
     """Return the permutation of each move: place i takes the sticker that the rotation brings there."""
     places = {sticker: place for place, sticker in enumerate(stickers)}
     found = {}

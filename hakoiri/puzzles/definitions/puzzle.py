@@ -199,11 +199,11 @@ class Defined(Numbered):
         return self.pack([piece or 0 for piece in pieces], [twist or 0 for twist in twists])
 
     def match(self, pattern: str) -> Matching | None:
-        """Coordinate by coordinate, where all of them have tables."""
+        """Coordinate by coordinate, where each of them has a table."""
         pieces, twists = self._read(pattern, "?")
         fits = list[Mask]()
         for coordinate in self._numbering.parts:
-            if isinstance(coordinate, Ranked) or any(pieces[place] is not None for place, _ in self._told()):
+            if isinstance(coordinate, Ranked) or self._numbering.followers:
                 return None
             fit = np.ones(coordinate.states, dtype=np.bool_)
             for index, place in enumerate(coordinate.places):
@@ -218,9 +218,6 @@ class Defined(Numbered):
             return np.asarray(np.logical_and.reduce([fit[f] for fit, f in zip(fits, self._states(keys), strict=True)]))
 
         return holds
-
-    def _told(self) -> Iterator[tuple[int, int]]:
-        return self._following(self.definition.pieces)
 
     def _read(self, text: str, anything: str = "") -> _Pattern:
         """Return what a text has; ``None`` for `anything`. `ConfigurationError` names the orbit and the place."""
