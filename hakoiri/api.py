@@ -7,6 +7,7 @@ keep are read from these, over the Redis of `resources`, else of HAKOIRI_REDIS.
 import inspect
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,7 +26,7 @@ from hakoiri.coordinator.session.job import Job
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, Observer, SilentObserver
 from hakoiri.drawing import Drawing, DrawnBoard, DrawnPath
-from hakoiri.errors import PuzzleError
+from hakoiri.errors import Hint, PuzzleError
 from hakoiri.export.graphs import to_dataframe, to_networkx, to_scipy
 from hakoiri.export.tables import export_play
 from hakoiri.hints import noted
@@ -36,7 +37,7 @@ from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec, with_own_file
 from hakoiri.puzzles.user.files import require_loaded
 from hakoiri.puzzles.user.graph import graph_word, share
 from hakoiri.puzzles.user.sources import file_of
-from hakoiri.reading import admit, read_board
+from hakoiri.reading import admit, read_board, read_text
 from hakoiri.render.files import export_run
 from hakoiri.render.plots import plot_layers
 from hakoiri.run import components as parts
@@ -207,18 +208,25 @@ def delete_run(name: str, data: str | os.PathLike[str] | None = None) -> None:
 @noted()
 def explore(
     puzzle: str | type[Puzzle] | Puzzle = "klotski", options: Mapping[str, str] | None = None, *,
-    start: Configuration | os.PathLike[str] | None = None, merge_mirrors: bool = False, until_goal: bool = False,
-    layers: int | None = None, keep: str = "layers", reuse: bool = False,
+    start: Configuration | os.PathLike[str] | None = None,
+    starts: Iterable[Configuration] | os.PathLike[str] | None = None, merge_mirrors: bool = False,
+    until_goal: bool = False, layers: int | None = None, keep: str = "layers", reuse: bool = False,
     data: str | os.PathLike[str] | None = None, resources: Resources | None = None, observer: Observer | None = None,
 ) -> Run:  # fmt: skip
     """Create a run and drive it to its end in this process: all that `start` reaches, by layers, or `layers` of it.
 
     `puzzle` is a name, ``FILE.py:NAME``, or a class or an instance of yours; of those in a script or notebook the
-    source is kept. `start` is a configuration, or a file that holds one. To `keep` is ``layers``, ``frontier`` or
-    ``depths``, as on the command line. With `reuse`, the last run that did the same
-    is opened instead, or resumed if it was stopped.
+    source is kept. `start` is a configuration, or a file that holds one. `starts`, instead, are several configurations
+    (such as a layer of another run) or patterns, or a file of them. To `keep` is ``layers``, ``frontier`` or
+    ``depths``, as on the command line. With `reuse`, the last run that did the same is opened instead, or resumed if it
+    was stopped.
     """
     spec = _spec(puzzle, options, start, merge_mirrors)
+    if starts is not None:
+        if start is not None:
+            raise PuzzleError("start and starts cannot be combined", Hint("leave out", "start"))
+        lines = [read_text(os.fspath(starts))] if isinstance(starts, str | os.PathLike) else map(as_text, starts)
+        spec = replace(spec, starts="\n".join(lines) or ";", start=None)
     plan = Job.parse_request(spec, until_goal=until_goal, layers=layers, keep=keep).plan
     return _run_to_end(spec, None, plan, data, resources, observer, reuse)
 

@@ -5,7 +5,7 @@ Loads the puzzle files that the user has named: to create runs, to open them, an
 
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext, suppress
 from pathlib import Path
 
@@ -23,16 +23,19 @@ STDIN = "-"
 _MOST_BYTES, _MOST_BYTES_OF_TEXT = 100_000, 100_000_000
 
 
-def read_board(text: str) -> str:
+def read_board(text: str, several: Callable[[str], bool] | None = None) -> str:
     """Return the text of a configuration, or the content of the named file: UTF-8, its rows joined by ``/``.
 
     A file may be a pipe, and ``-`` is stdin. Left out are blank lines, comments, which begin with ``;``, and a title or
-    size before the board. Blanks in levels of Sokoban are floor, ``-``.
+    size before the board. Blanks in levels of Sokoban are floor, ``-``. The lines of a file for which `several` returns
+    true are returned as they are.
     """
-    if (found := _content(text, _MOST_BYTES, "holds no board")) is None:
+    if (found := _content(text, _MOST_BYTES_OF_TEXT if several else _MOST_BYTES, "holds no board")) is None:
         rows = text.split("/")
         is_board = len(rows) > 1 and len({len(row) for row in rows}) == 1
         return text if is_board else _no_file(text)
+    if several is not None and several(found):
+        return found
     named = _named(text)
     blocks = [_rows_of(block) for block in re.split(r"\n\s*\n", found.replace("\r\n", "\n"))]
     boards = [rows for rows in blocks if len(rows) > 1]

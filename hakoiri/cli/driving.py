@@ -349,6 +349,7 @@ def _print_summary(job: "Job", summary: dict[str, Any], wide: bool) -> None:
     limits = [name for name in ("merge_mirrors", "until_goal") if summary[name]]
     limits += [f"layers={most}"] if (most := job.store.manifest.plan.get("layers")) is not None else []
     summary |= {"with": " ".join(limits).replace("_", "-")}
+    summary |= {"start": ", ".join(summary["starts"].splitlines())} if job.puzzle.several_starts else {}
     common = {name: summary[name] or None for name in ("run", "puzzle", "parameters", "start", "with", "status")}
     progress = None if complete else progress_text(job.store.state.progress)
     work_log = work_log_row(job.store.state.work_log)

@@ -203,15 +203,19 @@ def own_spec(puzzle: str, options: list[str] | None = None, start: str | None = 
 
 
 def spec_of(
-    puzzle: str, options: list[str] | None, start: str | None, goal: str | None = None, merge_mirrors: bool = False
-) -> PuzzleSpec:
-    """Return the puzzle with options, start, goal and mirrors; the file of a user puzzle is executed."""
-    board = None if start is None else read_board(start)
-    spec = replace(own_spec(puzzle, options, board), merge_mirrors=merge_mirrors)
+    puzzle: str, options: list[str] | None, start: str | None, goal: str | None = None, merge_mirrors: bool = False,
+    several: bool = False,
+) -> PuzzleSpec:  # fmt: skip
+    """Return the puzzle with options, start (`several`: or lines of a file), goal and mirrors; runs a user's file."""
+    spec = replace(own_spec(puzzle, options), merge_mirrors=merge_mirrors)
     if goal is not None:
         if "goal" in spec.options:
             raise PuzzleError("--goal and -o goal= cannot be combined", Hint("leave out", "goal"))
         spec = replace(spec, options={**spec.options, "goal": read_board(goal)})
+    if start is not None:
+        board = read_board(start, spec.are_starts if several else None)
+        are_several = several and "\n" not in start and spec.are_starts(board)
+        spec = replace(spec, starts=board) if are_several else replace(spec, start=board)
     classic = classics.CLASSICS.get(spec.start or "")
     if classic is None or classic.puzzle != spec.name:
         return spec

@@ -27,7 +27,7 @@ def to_pdb(stream: Stream, target: Path) -> int:
     most = (_MOST + _MOST_EACH * stream.count) & ~1
     header = {
         "pattern database": _VERSION, "puzzle": run.puzzle.name, "parameters": run.puzzle.option_texts(),
-        "start": run.puzzle.start_text(), "to": "start" if run.kind.from_start else "nearest goal",
+        "start": run.spec.starts or run.puzzle.start_text(), "to": "start" if run.kind.from_start else "nearest goal",
         "configurations": stream.count, "bits": bits, "numbering": "entry N, distance + 1 or 0, is for key N",
     }  # fmt: skip
     head = (json.dumps(header) + "\n").encode()

@@ -99,6 +99,8 @@ class Puzzle(ABC):
     most_successors: int
     #: The number of configurations reachable from a start, if the puzzle knows it.
     total: int | None = None
+    #: All starts of a search that has several (`hakoiri.puzzles.starts.Starts`), else ``None``.
+    several_starts: Any = None
     #: All keys are below this, and most numbers below it are keys; ``None`` if keys are sparse.
     numbers: int | None = None
     #: `canonical` implements a symmetry that keeps moves and goals.

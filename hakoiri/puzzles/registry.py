@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hakoiri.errors import Hint, PuzzleError, did_you_mean
+from hakoiri.errors import ConfigurationError, Hint, PuzzleError, did_you_mean
 from hakoiri.puzzles.user.files import is_own, known, load
 
 if TYPE_CHECKING:
@@ -54,6 +54,10 @@ def names_of(wanted: "Callable[[type[Puzzle]], bool]") -> str:
     return " and ".join(name for name in PUZZLES if wanted(puzzle_class(name)))
 
 
+#: Fields of `PuzzleSpec` that are left out where they are empty.
+_LATER = ("definition", "starts")
+
+
 @dataclass(frozen=True)
 class PuzzleSpec:
     """A puzzle with its options, as a manifest pins it and a worker receives it. Data only, never code.
@@ -68,20 +72,23 @@ class PuzzleSpec:
     merge_mirrors: bool = False
     digest: str = ""
     definition: str = ""
+    #: Several starts, one in a line (`puzzles.starts`); `start` is then the first of them.
+    starts: str = ""
     #: True for the puzzle of a stored run: its goal was remarked on when it was typed.
     quiet: bool = field(default=False, compare=False)
 
     def as_dict(self) -> dict[str, Any]:
-        # Without an empty definition: runs of before have none.
-        left_out = {"quiet"} if self.definition else {"quiet", "definition"}
-        return {name: value for name, value in asdict(self).items() if name not in left_out}
+        # Without the empty fields that runs of before do not have.
+        return {
+            name: value for name, value in asdict(self).items() if name != "quiet" and (value or name not in _LATER)
+        }
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> "PuzzleSpec":
         """The inverse of `as_dict`; ``TypeError`` or ``KeyError`` for other fields."""
         return cls(
             fields["name"], dict(fields["options"]), fields["start"], bool(fields["merge_mirrors"]),
-            fields.get("digest", ""), fields.get("definition", ""), quiet=True,
+            fields.get("digest", ""), **{name: fields.get(name, "") for name in _LATER}, quiet=True,
         )  # fmt: skip
 
     def kind(self) -> "type[Puzzle]":
@@ -94,22 +101,64 @@ class PuzzleSpec:
 
     def build(self) -> "Puzzle":
         """The puzzle. Raises `PuzzleError` for an unknown name or option, `ConfigurationError` for a bad start."""
+        puzzle = self._of_starts() if self.starts else self._plain(self.start)
+        if not self.quiet and (goal := self.options.get("goal", "").strip()):
+            puzzle.remark_on(goal)
+        if not self.merge_mirrors:
+            return puzzle
+        if self.starts or not puzzle.has_mirrors:
+            which = (
+                " that keep such a goal" if "goal" in self.options else " with several starts" if self.starts else ""
+            )
+            raise PuzzleError(f"{self.name} has no mirror images to merge{which}", Hint("leave out", "merge_mirrors"))
+        from hakoiri.puzzles.quotient import MergedMirrors
+
+        return MergedMirrors(puzzle)
+
+    def _plain(self, start: str | None) -> "Puzzle":
         kind = self.kind()
         if "goal" in self.options and "goal" not in kind.options:
             from hakoiri.puzzles.goals import with_goal
 
             kind = with_goal(kind)
-        puzzle = kind(self.options, self.start)
-        if not self.quiet and (goal := self.options.get("goal", "").strip()):
-            puzzle.remark_on(goal)
-        if not self.merge_mirrors:
-            return puzzle
-        if not puzzle.has_mirrors:
-            which = " that keep such a goal" if "goal" in self.options else ""
-            raise PuzzleError(f"{self.name} has no mirror images to merge{which}", Hint("leave out", "merge_mirrors"))
-        from hakoiri.puzzles.quotient import MergedMirrors
+        return kind(self.options, start)
 
-        return MergedMirrors(puzzle)
+    def _of_starts(self) -> "Puzzle":
+        """Return the puzzle with all starts; its `start` is the first one, unless that is a pattern."""
+        from hakoiri.puzzles.starts import MARKS, Starts, each_start
+
+        usual = None if self.kind().start_is_board else self._plain(None)
+
+        def first(text: str) -> "Puzzle":
+            try:
+                return self._plain(text)
+            except ConfigurationError:
+                if usual is None or not MARKS & {*text}:
+                    raise
+                return usual
+
+        found = (each for *_, each in each_start(self.starts, first))
+        puzzle = (next(found, usual) if self.start is None else None) or self._plain(self.start)
+        puzzle.several_starts = Starts(puzzle, self.starts)
+        if puzzle.total != puzzle.numbers:
+            # What one start reaches.
+            puzzle.total = None
+        return puzzle
+
+    def are_starts(self, text: str) -> bool:
+        """Return whether a text is several starts, one in a line, or a pattern: not one start or its rows."""
+        from hakoiri.puzzles.starts import MARKS, each_start
+
+        lines = [line for _, line, _ in each_start(text, str)]
+        if sum("/" in line or "0x" in line.lower() for line in lines) > 1:
+            return True
+        try:
+            self._plain(text)
+        except PuzzleError:
+            if self.kind().start_is_board:
+                return False
+            return "/" not in self._plain(None).start_text() if len(lines) > 1 else bool(MARKS & {*text})
+        return False
 
 
 #: The endings of files with definitions.

@@ -48,7 +48,8 @@ class _Ends(Question):
     def cost(self, run: "Run") -> Cost:
         begin = None if self.source is None else run.puzzle.parse(self.source)
         # A path from the start of a search is read from the layers.
-        if not self.is_long(run, run.is_census or begin not in (None, run.puzzle.start), True):
+        at_start = not run.is_census if begin is None else run.is_from_start(begin)
+        if not self.is_long(run, not at_start, True):
             return "now"
         end = self.target if self.target in _ENDS else run.puzzle.layout.text(run.puzzle.parse(self.target))
         return Long("path", {"to": end, "from": None if begin is None else run.puzzle.layout.text(begin)})

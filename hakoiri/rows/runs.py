@@ -53,13 +53,14 @@ def _details(known: Mapping[str, Any]) -> str:
     """Return what a run was begun with on one line: options, start, goal and plan, long values cut."""
     if not known.get("kind"):
         return ""
-    start = {} if known["start"] is None else {"from": known["start"]}
+    start = {} if known["start"] is None or known.get("starts") else {"from": known["start"]}
     plan = {name: value for name, value in known.items() if name not in _NOT_DETAILS and not name.endswith(_PINS)}
     values = {**known["parameters"], **start, **plan}
     told = []
     for name, value in values.items():
         if value not in (None, False, ""):
-            text = str(value) if len(str(value)) <= _MOST_SHOWN else f"{str(value)[: _MOST_SHOWN - 1]}…"
+            text = ", ".join(str(value).splitlines())
+            text = text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 1]}…"
             told.append(name.replace("_", "-") + ("" if value is True else f"={text}"))
     return " ".join(told)
 

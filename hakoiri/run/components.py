@@ -38,8 +38,7 @@ def components(run: OpenRun, limit: int | None = None) -> list[ComponentRecord]:
 
 def component_of(run: OpenRun, configuration: Configuration) -> int:
     """Return the number of a configuration's component, in a directed puzzle of its weak one."""
-    run.require_complete()
-    run.require_components()
+    require_known(run)
     key = run.puzzle.parse(configuration)
     if not run.is_census:
         run.depth_of(key)
@@ -56,8 +55,7 @@ def weak_components(run: OpenRun, limit: int | None = None) -> list[ComponentRec
 
     A search from a start is one of them. Only components measured by a census have distances.
     """
-    run.require_complete()
-    run.require_components()
+    require_known(run)
     if run.is_census:
         count = _count(run)
         return [read_component(run.store, number) for number in range(min(count, limit or count))]
@@ -73,8 +71,7 @@ def strong(
     The moves are held in memory: raises `OverBudgetError` if it is too small. `control` may end it (`StopRun`). RQ
     workers find them and measure components of less than 50,000 configurations, if `resources` name them.
     """
-    run.require_complete()
-    run.require_components()
+    require_known(run)
     if run.puzzle.undirected:
         return of_undirected(diameter(run, number, control, observer) for number in range(_count(run)))
     with run.context(control, observer, workers=resources) as context:
@@ -150,8 +147,7 @@ def needs_run(run: OpenRun, component: int, every: bool) -> bool:
 
 def component_asked(run: OpenRun, component: int | None) -> int:
     """Return a component that has distances, by default that of the puzzle's start; `UnanswerableError`."""
-    run.require_complete()
-    run.require_components()
+    require_known(run)
     run.store.require_kept()
     _require_undirected(run)
     return number_of(run, component)
@@ -164,6 +160,15 @@ def number_of(run: OpenRun, component: int | None) -> int:
     if not 0 <= number < count:
         raise UnanswerableError(f"run {run.name} has the components 0 to {count - 1}, not {number}")
     return number
+
+
+def require_known(run: OpenRun) -> None:
+    """Raise `UnanswerableError` unless the components are known, which those of a run from several starts are not."""
+    if run.puzzle.several_starts is not None:
+        text = f"run {run.name} has several starts, so its components and their diameters are not known"
+        raise UnanswerableError(text, Hint("run", run.puzzle.name))
+    run.require_complete()
+    run.require_components()
 
 
 def start_component(run: OpenRun) -> int:

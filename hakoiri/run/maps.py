@@ -88,9 +88,8 @@ def map_of(
 def mapped_component(run: OpenRun, component: int | None = None) -> int:
     """Return the component that `map` shows; `UnanswerableError` without one."""
     run.require_graph()
-    if run.is_census:
-        run.require_complete()
-        run.require_components()
+    if run.is_census or run.puzzle.several_starts is not None:
+        components.require_known(run)
     run.require_layer(0)
     return components.number_of(run, component)
 

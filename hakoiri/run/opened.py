@@ -195,11 +195,16 @@ class OpenRun:
                 self._distances[metric] = found
         return self._distances.get(metric)
 
+    def is_from_start(self, origin: Key) -> bool:
+        """Return whether the depths of the run are distances from `origin`."""
+        return not self.is_census and self.puzzle.several_starts is None and origin == self.puzzle.start
+
     def start_is_the_goal(self) -> bool:
-        """Return whether the start is the only goal of an exhausted run: then depths are goal distances."""
+        """Return whether the starts are all goals of an exhausted run: then depths are goal distances."""
         if self._start_is_the_goal is None and self.exhausted:
-            goals = [record.goals for record in self.layer_records()]
-            self._start_is_the_goal = self.puzzle.undirected and not self.is_census and goals[0] == sum(goals) == 1
+            first, *others = self.layer_records()
+            alone = first.goals == first.size and not any(record.goals for record in others)
+            self._start_is_the_goal = self.puzzle.undirected and not self.is_census and alone
         return bool(self._start_is_the_goal)
 
     @cached_property

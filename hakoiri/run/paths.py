@@ -20,10 +20,10 @@ from hakoiri.coordinator.layers.paths import (
     search_farthest,
     search_levels,
 )
-from hakoiri.coordinator.layers.search import SearchFigures
+from hakoiri.coordinator.layers.search import SearchFigures, first_layer
 from hakoiri.coordinator.session.session import ComputeContext
 from hakoiri.errors import Hint, counted
-from hakoiri.keys.layout import Configuration, Key, Keys, as_text, key_at
+from hakoiri.keys.layout import Configuration, Key, Keys, as_text, ints, key_at
 from hakoiri.puzzles.capabilities import Quotient
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.goals import any_of, avoiding
@@ -118,9 +118,8 @@ def shortest_paths(
         target = path(run, FARTHEST, source, avoid).keys[-1]
     levels, puzzle = _levels(run, target, source, avoid)
     at_once = run.resources.tuning.paths_at_once
-    return ShortestPaths(
-        len(levels) - 1, AllPaths(puzzle, levels, _real_start(run, source), at_once), run.path_kind or ShortestPath
-    )
+    starts = [_real_start(run, source)] if isinstance(puzzle, Quotient) else ints(levels[0])
+    return ShortestPaths(len(levels) - 1, AllPaths(puzzle, levels, starts, at_once), run.path_kind or ShortestPath)
 
 
 def _levels(
@@ -133,22 +132,23 @@ def _levels(
         levels = None if avoid else _known_levels(run, context, origin, target, key, one)
         if levels is None and _is_word(target, FARTHEST):
             run.require_complete("the farthest are")
-            levels = search_farthest(context, run.store, origin)
+            levels = search_farthest(context, run.store, _sources(run, context, origin, avoid))
         elif levels is None:
-            levels = search_levels(context, run.store, origin, key, one)
+            levels = search_levels(context, run.store, _sources(run, context, origin, avoid), key, one)
     if levels is None:
         end = "a goal" if _is_word(target, GOAL) else as_text(target, [run.puzzle.layout])
-        origin_text = run.puzzle.render(origin)
+        origin_text = "the starts" if origin is None else run.puzzle.render(origin)
         raise UnanswerableError(f"no path leads from {origin_text} to {end}; the search is exhaustive")
     return levels, context.puzzle
 
 
-def _ends(run: OpenRun, target: Configuration, source: Configuration | None) -> tuple[Key, Key | None]:
-    """Return the keys of both ends, ``None`` for a goal or the farthest; `UnanswerableError` for an impossible one."""
+def _ends(run: OpenRun, target: Configuration, source: Configuration | None) -> tuple[Key | None, Key | None]:
+    """Return the keys of both ends, ``None`` for the starts, a goal or the farthest; `UnanswerableError` for others."""
     run.require_graph()
     if _is_word(target, GOAL):
         run.require_goal()
-    origin = run.puzzle.start if source is None else run.puzzle.parse(source)
+    start = None if run.puzzle.several_starts else run.puzzle.start
+    origin = start if source is None else run.puzzle.parse(source)
     key = None if _is_word(target, GOAL, FARTHEST) else run.puzzle.parse(target)
     for text in (source, target):
         # Boards of a path are known by their keys.
@@ -161,10 +161,10 @@ def _ends(run: OpenRun, target: Configuration, source: Configuration | None) -> 
 
 
 def _known_levels(
-    run: OpenRun, context: ComputeContext, origin: Key, target: Configuration, key: Key | None, one: bool
+    run: OpenRun, context: ComputeContext, origin: Key | None, target: Configuration, key: Key | None, one: bool
 ) -> list[Keys] | None:
     """Return the levels if they need no search, else ``None``."""
-    if not run.is_census and origin == run.puzzle.start:
+    if origin is None or run.is_from_start(origin):
         depth, ends = _ends_from_start(run, target, key)
         return levels_back(context, run.store, first_or_all(ends, one), depth, one)
     known = run.known_distances() if _is_word(target, GOAL) else None
@@ -188,13 +188,21 @@ def _ends_from_start(run: OpenRun, target: Configuration, key: Key | None) -> tu
         return run.store.state.depth, run.store.blocks(run.store.state.depth)
     depth = SearchFigures.of(run.store.state).goal_depth
     if depth == 0:
-        return 0, iter([run.puzzle.keys([run.puzzle.start])])
+        return 0, goals_among(run.puzzle, [first_layer(run.puzzle)])
     if depth is None:
         raise run.not_found("found no goal")
     return depth, goals_among(run.puzzle, run.store.blocks(depth))
 
 
-def _without(run: OpenRun, avoid: Sequence[str], origin: Key, key: Key | None) -> Puzzle:
+def _sources(run: OpenRun, context: ComputeContext, origin: Key | None, avoid: Sequence[str]) -> Keys:
+    """Return the configurations from which to search, of several starts those that are not avoided."""
+    if origin is not None:
+        return run.puzzle.keys([origin])
+    starts = first_layer(run.puzzle, context)
+    return starts[~any_of(run.puzzle, avoid)(starts)]
+
+
+def _without(run: OpenRun, avoid: Sequence[str], origin: Key | None, key: Key | None) -> Puzzle:
     """Return the puzzle without the configurations to avoid; neither end of the path may be one."""
     if not avoid:
         return run.puzzle
@@ -202,8 +210,8 @@ def _without(run: OpenRun, avoid: Sequence[str], origin: Key, key: Key | None) -
         hint = Hint("run without", "merge_mirrors")
         raise UnanswerableError(f"run {run.name} has mirror images merged, so a path cannot avoid one of them", hint)
     avoided = any_of(run.puzzle, avoid)
-    for end in [origin] if key is None else [origin, key]:
-        if avoided(run.puzzle.keys([end]))[0]:
+    for end in (origin, key):
+        if end is not None and avoided(run.puzzle.keys([end]))[0]:
             raise UnanswerableError(f"{run.puzzle.render(end)} is an end of the path, so it cannot be avoided")
     return avoiding(run.puzzle, avoided)
 

@@ -476,7 +476,7 @@ def test_a_file_that_is_no_certificate_is_refused(
         (b"\xff\xfe", "JSON is malformed"),
         (b"[" * 100_000, "recursion"),
         (b"[]", "Expected `object`, got `array`"),
-        (b" " * 1_000_001, "larger than 1,000,000 bytes"),
+        (b" " * 4_000_001, "larger than 4,000,000 bytes"),
         (b'{"certificate": 1}', "missing required field `puzzle`"),
     ],
 )

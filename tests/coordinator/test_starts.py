@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.session.session import Control
 from hakoiri.coordinator.studies.generate import GenerateBoards, GenerateFigures, GeneratePlan, reference_solutions
-from hakoiri.coordinator.studies.starts import StudyStarts, read_starts
+from hakoiri.coordinator.studies.starts import StudyStarts
 from hakoiri.errors import ConfigurationError, PuzzleError
 from hakoiri.keys.splitmix import random_words
 from hakoiri.puzzles.contract import Puzzle
@@ -21,6 +21,7 @@ from hakoiri.puzzles.permutation.tiles import Tiles
 from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
 from hakoiri.puzzles.sliding_blocks.boards import images_of, least_image, parse_board
 from hakoiri.puzzles.sliding_blocks.sliding import Sliding
+from hakoiri.puzzles.starts import read_starts
 from hakoiri.worker.studies.designing import SolvedSpace, statistics
 from tests.support.commands import ROOT
 from tests.support.runs import StoppingAfter, driven, opened, verified

@@ -88,7 +88,8 @@ def test_every_command_in_the_text_works(
         assert finished.stdout, finished
 
 
-def test_outputs_of_the_tutorial(hakoiri: Hakoiri, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("page", ["tutorial/index.md", "how-to/several-starts.md"])
+def test_outputs_of_the_text(page: str, hakoiri: Hakoiri, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each line below a command is printed by it. Runs are those of the commands before."""
     monkeypatch.chdir(ROOT)
     hakoiri.ask("run", "klotski")
@@ -99,7 +100,7 @@ def test_outputs_of_the_tutorial(hakoiri: Hakoiri, monkeypatch: pytest.MonkeyPat
             return None
         return hakoiri.here(*words[1:]).stdout
 
-    assert compare_outputs(ROOT / "docs/tutorial/index.md", do) > 3
+    assert compare_outputs(ROOT / "docs" / page, do) > 3
 
 
 def with_less(words: list[str]) -> list[str]:
@@ -121,6 +122,7 @@ _WITH_PYTHON = [text for text in _TEXTS if text.name != _FILES and programs(text
 
 def test_which_texts_have_python() -> None:
     names = {"README.md", "notebook.md", "python.md", "studies.md", "index.md", "hand-on.md", "not-done.md"}
+    names.add("several-starts.md")
     assert {text.name for text in _WITH_PYTHON} == names and len(_WITH_PYTHON) == len(names)
 
 

@@ -104,6 +104,17 @@ def test_runs_that_hosts_keep_are_those_by_threads(words: tuple[str, ...], hakoi
     assert_comes_home(hakoiri, hosts, found["run"])
 
 
+def test_hosts_keep_a_run_from_several_starts(hakoiri: Hakoiri, hosts: Hosts) -> None:
+    words = ("tiles", "-o", "rows=3", "-o", "columns=3", "--from", "1*2/***/***", "--goal", "87*/***/***")
+    found = hakoiri.ask("run", *words, *hosts.arguments())
+    assert found["configurations"] == 181_440
+    assert hakoiri.ask("status", "last")["work_log"]["layers"]["hosts"]["layers"] > 5
+    path = hakoiri.ask("path", "last", env={"HAKOIRI_REDIS": hosts.url})
+    assert (len(path["moves"]), path["configurations"][0][::2][:2]) == (found["goal_depth"], "12")
+    assert_as_by_threads(hakoiri, hosts, found["run"], *words)
+    assert_comes_home(hakoiri, hosts, found["run"])
+
+
 def assert_comes_home(hakoiri: Hakoiri, hosts: Hosts, run: str) -> None:
     """The run is kept by its hosts; brought home it is whole, and nothing is left where it was."""
     parts = [len(list(hosts.store(number).glob("run-*"))) for number in range(2)]

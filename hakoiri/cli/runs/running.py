@@ -54,7 +54,11 @@ class Wanted:
         "each, if the puzzle numbers them.", "layers",
     )  # fmt: skip
     merge_mirrors: bool = flag("--merge-mirrors", "Count mirror images as one configuration.")
-    start: shared.FromOption = None
+    start: str | None = parameter(
+        "--from", "CONF|FILE|PATTERN",
+        "Start here: rows joined by '/', 0x..., a text file, - for stdin, or a classic. From several starts together: "
+        "a file with one in each line, or a pattern, '*' for anything.", "the puzzle's",
+    )  # fmt: skip
     goal: shared.GoalOption = None
     name: str | None = parameter("--name", "NAME", "Name of the run.", "six digits and the puzzle")
     reuse: bool = flag("--reuse", "Use a complete run with the same parameters, if there is one.")
@@ -63,7 +67,7 @@ class Wanted:
         """Return the kind of run, ``None`` for the puzzle's usual one, and the request."""
         from hakoiri.coordinator.session.job import Job
 
-        spec = shared.spec_of(self.puzzle, self.options, self.start, self.goal, self.merge_mirrors)
+        spec = shared.spec_of(self.puzzle, self.options, self.start, self.goal, self.merge_mirrors, True)
         if self.whole:
             if self.layers is not None:
                 raise PuzzleError("a census has no start and so no layers; leave out --layers")
@@ -149,7 +153,7 @@ def resume(
 
     With -o, --from or --puzzle, refuses a run that has another option, start or puzzle.
     """
-    from hakoiri.coordinator.runs.create import require_puzzle, require_same
+    from hakoiri.coordinator.runs.create import pinned_spec, require_puzzle, require_same
 
     directory = find_run(data_directory(search.data), name)
     with Ledger(directory) as ledger:
@@ -157,7 +161,8 @@ def resume(
     if puzzle is not None:
         require_puzzle(manifest, shared.own_spec(puzzle))
     admit(directory)
-    require_same(manifest, parse_options(options or []), None if start is None else read_board(start))
+    begun = None if start is None else read_board(start, pinned_spec(manifest).are_starts)
+    require_same(manifest, parse_options(options or []), begun)
     if was_complete:
         stderr().print(f"{directory.name} was complete already")
     drive_and_report(directory, search.resources, search.json, repair, wide=wide)

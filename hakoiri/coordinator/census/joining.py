@@ -23,7 +23,7 @@ from hakoiri.coordinator.session.inspection import check_way_back
 from hakoiri.coordinator.session.resources import Cost
 from hakoiri.coordinator.session.session import ComputeContext, Observer, Session, SilentObserver
 from hakoiri.errors import Hint
-from hakoiri.keys.layout import Key, Keys, ints, key_at
+from hakoiri.keys.layout import Key, Keys, key_at
 from hakoiri.keys.order import is_increasing, members
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore, StoredLayer, scratch_store
@@ -215,7 +215,7 @@ def components_by_layers(
                 place += _TOGETHER
                 continue
             place += int(left[0])
-            (start,) = ints(slabs.keys_at(np.array([place])))
+            start = slabs.keys_at(np.array([place]))
             scratch.erase_results()
             Spill(scratch.directory, scratch.layout, 0).clear()
             scratch.commit(State())
@@ -224,7 +224,8 @@ def components_by_layers(
             blocks = chain.from_iterable(map(scratch.blocks, range(len(profile))))
             for places in map(slabs.places_of, gathered(blocks, _TOGETHER)):
                 if (places == NOWHERE).any() or (labels[places] != _NONE).any():
-                    raise ContradictionError(f"a search from {start:#x} leads out of its component of the space")
+                    begin = key_at(start, 0)
+                    raise ContradictionError(f"a search from {begin:#x} leads out of its component of the space")
                 labels[places] = len(profiles)
             profiles.append(profile)
             yield sum(profile)

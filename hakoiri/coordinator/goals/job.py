@@ -148,7 +148,7 @@ class DistancesVerifier(LayersVerifier):
 class HardestJob(Job):
     """The distance of every configuration of a run to its nearest goal: layers by distance."""
 
-    named_by_plan = True
+    named_by_plan = several_starts = True
     figures = GoalFigures
     check_class = DistancesVerifier
     facts = (

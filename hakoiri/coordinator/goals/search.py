@@ -112,7 +112,7 @@ class GoalSearch(LayeredSearch):
         #: A Bloom filter of the run, once it is needed.
         self._bloom: Words | None = None
         self._fits = True
-        super().__init__(session, session.puzzle.start)
+        super().__init__(session)
 
     @property
     def total(self) -> None:
@@ -127,7 +127,8 @@ class GoalSearch(LayeredSearch):
         directed puzzle stays within the run.
         """
         found, runs = super().outcome(), (self.store, self._base)
-        if self.puzzle.undirected and found.exhausted and kind_of(self._base.manifest.kind).from_start:
+        from_one = kind_of(self._base.manifest.kind).from_start and self.puzzle.several_starts is None
+        if self.puzzle.undirected and found.exhausted and from_one:
             mine, theirs = (sum_lanes(lanes_in(each.digest) for each in run.layer_records()) for run in runs)
             if mine != theirs:
                 raise ContradictionError(

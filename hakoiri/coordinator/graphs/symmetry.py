@@ -101,7 +101,7 @@ def by_symmetry(context: ComputeContext, store: RunStore, component: int, kinds:
             found.append(_reach(store, puzzle.start, kind))
         else:
             part = context.part(f"from kind {len(found) + 1} of {len(kinds)}")
-            with scratch_search(part, store, kind.first) as search:
+            with scratch_search(part, store, puzzle.keys([kind.first])) as search:
                 search.exhaust()
                 found.append(_reach(search.store, kind.first, kind))
         context.tell(Progress(len(found), len(kinds), "symmetry classes searched"))

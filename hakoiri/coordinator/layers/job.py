@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from hakoiri.coordinator.errors import ContradictionError, UnanswerableError, nearest_goal
 from hakoiri.coordinator.layers.paths import best_play
-from hakoiri.coordinator.layers.search import ExplorePlan, LayeredSearch, SearchFigures, search_to_end
+from hakoiri.coordinator.layers.search import ExplorePlan, LayeredSearch, SearchFigures, first_layer, search_to_end
 from hakoiri.coordinator.layers.table_search import TableSearch
 from hakoiri.coordinator.layers.verify import LayersVerifier, repair_layers
 from hakoiri.coordinator.session.check import Check
@@ -19,7 +19,7 @@ from hakoiri.coordinator.session.job import Job, Play
 from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.session import Observer, Session
 from hakoiri.errors import Hint, PuzzleError
-from hakoiri.keys.layout import Keys
+from hakoiri.keys.layout import Keys, ints
 from hakoiri.puzzles.capabilities import Placements, Scored
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
@@ -36,7 +36,7 @@ _LEAST_BYTES = 1
 class Explore(Job):
     """A search from the start; its plan is an `ExplorePlan`."""
 
-    from_start = has_graph = True
+    from_start = has_graph = several_starts = True
     figures = SearchFigures
     check_class = LayersVerifier
     facts = (
@@ -58,8 +58,9 @@ class Explore(Job):
         if keep == "depths" and not 0 < (numbers := puzzle.numbers or 0) <= MOST_NUMBERS:
             text = f"{puzzle.name} has no `numbers`, or over {MOST_NUMBERS:,}; the depth of each would take two bits"
             raise PuzzleError(text, Hint("give", "keep", "frontier"))
-        if keep == "depths" and puzzle.start >= numbers:
-            raise PuzzleError(f"{puzzle.name} starts with {puzzle.start:#x}, but has {numbers:,} numbers")
+        listed = puzzle.several_starts.parts[0] if puzzle.several_starts else puzzle.keys([])
+        if keep == "depths" and (start := max([puzzle.start, *ints(listed[-1:])])) >= numbers:
+            raise PuzzleError(f"{puzzle.name} starts with {start:#x}, but has {numbers:,} numbers")
         return puzzle
 
     @property
@@ -82,9 +83,9 @@ class Explore(Job):
     def work(self, session: Session) -> None:
         plan = self.store.plan(ExplorePlan)
         if plan.keep == "depths" and TableSearch.fits(session):
-            search_to_end(session, TableSearch(session, self.puzzle.start), plan)
+            search_to_end(session, TableSearch(session), plan)
         else:
-            search_to_end(session, LayeredSearch(session, self.puzzle.start, plan.keep), plan)
+            search_to_end(session, LayeredSearch(session, keep=plan.keep), plan)
 
     def repair(self, session: Session) -> None:
         repair_layers(session)
@@ -99,7 +100,8 @@ class Explore(Job):
 
     @property
     def _scored(self) -> bool:
-        return isinstance(self.puzzle, Scored) and SearchFigures.of(self.store.state).exhausted
+        one = self.puzzle.several_starts is None
+        return one and isinstance(self.puzzle, Scored) and SearchFigures.of(self.store.state).exhausted
 
     def best_play(self, budget: Budget) -> Play:
         return best_play(self.store, self.puzzle, budget)
@@ -121,7 +123,8 @@ class Explore(Job):
         if kept.first and (not kept.table or 0 < (found.goal_depth or 0) < kept.first):
             path = []
         distances = "diameter" if self.puzzle.undirected else "strong components"
-        return [*path, *([distances] if found.exhausted and not self.store.kept.first else [])]
+        measured = found.exhausted and not self.store.kept.first and self.puzzle.several_starts is None
+        return [*path, *([distances] if measured else [])]
 
 
 def layer_summary(records: list[LayerRecord]) -> dict[str, Any]:
@@ -185,7 +188,7 @@ def probe(puzzle: Puzzle, most: int = MOST_CONFIGURATIONS, seconds: float = MOST
     if isinstance(puzzle, Placements):
         text = f"{puzzle.name} is a tree, so it has no moves to search by; a run counts its solutions"
         raise UnanswerableError(text, Hint("run", puzzle.name))
-    layers, block = [puzzle.keys([puzzle.start])], block or (_BLOCK if puzzle.has_kernel else _PLAIN_BLOCK)
+    layers, block = [first_layer(puzzle)], block or (_BLOCK if puzzle.has_kernel else _PLAIN_BLOCK)
     began, configurations, goal_depth = clock(), 0, None
     following: Keys | None = layers[0]
     while following is not None and len(following):

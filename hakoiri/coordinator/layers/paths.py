@@ -86,11 +86,11 @@ def _levels(
 
 @dataclass(frozen=True)
 class AllPaths:
-    """All shortest paths along `levels` from `start`, on real boards if `puzzle` merges mirror images."""
+    """All shortest paths along `levels` from `starts`, on real boards if `puzzle` merges mirror images."""
 
     puzzle: Puzzle
     levels: list[Keys]
-    start: Key
+    starts: list[Key]
     #: Configurations of a level expanded at a time.
     at_once: int
 
@@ -100,7 +100,7 @@ class AllPaths:
 
     def count(self) -> int:
         """Return the exact number of paths."""
-        keys, counts = self.puzzle.keys([self.start]), np.array([1], dtype=object)
+        keys, counts = self.puzzle.keys(self.starts), np.full(len(self.starts), 1, dtype=object)
         for level in self.levels[1:]:
             moves = [self._moves(some, level) for some in split(keys, self.at_once)]
             successors = np.concatenate([found for found, _ in moves])
@@ -114,7 +114,7 @@ class AllPaths:
     def __iter__(self) -> Iterator[list[Key]]:
         """Yield each path, in the order of their keys."""
         path: list[Key] = []
-        open_ends = [[self.start]]
+        open_ends = [self.starts[::-1]]
         while open_ends:
             if not open_ends[-1]:
                 open_ends.pop()
@@ -146,22 +146,22 @@ _KEYS_AT_ONCE = 1 << 18
 
 
 def search_levels(
-    context: ComputeContext, run: RunStore, source: Key, target: Key | None, one: bool = False
+    context: ComputeContext, run: RunStore, sources: Keys, target: Key | None, one: bool = False
 ) -> list[Keys] | None:
-    """Return the levels of all shortest paths, or of `one`; ``None`` if none exists.
+    """Return the levels of all shortest paths from the nearest `sources`, or of `one`; ``None`` if none exists.
 
     If `target` is ``None``, the paths lead to the nearest goals. The search is from both ends if possible; its layers
     are on disk, beside `run`.
     """
     if target is None or moves_back(context.puzzle) is None:
-        with scratch_search(context, run, source) as here:
+        with scratch_search(context, run, sources) as here:
             ends = _reach(here, target)
             return None if ends is None else _levels_to(context, here, first_or_all(ends, one), one)
     half = replace(context, shares=replace(context.shares, free=context.shares.free // 2))
     with (
         _turned_round(half) as other,
-        scratch_search(half, run, source) as here,
-        scratch_search(other, run, target) as there,
+        scratch_search(half, run, sources) as here,
+        scratch_search(other, run, context.puzzle.keys([target])) as there,
     ):
         if (met := _meet(here, there)) is None:
             return None
@@ -217,9 +217,9 @@ def _reach(search: LayeredSearch, target: Key | None) -> Iterator[Keys] | None:
     return None
 
 
-def search_farthest(context: ComputeContext, run: RunStore, source: Key) -> list[Keys]:
-    """Return the levels of a shortest path from `source` to the least of the configurations farthest from it."""
-    with scratch_search(context, run, source) as search:
+def search_farthest(context: ComputeContext, run: RunStore, sources: Keys) -> list[Keys]:
+    """Return the levels of a shortest path from `sources` to the least of the configurations farthest from it."""
+    with scratch_search(context, run, sources) as search:
         search.exhaust()
         farthest = next(search.store.blocks(search.state.depth))[:1]
         return _levels_to(context, search, farthest, one=True)
@@ -254,6 +254,8 @@ def best_play(store: RunStore, puzzle: Puzzle, budget: Budget) -> Play:
     """
     if not isinstance(puzzle, Scored):
         raise UnanswerableError(f"{puzzle.name} has no scored moves, so it has no best play")
+    if puzzle.several_starts is not None:
+        raise UnanswerableError(f"run {store.directory.name} has several starts, so it has no best play")
     reached, name, limit = StoredFigures.of(store.state), store.directory.name, next(iter(store.manifest.plan), "")
     if not reached.exhausted:
         hint = Hint("run without", limit) if store.state.status == "complete" else Hint("resume", name)

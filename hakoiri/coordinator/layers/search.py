@@ -3,7 +3,7 @@
 By the triangle inequality a move of an undirected puzzle leads from U(N) to U(N-1), U(N) or U(N+1), so nothing older
 matters (Goto, Kawai, Sasaki, "Hakoiri-musume and L6", section 3). A move of a directed puzzle may lead to any older
 layer; these are kept in sorted segments (`worker.layers.closed_set`). The result does not depend on how a layer is
-cut up.
+cut up. All of this holds for the distance to the nearest of several starts, too.
 """
 
 import math
@@ -20,7 +20,9 @@ from hakoiri.coordinator.session.inspection import inspected_expansion
 from hakoiri.coordinator.session.resources import Cost
 from hakoiri.coordinator.session.session import ComputeContext, Session
 from hakoiri.coordinator.session.work_log import Maker
-from hakoiri.keys.layout import Key, Keys
+from hakoiri.errors import PuzzleError
+from hakoiri.keys.layout import Keys
+from hakoiri.puzzles.contract import Puzzle
 from hakoiri.storage.layers.blocks import chain
 from hakoiri.storage.layers.depths import DepthTable, Kept
 from hakoiri.storage.layers.spill import Spill
@@ -71,11 +73,25 @@ def small_step(session: Session, current: Keys, known: list[Layer], depth: Depth
     return outside(merge([expansion.successors], []).copy(), known), flow, cost
 
 
-class LayeredSearch:
-    """A search from `start`, on the open store of `session`, from its last committed layer on.
+def first_layer(puzzle: Puzzle, context: ComputeContext | None = None) -> Keys:
+    """Return layer 0 of a search, in key order: the start, or all starts, within the memory of `context`."""
+    parts, count = list[Keys](), 0
+    for keys in puzzle.several_starts.blocks() if puzzle.several_starts else [puzzle.keys([puzzle.start])]:
+        parts, count = [*parts, keys] if len(keys) else parts, count + len(keys)
+        if context is not None:
+            context.control.check()
+            context.budget.require(f"{count:,} starts", 2 * count * puzzle.layout.bytes - context.tuning.least_bytes)
+    if not count:
+        raise PuzzleError(f"no configuration of {puzzle.name} is like the pattern of the starts")
+    return merge(parts, [])
 
-    The attribute `figures` is the type of the run's figures, `found` their values. `current` is the last layer made,
-    empty when nothing is left to find; `state` is the store's state with all finished layers, committed or not.
+
+class LayeredSearch:
+    """A search from `starts`, by default those of the puzzle, on the open store of `session`.
+
+    It goes on from the last committed layer. The attribute `figures` is the type of the run's figures, `found` their
+    values. `current` is the last layer made, empty when nothing is left to find; `state` is the store's state with all
+    finished layers, committed or not.
     """
 
     figures: ClassVar[type[SearchFigures]] = SearchFigures
@@ -84,8 +100,8 @@ class LayeredSearch:
     #: A run kept by hosts that contains all configurations of the layers, if any.
     _within: RunStore | None = None
 
-    def __init__(self, session: Session, start: Key, keep: str = "layers") -> None:
-        self._session, self._start, self._keep = session, start, keep
+    def __init__(self, session: Session, starts: Keys | None = None, keep: str = "layers") -> None:
+        self._session, self._starts, self._keep = session, starts, keep
         self.store, self.puzzle = session.store, session.puzzle
         self.state = self.store.state
         self.found = self.figures.of(self.state)
@@ -180,8 +196,8 @@ class LayeredSearch:
         return replace(self.found, exhausted=not self.current.size)
 
     def _first(self) -> Layer:
-        start = self.puzzle.keys([self._start])
-        return self._add_small(start, 0)
+        starts = first_layer(self.puzzle, self._session.context) if self._starts is None else self._starts
+        return self._add_small(starts, 0)
 
     def _next(self, current: Layer) -> Layer:
         """Return the layer after `current`, stored unless it is empty."""
@@ -293,14 +309,14 @@ class LayeredSearch:
 
 @contextmanager
 def scratch_search(
-    context: ComputeContext, run: RunStore, start: Key, keep: str = "layers"
+    context: ComputeContext, run: RunStore, starts: Keys | None = None, keep: str = "layers"
 ) -> Iterator[LayeredSearch]:  # fmt: skip
     """Yield a temporary search, within the memory of `context`; its layers are stored beside the layers of `run`.
 
     Its layers are not made by hosts, because a temporary run cannot read layers that hosts keep.
     """
     with scratch_store(run) as store:
-        yield LayeredSearch(Session(store, replace(context, hosts=None)), start, keep)
+        yield LayeredSearch(Session(store, replace(context, hosts=None)), starts, keep)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass, replace
 from hakoiri.coordinator.layers.search import LayeredSearch
 from hakoiri.coordinator.session.inspection import inspected_expansion
 from hakoiri.coordinator.session.session import Session
-from hakoiri.keys.layout import Key
 from hakoiri.storage.layers.depths import DepthTable, Kept
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import HeldLayer, Layer, StoredLayer
@@ -34,8 +33,8 @@ class TableSearch(LayeredSearch):
     #: Begun with the first layer that is made.
     _table: LayerTable | None = None
 
-    def __init__(self, session: Session, start: Key) -> None:
-        super().__init__(session, start, "depths")
+    def __init__(self, session: Session) -> None:
+        super().__init__(session, keep="depths")
         self._due = time.monotonic() + session.context.tuning.checkpoint
 
     @staticmethod

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hakoiri.coordinator.layers.search import SearchFigures, scratch_search, small_step
+from hakoiri.coordinator.layers.search import SearchFigures, first_layer, scratch_search, small_step
 from hakoiri.coordinator.session.check import KEYS_AT_ONCE, MOST_FAULTS, Check, Moves
 from hakoiri.coordinator.session.session import ComputeContext, Session
 from hakoiri.errors import DamagedError, Hint
@@ -25,6 +25,7 @@ from hakoiri.keys.order import members
 from hakoiri.puzzles.capabilities import Reversible
 from hakoiri.puzzles.conformance.pool import disagreement_among
 from hakoiri.puzzles.contract import Expansion, Puzzle
+from hakoiri.puzzles.starts import are_starts
 from hakoiri.storage.layers.audit import check_layer
 from hakoiri.storage.layers.blocks import chain
 from hakoiri.storage.layers.depths import BLOCK_KEYS, DepthTable, Kept, code_of
@@ -111,7 +112,7 @@ def forget_layers(session: Session, first: Depth, figures: type[SearchFigures] =
 def _derive(session: Session, depth: Depth) -> Keys:
     store, puzzle = session.store, session.puzzle
     if depth == 0:
-        return puzzle.keys([puzzle.start])
+        return first_layer(puzzle, session.context)
     current = store.layer(depth - 1)
     # Layers older than the previous one matter only if moves cannot be taken back.
     first = max(0, depth - 2) if puzzle.undirected else 0
@@ -160,8 +161,8 @@ class LayersVerifier(Check):
         self._deepest, kept = self.store.state.depth, self.store.kept
         if kept.first:
             self._check_dropped(kept)
-        elif self._deepest >= 0 and ints(self.store.layer(0)) != [self.puzzle.start]:
-            self.report.fault("layer 0 is not just the start")
+        elif self._deepest >= 0 and not np.array_equal(self.store.layer(0), first_layer(self.puzzle, self.context)):
+            self.report.fault("layer 0 differs from the starts of the run")
         with ExitStack() as stack:
             together = self.full and not self.puzzle.undirected
             scratch = [stack.enter_context(scratch_store(self.store)) for _ in range(2 if together else 0)]
@@ -194,7 +195,7 @@ class LayersVerifier(Check):
         self.report.sampled |= not self.full
         if not self.full:
             return
-        with scratch_search(self.context, self.store, self.puzzle.start, "frontier") as search:
+        with scratch_search(self.context, self.store, keep="frontier") as search:
             for record in self.each(records, "layers made again"):
                 search.commit()
                 made = search.store.layer_record(record.depth)
@@ -235,7 +236,7 @@ class LayersVerifier(Check):
     def _walk(self, table: DepthTable, key: Key) -> None:
         """Report a fault unless a way leads from a key to the start, by the reference rules, as its depth says."""
         at, depth, code = key, 0, int(table.codes(self.puzzle.keys([key]))[0])
-        while at != self.puzzle.start:
+        while not are_starts(self.puzzle, self.puzzle.keys([at]))[0]:
             near = self.puzzle.keys(sorted(*self._successors_of(self.puzzle.keys([at]))))
             nearer = near[table.codes(near) == code_of(code + 1 - depth)]
             if not len(nearer) or depth > self._deepest:

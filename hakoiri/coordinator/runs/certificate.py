@@ -7,7 +7,7 @@
 The layers are those of a run by layers, the digests those of `storage.layers.blocks`. The figures of a deal come from a
 hunt, which searches in memory with other programs; its certificate is made only if both agree. For another puzzle, or
 an existing run, the figures are those of the run: ``deal`` is the start, ``positions`` the number of configurations,
-``moves`` the depth of the nearest goal.
+``moves`` the depth of the nearest goal. If there are several starts, ``deal`` has them in lines, each with its end.
 """
 
 import json
@@ -42,7 +42,7 @@ from hakoiri.worker.tasks import solved
 #: Distinguishes the file of a certificate from the name of a run.
 SUFFIX = ".json"
 _VERSION = 1
-_MOST_BYTES = 1_000_000
+_MOST_BYTES = 4_000_000
 
 
 class CertificateError(RunError, ValueError):
@@ -70,7 +70,9 @@ class Certificate:
 
     @property
     def spec(self) -> PuzzleSpec:
-        """The puzzle, with the deal as its start."""
+        """The puzzle, with the deal as its start, or lines as its starts."""
+        if self.deal.endswith("\n"):
+            return PuzzleSpec(self.puzzle, dict(self.options), starts=self.deal.removesuffix("\n"))
         return PuzzleSpec(self.puzzle, dict(self.options), self.deal)
 
 
@@ -98,7 +100,7 @@ def certificate_of(store: RunStore) -> Certificate:
     if store.state.status != "complete" or not SearchFigures.of(store.state).exhausted:
         raise UnanswerableError(f"run {store.directory.name} is not complete", Hint("resume", store.directory.name))
     puzzle, layers = spec.build(), [LayerDigest(record.size, record.digest) for record in store.layer_records()]
-    start = spec.start or puzzle.render(puzzle.start)
+    start = f"{spec.starts}\n" if spec.starts else spec.start or puzzle.render(puzzle.start)
     return Certificate(spec.name, spec.options, start, _figures(store), layers, store.state.digest)
 
 
@@ -157,8 +159,9 @@ def verify_certificate(
     if not _goes_by_layers(certificate.spec):
         raise PuzzleError(f"{certificate.puzzle} is a search tree; certificates are for searches by layers")
     puzzle = certificate.spec.build()
-    if isinstance(puzzle, Dealt):
-        puzzle.tidy_deal(certificate.deal)
+    dealt = puzzle if isinstance(puzzle, Dealt) and puzzle.several_starts is None else None
+    if dealt:
+        dealt.tidy_deal(certificate.deal)
     layers, report = list[LayerRecord](), Report()
 
     def unlike(record: LayerRecord) -> list[str]:
@@ -185,10 +188,10 @@ def verify_certificate(
         observer.note(f"layer {layers[-1].depth} differs from the certificate; later layers are not explored")
         return report
     _compare(report, certificate.figures, known, "the run by layers")
-    if not isinstance(puzzle, Dealt):
+    if dealt is None:
         return report
-    asked = SolveRequest.made(puzzle, puzzle.start, "bfs", "exhausted", known.positions + 1)
-    found = DealFigures.of(solved(puzzle, asked))
+    asked = SolveRequest.made(dealt, dealt.start, "bfs", "exhausted", known.positions + 1)
+    found = DealFigures.of(solved(dealt, asked))
     _compare(report, certificate.figures, found, "the search in memory")
     return report
 

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from hakoiri.puzzles.capabilities import Quotient
 from hakoiri.puzzles.conformance.pool import try_out
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.puzzles.starts import Starts, are_starts
 from hakoiri.puzzles.user.files import is_known, loaded_from, remember
 from hakoiri.storage.engine.environment import refuse_network_file_system
 from hakoiri.storage.engine.files import open_inside
@@ -51,6 +53,8 @@ def plan_run(
     """
     kind = kind or usual_kind(spec.kind())
     job = kind_of(kind)
+    if spec.starts and not job.several_starts:
+        raise PuzzleError(f"a run of the kind {kind} has one start, not several")
     puzzle, kept = job.validate(spec, plan), resources.lasting()
     if "keep" in plan and ((resources.copies or 1) > 1 or (resources.hosts is not None and resources.hosts >= 0)):
         text = "hosts keep all layers of a run, so they cannot take part in this one"
@@ -66,7 +70,8 @@ def plan_run(
         text, start = plain.start_text(), f"{plain.start:#x}"
         with suppress(PuzzleError):
             start = text if plain.parse(text) == plain.start else start
-    pinned = replace(spec, options=job.identity(puzzle), start=start)
+    starts = puzzle.several_starts.written() if puzzle.several_starts else ""
+    pinned = replace(spec, options=job.identity(puzzle), start=start, starts=starts)
     if job.named_by_plan:
         run = name_of_plan(pinned, puzzle, kind, plan)
     else:
@@ -142,7 +147,7 @@ def pinned_puzzle(store: RunStore) -> tuple[Puzzle, PuzzleSpec]:
                 f"run {manifest.run} was made with another puzzle: {what} was {pinned}, and is {here} here; "
                 "use the Hakoiri that made it, or start a new run"
             )
-    store.are_keys, store.start = puzzle.are_keys, puzzle.start
+    store.are_keys, store.are_starts = puzzle.are_keys, partial(are_starts, puzzle)
     store.expand = lambda keys: puzzle.expand(keys).successors
     return puzzle, spec
 
@@ -175,7 +180,10 @@ def require_same(manifest: Manifest, options: Mapping[str, str], start: str | No
     if start is not None:
         built = spec.build()
         board = built.render(built.start)
-        given["start"] = (board, board if built.parse(start) == built.start else start)
+        if not spec.starts:
+            given["start"] = (board, board if built.parse(start) == built.start else start)
+        elif Starts(built, start).written() != spec.starts:
+            given["starts"] = ("of its own", "others")
     _require(manifest, given)
 
 

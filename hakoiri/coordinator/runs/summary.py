@@ -39,6 +39,7 @@ def identity(manifest: Manifest) -> dict[str, Any]:
         "kind": manifest.kind,
         # If the board is larger than keys can be, the start is in the plan.
         "start": spec.start if manifest.plan.get("board") is None else None,
+        **({"starts": spec.starts[:_MOST_SHOWN] + "…" * (len(spec.starts) > _MOST_SHOWN)} if spec.starts else {}),
         "merge_mirrors": spec.merge_mirrors,
         "until_goal": False,
         # Values too long to be read, such as a large board, are left out.

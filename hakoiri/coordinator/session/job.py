@@ -71,6 +71,8 @@ class Job(ABC):
 
     #: True if the work begins at the puzzle's start, which is then part of the run's identity.
     from_start: ClassVar[bool] = False
+    #: True if such a run may have several starts (`hakoiri.puzzles.starts`).
+    several_starts: ClassVar[bool] = False
     #: True if its layers are the configurations of a graph of moves: it answers paths, distances and components.
     has_graph: ClassVar[bool] = False
     #: True if one plan is one run: creating it again resumes it, with new limits.
@@ -100,8 +102,9 @@ class Job(ABC):
 
     @classmethod
     def parse_request(
-        cls, spec: PuzzleSpec, *, until_goal: bool = False, layers: int | None = None, keep: str = "layers"
-    ) -> Request:
+        cls, spec: PuzzleSpec, *, until_goal: bool = False, layers: int | None = None, keep: str = "layers",
+        starts: str = "",
+    ) -> Request:  # fmt: skip
         """Return the requested run. Each kind has its own arguments, named as in JSON, with defaults.
 
         The caller has checked their types. Raises `PuzzleError` for invalid values.
@@ -109,6 +112,7 @@ class Job(ABC):
         if keep not in KEEPS:
             raise PuzzleError(f"a run keeps {', '.join(KEEPS)}, not {keep!r}", Hint("change", "keep"))
         wanted = {"until_goal": until_goal or None, "layers": layers, "keep": None if keep == "layers" else keep}
+        spec = replace(spec, starts=starts) if starts else spec
         return Request(spec, {name: value for name, value in wanted.items() if value is not None}, {})
 
     @classmethod

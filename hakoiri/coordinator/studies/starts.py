@@ -1,9 +1,8 @@
 """Studies of starts: a list of them, each searched by itself; workers search one each."""
 
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 from hakoiri.coordinator.errors import NO_GOAL, UnanswerableError
 from hakoiri.coordinator.session.check import Check
@@ -11,23 +10,21 @@ from hakoiri.coordinator.session.job import Request, Table
 from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.session import Observer
 from hakoiri.coordinator.studies.study import Study, first_rows, fit_threads, require_version
-from hakoiri.errors import ConfigurationError, Hint, PuzzleError, counted, remark, remarks, require_within
+from hakoiri.errors import Hint, PuzzleError, remark, remarks, require_within
 from hakoiri.puzzles.capabilities import Family, Placements
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.puzzles.starts import read_starts
 from hakoiri.storage.ledger.manifest import Figures, Progress
 from hakoiri.worker.layers.kernels import plain_layers
 from hakoiri.worker.studies.deals import StartFigures, StartRequest, bytes_of_search, measure, puzzle_from
 
 START = "start"
-#: Starts of a study, and the most that are searched again without ``--full``, and that are shown.
-_MOST_STARTS, _SAMPLE, _SHOWN = 10_000, 4, 40
+#: The most starts that are searched again without ``--full``, and that are shown.
+_SAMPLE, _SHOWN = 4, 40
 _MOST_CAP = 1_000_000_000
 #: Spaces of up to this many configurations are searched again by the rules in plain Python, too.
 _PLAIN = 5_000
-#: A line that is left out. A wall may be the first mark of a board, but no blank follows it there.
-_COMMENT = re.compile(r"\s*(;|#(\s|$)|$)")
-_Parsed = TypeVar("_Parsed")
 #: Increase it when a study finds other figures than before.
 _VERSION = 1
 
@@ -63,43 +60,6 @@ class StartsFigures(Figures):
     starts_done: int = 0
     solvable: int = 0
     configurations: int = 0
-
-
-def read_starts(text: str, parse: Callable[[str], _Parsed]) -> list[tuple[str, str, _Parsed]]:
-    """Return the name and the text of each start in lines of `text`, and what `parse` returns of it.
-
-    `parse` raises `PuzzleError` for any other text. A line is a start, or a word and a start, or has a start as the one
-    word that has rows or is most of it. Everything before the start is its name. Comments begin with ``;``, or with
-    ``#`` and a blank. `ConfigurationError` names the line that is wrong.
-    """
-    found = []
-    for number, line in enumerate(text.splitlines(), 1):
-        if not _COMMENT.match(line):
-            try:
-                found.append(_read_line(line.strip(), parse))
-            except PuzzleError as error:
-                raise ConfigurationError(f"line {number}: {error}", *error.hints) from None
-    if not 1 <= len(found) <= _MOST_STARTS:
-        raise ConfigurationError(f"{counted(len(found), 'starts')} found, expected 1 to {_MOST_STARTS:,}")
-    return found
-
-
-def _read_line(line: str, parse: Callable[[str], _Parsed]) -> tuple[str, str, _Parsed]:
-    words = line.split()
-    word = max(words, key=_rank)
-    is_most = _rank(word) > (0, len(line) / 2)
-    parts = [line[len(words[0]) :].strip()] * (len(words) > 1) + [word] * is_most
-    errors = {}
-    for part in dict.fromkeys([line, *sorted(parts, key=_rank, reverse=True)]):
-        try:
-            return line[: line.rindex(part)].strip(), part, parse(part)
-        except PuzzleError as error:
-            errors[part] = error
-    raise errors[word if is_most else line]
-
-
-def _rank(part: str) -> tuple[int, int]:
-    return part.count("/") + part.count("|"), len(part)
 
 
 class StudyStarts(Study[StartsPlan, StartFigures]):

@@ -79,7 +79,7 @@ class RunStore(Ledger):
         self.elsewhere: Callable[[], HostedEntries] | None = None
         self.are_keys: Callable[[Keys], Mask] | None = None
         self.expand: Callable[[Keys], Keys] | None = None
-        self.start: Key | None = None
+        self.are_starts: Callable[[Keys], Mask] | None = None
         self.checked_to = self.state.depth + 1 if writable else sys.maxsize
 
     def close(self) -> None:
@@ -240,11 +240,11 @@ class RunStore(Ledger):
 
     def _walked(self, key: Keys) -> Depth:
         """Return the length of a way to the start by the table of depths; -1 if it lacks the key."""
-        if self.expand is None or not self.kept.table:
+        if self.expand is None or self.are_starts is None or not self.kept.table:
             raise self._dropped(0)
         table, depth = DepthTable(self), 0
         code, first = int(table.codes(key)[0]), key
-        while code and key_at(key, 0) != self.start:
+        while code and not self.are_starts(key)[0]:
             near = self.expand(key)
             nearer = np.flatnonzero(table.codes(near) == code_of(code + 1))
             # Another process may have entered deeper layers since.

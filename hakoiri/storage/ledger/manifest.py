@@ -135,6 +135,7 @@ class _PinnedPuzzle:
     merge_mirrors: bool
     digest: str = ""
     definition: str = ""
+    starts: str = ""
 
 
 @dataclass(frozen=True)

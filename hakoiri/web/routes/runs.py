@@ -153,12 +153,12 @@ class NewRun(BaseModel):
     """A new run, with the field names of the answers. Each kind of run has further fields.
 
     `hardest` and `eccentricities` have `base`, a finished run, instead of a puzzle. `eccentricities` also has
-    `component` and `every`: if false, the diameter is enough. `census` has `diameters`. `study` has `sizes`, `deals`,
-    `seed`, `strategy`, `cap` and `shorten`. `sizes` has `sizes`. `boards` has `size`, `pieces`, `empty`, `goal`,
-    `pairs` and `hardest`. `starts` has `starts`, a text with one per line, and `cap`. `generate` has `size`, `pieces`,
-    `empty`, `goal`, `least`, `most`, `unique`, `no_idle`, `each`, `cap`, `seed`, `hunt`, `boards` and `seconds`. `hunt`
-    has `objective`, `seed`, `cap`, `pool`, and `seconds` or `legs`. `optimise` has `strategy`, `seed`, `width`, and
-    `seconds` or `rounds`.
+    `component` and `every`: if false, the diameter is enough. `explore` may have `starts`, several in a text with one
+    or a pattern per line. `census` has `diameters`. `study` has `sizes`, `deals`, `seed`, `strategy`, `cap` and
+    `shorten`. `sizes` has `sizes`. `boards` has `size`, `pieces`, `empty`, `goal`, `pairs` and `hardest`. `starts` has
+    `starts`, a text with one per line, and `cap`. `generate` has `size`, `pieces`, `empty`, `goal`, `least`, `most`,
+    `unique`, `no_idle`, `each`, `cap`, `seed`, `hunt`, `boards` and `seconds`. `hunt` has `objective`, `seed`, `cap`,
+    `pool`, and `seconds` or `legs`. `optimise` has `strategy`, `seed`, `width`, and `seconds` or `rounds`.
     """
 
     model_config = ConfigDict(extra="allow")
