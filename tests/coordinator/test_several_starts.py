@@ -20,9 +20,9 @@ from hakoiri.coordinator.session.resources import Resources, Tuning
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.errors import ConfigurationError, PuzzleError
 from hakoiri.keys.layout import Key, ints
+from hakoiri.puzzles import starts
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
-from hakoiri.puzzles.starts import Starts
 from hakoiri.reading import read_board
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Manifest
@@ -414,11 +414,11 @@ def test_what_cannot_be_a_start_is_refused_in_one_line(
 
 
 def test_a_list_that_is_longer_than_known_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hakoiri.puzzles.starts._MOST_LISTED", 11)
+    monkeypatch.setattr(starts, "_MOST_LISTED", 11)
     puzzle = PuzzleSpec("tiles", {"rows": "2", "columns": "2"}).build()
     puzzle.total = None
     with pytest.raises(PuzzleError, match="over 11 configurations to compare"):
-        [*Starts(puzzle, "1*/**").blocks()]
+        [*starts.Starts(puzzle, "1*/**").blocks()]
 
 
 def test_what_cannot_be_combined(tmp_path: Path) -> None:
