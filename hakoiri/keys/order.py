@@ -237,6 +237,12 @@ def less_than(keys: Keys, others: Keys) -> NDArray[np.bool_]:
     return found
 
 
+def lesser(keys: Keys, others: Keys) -> Keys:
+    """Return key by key the lesser of two batches of one length."""
+    less = less_than(others, keys)
+    return np.where(less if keys.ndim == 1 else less[:, None], others, keys)
+
+
 def equal_neighbours(keys: Keys) -> Keys:
     """Return the keys that a sorted batch contains more than once."""
     return np.asarray(keys[1:][equal_rows(keys[1:], keys[:-1])])

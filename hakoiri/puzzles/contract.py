@@ -8,6 +8,7 @@ All else has a default, or makes more questions answerable (`render`, `parse_tex
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, partial, reduce
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -29,7 +30,7 @@ from hakoiri.keys.layout import (
     ints,
     narrowest,
 )
-from hakoiri.keys.order import less_than
+from hakoiri.keys.order import equal_rows, less_than, lesser
 from hakoiri.puzzles.options import Option
 from hakoiri.puzzles.pictures import Picture, text_pictures
 
@@ -103,8 +104,6 @@ class Puzzle(ABC):
     several_starts: Any = None
     #: All keys are below this, and most numbers below it are keys; ``None`` if keys are sparse.
     numbers: int | None = None
-    #: `canonical` implements a symmetry that keeps moves and goals.
-    has_mirrors: bool = False
     #: The start decides which puzzle it is (its pieces), so the whole space needs it too.
     start_is_board: bool = False
     #: Symmetries of the moves take every configuration to every other, so all eccentricities are the same.
@@ -152,6 +151,11 @@ class Puzzle(ABC):
     def spread(self) -> BitKernel | None:
         """A kernel that expands bits of a bitmap, where keys are 0 to `total` - 1; by default ``None``."""
         return None
+
+    @property
+    def has_mirrors(self) -> bool:
+        """True if `canonical` is defined. By default where there are `mirrors`; an attribute will do."""
+        return bool(self.mirrors())
 
     @property
     def has_goal(self) -> bool:
@@ -287,9 +291,29 @@ class Puzzle(ABC):
         """
         return {}
 
+    def mirrors(self) -> Sequence[Callable[[Keys], Keys]]:
+        """Return maps of keys to mirror images, by the symmetries of the moves that `merge_mirrors` takes as one.
+
+        By default of `canonical` and `orbit_sizes`, these are a whole group without the identity; where both are
+        overridden, generators will do. If they keep the start, layers of classes are layers of the whole space. If not,
+        they are layers by the distance to the nearest image of the start. `conformance.rules.check_map` checks one.
+        """
+        return ()
+
     def canonical(self, keys: Keys) -> Keys:
-        """The least key among each key's mirror images. Only where `has_mirrors`."""
-        raise PuzzleError(f"{self.name} has no mirror images to merge", Hint("leave out", "merge_mirrors"))
+        """The key that names the class of each key's mirror images: the least, unless overridden. A goal if one is."""
+        if not self.has_mirrors or not (maps := self.mirrors()):
+            raise PuzzleError(f"{self.name} has no mirror images to merge", Hint("leave out", "merge_mirrors"))
+        return reduce(lesser, (each(keys) for each in maps), keys)
+
+    def orbit_sizes(self, keys: Keys) -> NDArray[np.int64] | None:
+        """Return the number of mirror images of each key, itself included; ``None`` if the puzzle does not know it."""
+        same = [np.asarray(equal_rows(each(keys), keys), dtype=np.int64) for each in self.mirrors()]
+        return (len(same) + 1) // sum(same, np.ones(len(keys), dtype=np.int64)) if same else None
+
+    def tally(self, keys: Keys) -> tuple[int, int]:
+        """Return the number of goals among keys, and of the configurations that they represent; 0 for themselves."""
+        return int(np.count_nonzero(self.is_goal(keys))), 0
 
     def symmetry_maps(self) -> Sequence[Callable[[Keys], Keys]]:
         """Return maps of keys by symmetries of the moves, which generate all known ones.
@@ -369,3 +393,35 @@ class Numbered(Puzzle):
     def check_key(self, key: Key) -> None:
         if not 0 <= key < self.size:
             raise ConfigurationError(f"{key:#x} is not a key of {self.name}; expected 0x0 to {self.size - 1:#x}")
+
+
+class Symmetric(Numbered):
+    """A numbered puzzle with a group of symmetries, 0 the identity: those that keep the start make mirror images."""
+
+    @property
+    @abstractmethod
+    def symmetries(self) -> int:
+        """The number of symmetries."""
+
+    @abstractmethod
+    def least_images(self, keys: Keys, numbers: NDArray[np.int64]) -> tuple[Keys, NDArray[np.int64]]:
+        """Return the least image of each key by the symmetries of these numbers, and how many of them lead to it."""
+
+    @cached_property
+    def _keeping(self) -> NDArray[np.int64]:
+        """The numbers of the symmetries that keep the start."""
+        start, every = self.keys([self.start]), np.arange(self.symmetries)
+        return every[[self.least_images(start, each)[0][0] == start[0] for each in every[:, None]]]
+
+    def mirrors(self) -> Sequence[Callable[[Keys], Keys]]:
+        return [partial(self._image, number) for number in self._keeping[1:]]
+
+    def _image(self, number: int, keys: Keys) -> Keys:
+        return self.least_images(keys, np.array([number]))[0]
+
+    def canonical(self, keys: Keys) -> Keys:
+        return self.least_images(keys, self._keeping)[0]
+
+    def orbit_sizes(self, keys: Keys) -> NDArray[np.int64]:
+        # The symmetries that lead to one image are as many as keep the key.
+        return len(self._keeping) // self.least_images(keys, self._keeping)[1]

@@ -37,7 +37,7 @@ class _Chosen(Puzzle):
     """Mixed in before a puzzle's class. Mirror images are not merged: an image of a goal may not be a goal."""
 
     has_mirrors = False
-    canonical = Puzzle.canonical
+    canonical, mirrors = Puzzle.canonical, Puzzle.mirrors
 
     def __init__(self, options: Mapping[str, str], start: str | None = None) -> None:
         super().__init__({name: value for name, value in options.items() if name != "goal"}, start)

@@ -10,7 +10,7 @@ So three discs on the first of four pegs are ``CBA/././.``.
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from itertools import pairwise, product
-from math import comb
+from math import comb, perm
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,20 +85,49 @@ class Hanoi(Sized):
 
     def orbits(self, keys: Keys) -> Orbits:
         """Return the key after pegs are renumbered in the order of their top discs: all permutations are symmetries."""
-        numbers = np.empty(len(keys), dtype=np.int64)
-        _renumber_pegs(keys, self.pegs, self.discs, self._bits, numbers)
-        return numbers
+        return self._renumbered(keys, range(self.pegs), 1)[0]
 
     def symmetry_maps(self) -> Sequence[Callable[[Keys], Keys]]:
         """Return the exchanges of each peg with the next one."""
-        return [partial(self._exchanged, peg) for peg in range(self.pegs - 1)]
+        return [partial(self._exchanged, *pegs) for pegs in pairwise(range(self.pegs))]
 
-    def _exchanged(self, peg: int, keys: Keys) -> Keys:
+    def _exchanged(self, peg: int, other: int, keys: Keys) -> Keys:
         found, kind = keys.copy(), self.layout.dtype.type
         for disc in range(self.discs):
             here = (keys >> kind(self._bits * disc)) & kind((1 << self._bits) - 1)
-            found[(here == peg) | (here == peg + 1)] ^= kind((peg ^ peg + 1) << self._bits * disc)
+            found[(here == peg) | (here == other)] ^= kind((peg ^ other) << self._bits * disc)
         return found
+
+    @property
+    def _empty(self) -> list[int]:
+        """The pegs without discs at the start, the last one first: their permutations keep the start."""
+        return [peg for peg in range(self.pegs - 1, -1, -1) if peg not in self._unpack(self.start)]
+
+    def mirrors(self) -> Sequence[Callable[[Keys], Keys]]:
+        """Return the exchanges of each empty peg of the start with the next empty one, which generate the others."""
+        return [partial(self._exchanged, *pegs) for pegs in pairwise(self._empty)]
+
+    def canonical(self, keys: Keys) -> Keys:
+        """Return the key after the empty pegs of the start are renumbered from the last one on, by their largest discs.
+
+        So keys lie close together, and all discs stand on the last peg if they stand on any of these.
+        """
+        return self._renumbered(keys, self._empty, -1)[0].astype(self.layout.dtype)
+
+    def orbit_sizes(self, keys: Keys) -> NDArray[np.int64]:
+        count = len(self._empty)
+        images = np.array([perm(count, used) for used in range(count + 1)])
+        return np.asarray(images[self._renumbered(keys, self._empty, -1)[1]])
+
+    def _renumbered(self, keys: Keys, names: Sequence[int], step: int) -> tuple[Orbits, Orbits]:
+        """Return the keys after the pegs in `names` got these names in turn, and how many of them have discs.
+
+        In the order of their smallest discs (`step` 1) or their largest ones (-1).
+        """
+        numbers, used = np.empty((2, len(keys)), dtype=np.int64)
+        discs = np.arange(self.discs)[::step]
+        _renumber_pegs(keys, self.pegs, discs, self._bits, np.array(names, dtype=np.int64), numbers, used)
+        return numbers, used
 
     def configurations(self) -> Iterator[Keys]:
         """Blocks of at most 1,048,576 keys: those with the same pegs of the larger discs."""
@@ -317,18 +346,26 @@ def _expand_any(keys: Keys, pegs: int, ones: int, none: int, room: Keys, counts:
 
 
 @jit
-def _renumber_pegs(keys: Keys, pegs: int, discs: int, bits: int, numbers: Orbits) -> None:
-    """Write each key with its pegs numbered as they first appear, from the smallest disc on, into `numbers`."""
+def _renumber_pegs(
+    keys: Keys, pegs: int, discs: Orbits, bits: int, named: Orbits, numbers: Orbits, used: Orbits
+) -> None:  # fmt: skip
+    """Write each key into `numbers` after some pegs are `named` in turn as they appear, `discs` after `discs`.
+
+    Also write how many of these have discs into `used`. Other pegs keep their names.
+    """
+    first = np.arange(pegs)
+    first[named] = -1
     names = np.empty(pegs, dtype=np.int64)
     for i in range(len(keys)):
         key = np.int64(keys[i])
-        names[:] = -1
+        names[:] = first
         known = np.int64(0)
         number = np.int64(0)
-        for disc in range(discs):
+        for disc in discs:
             peg = key >> bits * disc & ((1 << bits) - 1)
             if names[peg] < 0:
-                names[peg] = known
+                names[peg] = named[known]
                 known += 1
             number |= names[peg] << bits * disc
         numbers[i] = number
+        used[i] = known

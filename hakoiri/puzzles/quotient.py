@@ -49,6 +49,10 @@ class MergedMirrors(Quotient):
         successors, counts = self.base.expand(keys)
         return Expansion(self.base.canonical(successors), counts)
 
+    def tally(self, keys: Keys) -> tuple[int, int]:
+        sizes = self.base.orbit_sizes(keys)
+        return self.base.tally(keys)[0], 0 if sizes is None else int(sizes.sum())
+
     def successors(self, key: Key) -> list[Key]:
         return self._representatives(self.base.successors(key))
 

@@ -83,6 +83,10 @@ class LayerSizes(Question):
         figures = [
             [str(row["depth"]), f"{row['size']:,}", f"{row['goals']:,}" if row["goals"] else ""] for row in found
         ]
+        if any(row["represented"] for row in found):
+            columns += ("represented",)
+            for row, cells in zip(found, figures, strict=True):
+                cells.append(f"{row['represented']:,}")
         if any(row["expanded_by"] for row in found):
             columns += ("made by",)
             for row, cells in zip(found, figures, strict=True):

@@ -86,7 +86,7 @@ def _notes(kind: type[Puzzle]) -> list[str]:
         "study sizes": issubclass(kind, Sized),
         "study boards": issubclass(kind, Family),
         "--whole": kind.configurations is not Puzzle.configurations,
-        "--merge-mirrors": kind.canonical is not Puzzle.canonical,
+        "--merge-mirrors": kind.canonical is not Puzzle.canonical or kind.mirrors is not Puzzle.mirrors,
         "--goal": not tree,
         "all configurations are alike": kind.vertex_transitive,
     }

@@ -102,8 +102,13 @@ def path(
     levels, _ = _levels(run, target, source, avoid, one=True)
     path = [key_at(level, 0) for level in levels]
     if isinstance(run.puzzle, Quotient):
-        # The images that follow from each other, beginning with the user's start.
-        path = run.puzzle.lift(path, _real_start(run, source))
+        # The images that follow from each other, to the user's target if its paths lead to the user's start, else from
+        # the start to an image of the target.
+        start, classes = _real_start(run, source), path
+        path = run.puzzle.lift(classes, start)
+        if run.puzzle.undirected and not _is_word(target, GOAL, FARTHEST):
+            back = run.puzzle.lift(classes[::-1], run.puzzle.base.parse(target))
+            path = back[::-1] if back[-1] == start else path
     return (run.path_kind or ShortestPath)(run.puzzle, path)
 
 

@@ -91,10 +91,9 @@ def test_nothing_is_explored_after_the_first_layer_that_differs(cut: int, tmp_pa
     ("made", "why"),
     [
         (lambda data: census("tiles", {"rows": "2", "columns": "2"}, data=data), "cannot have a certificate"),
-        (lambda data: explore("klotski", merge_mirrors=True, data=data), "cannot have a certificate"),
         (lambda data: explore("tiles", start="123/456/.78", until_goal=True, data=data), "is not complete"),
     ],
-    ids=["whole", "mirrors merged", "until a goal"],
+    ids=["whole", "until a goal"],
 )
 def test_other_runs_have_none(made: Callable[[Path], Run], why: str, tmp_path: Path) -> None:
     with made(tmp_path / "data") as run, pytest.raises(UnanswerableError, match=why):

@@ -8,7 +8,9 @@ from random import Random
 import numpy as np
 import pytest
 
-from hakoiri import explore_permutations
+from hakoiri import Resources, explore_permutations
+from hakoiri.coordinator.runs.certificate import verify_file
+from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.errors import ConfigurationError, PuzzleError
 from hakoiri.keys.layout import ints
 from hakoiri.puzzles.conformance.pool import Case, explored
@@ -338,6 +340,8 @@ def test_permutations_from_python(tmp_path: Path) -> None:
     with explore_permutations(shifts(6, "LRX"), data=tmp_path) as run:
         assert run.layer_sizes == [1, 3, 6, 11, 20, 35, 55, 81, 109, 128, 126, 95, 40, 6, 3, 1]
         assert len(run.path("1 0 2 3 4 5").moves) == 1
+        run.export(tmp_path / "certificate.json")
+    assert verify_file(tmp_path / "certificate.json", True, Resources(), Control(), SilentObserver()).ok
     zeros, ones = [0, 1, 2, 3], [4, 5, 6, 7]
     with explore_permutations(shifts(8, "LRX"), identical=[zeros, ones], name="coset", data=tmp_path) as run:
         # CayleyPy's table of cosets, from 00001111.

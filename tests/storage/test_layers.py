@@ -46,8 +46,8 @@ def test_layers_outlive_the_store(tmp_path: Path, layout: Layout) -> None:
             audit = audited(store, together)
             assert audit.faults == audit.duplicate.tolist() == []
             for depth, layer in enumerate(layers):
-                goals, sample = audit.audited[depth]
-                assert goals == len(layer)
+                tally, sample = audit.audited[depth]
+                assert tally == (len(layer), 2 * len(layer))
                 assert (sample == layer[members(sample, layer)]).all()
                 assert len(sample) == min(len(layer), SAMPLE.wanted)
 

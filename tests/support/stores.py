@@ -24,7 +24,7 @@ SAMPLE = Sample(seed=7, wanted=100)
 def audited(store: RunStore, together: int) -> LayersAudit:
     """A finished audit of all layers of a run, in ranges of so many keys; all keys are goals."""
     depths = list(range(store.state.depth + 1))
-    audit = LayersAudit(store, depths, lambda keys: np.ones(len(keys), dtype=np.bool_), SAMPLE)
+    audit = LayersAudit(store, depths, lambda keys: (len(keys), 2 * len(keys)), SAMPLE)
     for bounds in reversed(audit.ranges(together)):
         audit.check(bounds)
     audit.finish()

@@ -305,7 +305,7 @@ def try_puzzle(
     spec = shared.own_spec(puzzle, options)
     text = None if start is None else read_board(start)
     found = verdicts(_case(spec, text))
-    if not any(each.wrong for each in found) and spec.kind().has_mirrors:
+    if not any(each.wrong or (each.check == "mirrors" and not each.claimed) for each in found):
         merged = verdicts(_case(replace(spec, merge_mirrors=True), text))
         found += [each._replace(check=f"{each.check}, mirrors merged") for each in merged if each.wrong]
     broken = [each for each in found if each.wrong]

@@ -53,7 +53,7 @@ class Wanted:
         "Store all configurations; those of the last two layers; or these and the depth of all others, in two bits "
         "each, if the puzzle numbers them.", "layers",
     )  # fmt: skip
-    merge_mirrors: bool = flag("--merge-mirrors", "Count mirror images as one configuration.")
+    merge_mirrors: bool = flag("--merge-mirrors", "Take images by symmetries that keep the start as one.")
     start: str | None = parameter(
         "--from", "CONF|FILE|PATTERN",
         "Start here: rows joined by '/', 0x..., a text file, - for stdin, or a classic. From several starts together: "

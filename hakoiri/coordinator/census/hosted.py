@@ -99,7 +99,8 @@ class HostedSpace:
         headline = "listing configurations"
         answers = self._hosts.pool.insist(headline, partial(self._pass, "host-list", headline), lambda: self._rounds)
         lanes = sum_lanes(lanes_in(answer.digest) for answer in answers.values())
-        goals, stored = (sum(getattr(answer, name) for answer in answers.values()) for name in ("goals", "stored"))
+        names = "goals", "stored", "represented"
+        goals, stored, represented = (sum(getattr(answer, name) for answer in answers.values()) for name in names)
         if (size := sum(answer.size for answer in answers.values())) != self.size:
             raise ContradictionError(f"the space has {self.size:,} configurations, but {size:,} at its hosts")
         self._moving.copy_layer(0)
@@ -107,7 +108,7 @@ class HostedSpace:
             self._count(host, configurations=answer.size, stored=answer.stored)
         self._session.work_log.add_layer("hosts", size)
         session = self._store.state.session
-        return LayerRecord(0, size, digest_text(lanes), goals, stored, 0, session, hosted=True)
+        return LayerRecord(0, size, digest_text(lanes), goals, stored, 0, session, None, True, {}, represented)
 
     def label(self) -> tuple[int, int]:
         """Have hosts label the configurations; return the numbers of moves and components as `label_by_joins` does.

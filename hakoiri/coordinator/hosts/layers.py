@@ -200,6 +200,7 @@ class HostedStep:
             depth, sum(part.size for part in parts), digest, sum(part.goals for part in parts),
             sum(part.stored for part in parts), 0, self._store.state.session,
             total_flow(answer.flow for answer in figures.values()), hosted=True,
+            represented=sum(part.represented for part in parts),
         )  # fmt: skip
         return record, figures, merged
 

@@ -40,7 +40,7 @@ class Explore(Job):
     figures = SearchFigures
     check_class = LayersVerifier
     facts = (
-        "configurations", "depth", "goal: goal_text", "nearest_goal",
+        "configurations", "configurations represented: represented", "depth", "goal: goal_text", "nearest_goal",
         "widest three layers: {largest_window:,} around layer {largest_window_at}", "best score: score",
         "in moves: moves", "sequence",
     )  # fmt: skip

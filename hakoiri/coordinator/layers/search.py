@@ -12,8 +12,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
-import numpy as np
-
 from hakoiri.coordinator.errors import ContradictionError
 from hakoiri.coordinator.layers.step import LayerStep, Pace
 from hakoiri.coordinator.session.inspection import inspected_expansion
@@ -47,16 +45,20 @@ class StoredFigures(Figures):
 
 @dataclass(frozen=True)
 class SearchFigures(StoredFigures):
-    """The figures of a search from a start: depth of its last layer and of the nearest goal, if there is one."""
+    """The figures of a search from a start: depth of its last layer and of the nearest goal, if there is one.
+
+    If its configurations are classes, they stand for `represented` ones.
+    """
 
     depth: Depth | None = None
     goal_depth: Depth | None = None
+    represented: int | None = None
 
     def with_layer(self, record: LayerRecord) -> Self:
         """Return the figures with one more layer."""
         goal = record.depth if record.goals and self.goal_depth is None else self.goal_depth
-        found = self.configurations + record.size
-        return replace(self, configurations=found, depth=record.depth, goal_depth=goal)
+        found, represented = self.configurations + record.size, (self.represented or 0) + record.represented or None
+        return replace(self, configurations=found, depth=record.depth, goal_depth=goal, represented=represented)
 
 
 def small_step(session: Session, current: Keys, known: list[Layer], depth: Depth) -> tuple[Keys, int | None, Cost]:
@@ -288,8 +290,8 @@ class LayeredSearch:
     def _add_small(self, keys: Keys, flow: int | None = None) -> Layer:
         """Return the layer after the last one, which has these keys, stored unless it is empty."""
         if len(keys):
-            goals = int(np.count_nonzero(self.puzzle.is_goal(keys)))
-            self._add(self.store.put_layer(self.state.depth + 1, keys, goals, flow))
+            goals, represented = self.puzzle.tally(keys)
+            self._add(self.store.put_layer(self.state.depth + 1, keys, goals, flow, represented))
             if self._session.commit_is_due:
                 self.commit()
             self._layers.hold(self.state.depth, [keys])

@@ -126,7 +126,8 @@ def _replace_layer(store: RunStore, depth: Depth, keys: Keys, puzzle: Puzzle) ->
         expected = store.layer_record(depth).digest
     except DamagedError:
         expected = None
-    record = store.put_layer(depth, keys, int(np.count_nonzero(puzzle.is_goal(keys))))
+    goals, represented = puzzle.tally(keys)
+    record = store.put_layer(depth, keys, goals, None, represented)
     if expected not in (None, record.digest):
         store.discard_staged()
         raise DamagedError(
@@ -199,7 +200,8 @@ class LayersVerifier(Check):
             for record in self.each(records, "layers made again"):
                 search.commit()
                 made = search.store.layer_record(record.depth)
-                if (made.size, made.goals, made.digest) != (record.size, record.goals, record.digest):
+                figures = ((each.size, each.goals, each.digest, each.represented) for each in (made, record))
+                if len({*figures}) > 1:
                     self.report.fault(
                         f"layer {record.depth} made again has the digest {made.digest}, expected {record}"
                     )
@@ -372,9 +374,18 @@ class LayersVerifier(Check):
         state, found = self.store.state, SearchFigures.of(self.store.state)
         if (total := sum(record.size for record in records)) != found.configurations:
             self.report.fault(f"the layers have {total} configurations, but {found.configurations} in the state")
+        if (total := sum(record.represented for record in records)) != (found.represented or 0):
+            self.report.fault(f"the layers represent {total} configurations, but {found.represented} in the state")
         for record in records:
-            if record.depth in self.audited and (goals := self.audited[record.depth].goals) != record.goals:
+            if record.depth not in self.audited:
+                continue
+            goals, represented = self.audited[record.depth].tally
+            if goals != record.goals:
                 self.report.fault(f"layer {record.depth} has {goals} goals, but {record.goals} in its record")
+            # Earlier versions did not count the configurations of a class.
+            if represented != record.represented and found.represented:
+                said = f"{represented:,} configurations, but {record.represented:,} in its record"
+                self.report.fault(f"layer {record.depth} represents {said}")
         nearest = next((record.depth for record in records if record.goals), None)
         if self._has_nearest_goal and nearest != found.goal_depth:
             self.report.fault(f"the nearest goal is in layer {nearest}, but {found.goal_depth} in the state")

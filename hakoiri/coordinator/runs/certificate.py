@@ -7,16 +7,18 @@
 The layers are those of a run by layers, the digests those of `storage.layers.blocks`. The figures of a deal come from a
 hunt, which searches in memory with other programs; its certificate is made only if both agree. For another puzzle, or
 an existing run, the figures are those of the run: ``deal`` is the start, ``positions`` the number of configurations,
-``moves`` the depth of the nearest goal. If there are several starts, ``deal`` has them in lines, each with its end.
+``moves`` the depth of the nearest goal. If there are several starts, ``deal`` has them in lines, each with its end. If
+mirror images are merged, there is ``"merge_mirrors": true``; sizes are those of classes, and ``"represented"`` of a
+layer is the number of configurations that they represent. ``definition`` has that of a puzzle that is not built in.
 """
 
 import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -51,10 +53,11 @@ class CertificateError(RunError, ValueError):
 
 @dataclass(frozen=True)
 class LayerDigest:
-    """The number of positions of a layer, and their digest."""
+    """The number of positions of a layer, their digest, and how many they represent if mirror images are merged."""
 
     size: Count
     digest: Digest
+    represented: Count = 0
 
 
 @dataclass(frozen=True)
@@ -67,13 +70,23 @@ class Certificate:
     figures: DealFigures
     layers: list[LayerDigest]
     digest: Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
+    merge_mirrors: bool = False
+    definition: str = ""
 
     @property
     def spec(self) -> PuzzleSpec:
         """The puzzle, with the deal as its start, or lines as its starts."""
+        spec = PuzzleSpec(self.puzzle, dict(self.options), definition=self.definition)
         if self.deal.endswith("\n"):
-            return PuzzleSpec(self.puzzle, dict(self.options), starts=self.deal.removesuffix("\n"))
-        return PuzzleSpec(self.puzzle, dict(self.options), self.deal)
+            return replace(spec, starts=self.deal.removesuffix("\n"))
+        return replace(spec, start=self.deal, merge_mirrors=self.merge_mirrors)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields of the file: a definition, and those of merged mirror images, only where there are any."""
+        fields = {"certificate": _VERSION} | asdict(self)
+        if not self.merge_mirrors:
+            fields["layers"] = [{"size": layer.size, "digest": layer.digest} for layer in self.layers]
+        return {name: value for name, value in fields.items() if value or name not in ("merge_mirrors", "definition")}
 
 
 def certify(
@@ -94,19 +107,22 @@ def certificate_of(store: RunStore) -> Certificate:
     """Return the certificate of a run by layers; `UnanswerableError` for another kind or an unfinished run."""
     spec, kind = PuzzleSpec.from_dict(store.manifest.puzzle), kind_of(store.manifest.kind)
     by_layers = kind.from_start and kind.has_graph and _goes_by_layers(spec)
-    if not by_layers or spec.digest or spec.merge_mirrors:
-        what = "explorations of built-in puzzles without merged mirror images"
+    if not by_layers or spec.digest:
+        what = "explorations of built-in puzzles"
         raise UnanswerableError(f"run {store.directory.name} cannot have a certificate; only {what} have one")
     if store.state.status != "complete" or not SearchFigures.of(store.state).exhausted:
         raise UnanswerableError(f"run {store.directory.name} is not complete", Hint("resume", store.directory.name))
-    puzzle, layers = spec.build(), [LayerDigest(record.size, record.digest) for record in store.layer_records()]
+    records, puzzle = store.layer_records(), spec.build()
+    layers = [LayerDigest(each.size, each.digest, each.represented) for each in records]
     start = f"{spec.starts}\n" if spec.starts else spec.start or puzzle.render(puzzle.start)
-    return Certificate(spec.name, spec.options, start, _figures(store), layers, store.state.digest)
+    return Certificate(
+        spec.name, spec.options, start, _figures(store), layers, store.state.digest, spec.merge_mirrors, spec.definition
+    )
 
 
 def write_certificate(certificate: Certificate, path: Path) -> None:
     """Write the file, replacing an older one; `NotWritableError` if that fails."""
-    fields = {"certificate": _VERSION} | asdict(certificate)
+    fields = certificate.as_dict()
     layers = ",\n  ".join(json.dumps(layer) for layer in fields["layers"])
     texts = {name: f"[\n  {layers}\n ]" if name == "layers" else json.dumps(fields[name]) for name in fields}
     text = ",\n".join(f' "{name}": {value}' for name, value in texts.items())
@@ -127,7 +143,7 @@ def read_certificate(path: Path) -> Certificate:
     try:
         fields = msgspec.json.decode(raw)
         found = typed(fields, Certificate)
-        if json.dumps(asdict(found) | {"certificate": _VERSION}, sort_keys=True) != json.dumps(fields, sort_keys=True):
+        if json.dumps(found.as_dict(), sort_keys=True) != json.dumps(fields, sort_keys=True):
             raise ValueError(f"not of version {_VERSION}, or with fields that are not known")
         return found
     except (ValueError, RecursionError) as error:
@@ -204,7 +220,7 @@ def _differences(certificate: Certificate, record: LayerRecord) -> list[str]:
     if record.depth >= len(certificate.layers):
         return [f"the certificate has {len(certificate.layers)} layers, and the deal has more"]
     layer = certificate.layers[record.depth]
-    pairs = {"size": (record.size, layer.size), "digest": (record.digest, layer.digest)}
+    pairs = {name: (getattr(record, name), getattr(layer, name)) for name in ("size", "digest", "represented")}
     differing = {what: pair for what, pair in pairs.items() if pair[0] != pair[1]}
     return [
         f"layer {record.depth}: its {what} is {found}, but {said} in the certificate"

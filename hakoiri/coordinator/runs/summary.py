@@ -65,4 +65,5 @@ def standing(state: State) -> dict[str, Any]:
 def layer_row(record: LayerRecord) -> dict[str, Any]:
     """Return the row of a layer in `layers`."""
     names = ("depth", "size", "digest", "goals", "stored_bytes", "session")
-    return {name: getattr(record, name) for name in names} | {"expanded_by": expander_rows(record.work)}
+    represented = {"represented": record.represented or None}
+    return {name: getattr(record, name) for name in names} | represented | {"expanded_by": expander_rows(record.work)}

@@ -99,7 +99,7 @@ def _is_hosted(store: RunStore, depth: Depth) -> bool:
 
 def _audit(store: RunStore, depths: list[Depth], context: ComputeContext, seed: int) -> LayersAudit:
     """Read these layers and compare them with their records and each other."""
-    audit = LayersAudit(store, depths, context.puzzle.is_goal, Sample(seed, SAMPLE_PER_LAYER))
+    audit = LayersAudit(store, depths, context.puzzle.tally, Sample(seed, SAMPLE_PER_LAYER))
     ranges = audit.ranges(context.shares.layer_bytes // store.layout.bytes, context.local.workers)
     for done, _ in enumerate(context.local.each("check", audit.check, ranges), 1):
         context.tell(Progress(done, len(ranges), "key ranges checked"))

@@ -1,6 +1,6 @@
 """Checks of a puzzle's promises about its moves, goals, whole space and symmetries."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain, islice
 
 import numpy as np
@@ -205,25 +205,29 @@ _ALIKE = 300
 
 
 def check_mirrors(pool: Pool) -> None:
-    """`canonical`, if `has_mirrors`, gives the least of a key's images, and keeps moves and goals."""
-    puzzle, batch = pool.puzzle, pool.puzzle.keys(pool.keys)
+    """`canonical`, if `has_mirrors`, names the class of a key and its `mirrors`, by a goal if it has one."""
+    puzzle, batch, maps = pool.puzzle, pool.puzzle.keys(pool.keys), pool.puzzle.mirrors()
     if not puzzle.has_mirrors:
         try:
-            puzzle.canonical(batch)
+            images = puzzle.canonical(batch)
         except PuzzleError:
             return
-        raise RefusedError("canonical is defined, but has_mirrors is False")
+        if ints(images) != pool.keys:
+            raise RefusedError("canonical is defined, but has_mirrors is False")
+        return
     images = puzzle.canonical(batch)
     if not puzzle.layout.holds(images):
         raise RefusedError(f"canonical returns {kind_of(images)}, which is not layout {puzzle.layout.name}")
     for key, image in zip(pool.keys, ints(images), strict=True):
-        if image > key:
+        if image > key and not maps:
             raise RefusedError(f"canonical of {describe_key(puzzle, key)} is {image:#x}, which is not its least image")
     if ints(puzzle.canonical(images)) != ints(images):
         raise RefusedError("canonical of a canonical key is another key")
     if ints(puzzle.canonical(batch[::-1].copy())) != ints(images)[::-1]:
         raise RefusedError("canonical of a key depends on the batch that holds it")
-    if puzzle.is_goal(images).tolist() != puzzle.is_goal(batch).tolist():
+    # A class may have goals and others; then the key that names it is a goal.
+    goals, named = puzzle.is_goal(batch), puzzle.is_goal(images)
+    if (goals > named).any() or (not maps and (goals != named).any()):
         raise RefusedError("a configuration is a goal and its mirror image is not")
     moves = zip(*(expanded(puzzle, each) for each in (pool.keys, ints(images))), strict=True)
     for key, found in zip(pool.keys, moves, strict=True):
@@ -231,6 +235,46 @@ def check_mirrors(pool: Pool) -> None:
         if here != there:
             raise RefusedError(
                 f"the moves of {describe_key(puzzle, key)} are not the mirror images of the moves of its image"
+            )
+    _check_classes(pool, images)
+
+
+def _check_classes(pool: Pool, named: Keys) -> None:
+    """Check the maps of a puzzle's `mirrors`, and what it says of their orbits; `named` are the classes of the keys."""
+    puzzle, batch = pool.puzzle, pool.puzzle.keys(pool.keys)
+    for number, mirror in enumerate(puzzle.mirrors()):
+        check_map(puzzle, mirror, pool.keys, f"mirror {number}")
+        if ints(puzzle.canonical(mirror(batch))) != ints(named):
+            raise RefusedError(f"canonical of a key is not that of its image by mirror {number}")
+    sizes = puzzle.orbit_sizes(batch)
+    for key, size in zip(pool.keys, [] if sizes is None else sizes.tolist(), strict=sizes is not None):
+        if (images := len(orbit_of(puzzle, puzzle.keys([key])))) != size:
+            raise RefusedError(f"orbit_sizes of {describe_key(puzzle, key)} is {size}, but it has {images} images")
+
+
+def orbit_of(puzzle: Puzzle, keys: Keys) -> Keys:
+    """Return all mirror images of some keys, themselves included, increasing: the `mirrors` are applied to the end."""
+    found, size, maps = keys, 0, puzzle.mirrors()
+    while size < len(found):
+        size, found = len(found), np.unique(np.concatenate([found, *(mirror(found) for mirror in maps)]), axis=0)
+    return found
+
+
+def check_map(puzzle: Puzzle, symmetry: Callable[[Keys], Keys], keys: list[Key], name: str = "the map") -> None:
+    """Raise `RefusedError` unless a map takes keys to different ones, and their moves to the moves of the images.
+
+    For a symmetry that a definition declares, too: then try some keys with all their successors.
+    """
+    images = symmetry(puzzle.keys(keys))
+    if not puzzle.layout.holds(images) or len(images) != len(keys):
+        raise RefusedError(f"{name} returns {kind_of(images)} for {len(keys)} keys")
+    if len({*ints(images)}) != len(keys):
+        raise RefusedError(f"{name} maps several configurations to one")
+    moves = zip(keys, *(expanded(puzzle, each) for each in (keys, ints(images))), strict=True)
+    for key, here, there in moves:
+        if sorted(ints(symmetry(puzzle.keys(here)))) != sorted(there):
+            raise RefusedError(
+                f"{name} maps the moves of {describe_key(puzzle, key)} to others than those of its image"
             )
 
 
@@ -266,20 +310,8 @@ def check_orbits(pool: Pool) -> None:
 
 def check_symmetry_maps(pool: Pool) -> None:
     """Each of the `symmetry_maps` takes configurations to configurations, and their moves to moves of the images."""
-    puzzle, keys = pool.puzzle, pool.keys
-    for number, symmetry in enumerate(puzzle.symmetry_maps()):
-        images = symmetry(puzzle.keys(keys))
-        if not puzzle.layout.holds(images) or len(images) != len(keys):
-            raise RefusedError(f"symmetry map {number} returns {kind_of(images)} for {len(keys)} keys")
-        if len({*ints(images)}) != len(keys):
-            raise RefusedError(f"symmetry map {number} maps several configurations to one")
-        moves = zip(keys, *(expanded(puzzle, each) for each in (keys, ints(images))), strict=True)
-        for key, here, there in moves:
-            if sorted(ints(symmetry(puzzle.keys(here)))) != sorted(there):
-                raise RefusedError(
-                    f"symmetry map {number} maps the moves of {describe_key(puzzle, key)} to others than "
-                    "those of its image"
-                )
+    for number, symmetry in enumerate(pool.puzzle.symmetry_maps()):
+        check_map(pool.puzzle, symmetry, pool.keys, f"symmetry map {number}")
 
 
 def _profile(puzzle: Puzzle, start: Key) -> tuple[int, ...]:

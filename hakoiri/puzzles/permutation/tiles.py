@@ -128,8 +128,7 @@ class Tiles(Numbered, Sized):
         """Reflections of the board, and two renamings of the tiles that give all even ones after each other."""
         if self._length == 1:
             return ()
-        same = np.arange(self._cells)
-        cells = same.reshape(-1, self._length)
+        same, (cells, *_) = np.arange(self._cells), self._placings()
         three, long, exchanged = same.copy(), same.copy(), same.copy()
         three[[1, 2, 3]], exchanged[[1, 2]] = (2, 3, 1), (2, 1)
         # A cycle of an odd number of tiles is an even permutation.
@@ -142,6 +141,22 @@ class Tiles(Numbered, Sized):
             fits = self._fits(places[places > 0].tolist(), int(places.argmin()))
             found.append((places, same if fits else exchanged))
         return [partial(self._image, places=places, names=names) for places, names in found]
+
+    def mirrors(self) -> Sequence[Callable[[Keys], Keys]]:
+        """Reflections, turns and transpositions of the board that keep the start if the tiles are renamed to fit."""
+        board, names = self._turned(self.unpack(self.start)), np.empty(self._cells, dtype=np.int64)
+        at, found = np.array([self._inner[board[cell]] for cell in self._outer]), []
+        for places in self._placings()[1:] if self._length > 1 else ():
+            names[at] = at[places.ravel()]
+            if names[0] == 0:
+                found.append(partial(self._image, places=places.ravel(), names=names.copy()))
+        return found
+
+    def _placings(self) -> list[_Numbers]:
+        """Return where the cells go by each symmetry of the board, the identity first."""
+        cells = np.arange(self._cells).reshape(-1, self._length)
+        ways = [cells, *([cells.T] if len(cells) == self._length else [])]
+        return [turned for way in ways for half in (way, way[::-1]) for turned in (half, half[:, ::-1])]
 
     def _image(self, keys: Keys, places: _Numbers, names: _Numbers) -> Keys:
         images = np.empty_like(keys)

@@ -22,7 +22,7 @@ from hakoiri.compiling import jit, popcount
 from hakoiri.errors import ConfigurationError, PuzzleError
 from hakoiri.keys.layout import Key, Keys
 from hakoiri.puzzles.capabilities import Sized
-from hakoiri.puzzles.contract import Expansion, Numbered
+from hakoiri.puzzles.contract import Expansion, Symmetric
 from hakoiri.puzzles.options import Number
 from hakoiri.puzzles.permutation.orders import all_orders, draw_rings, number_of, order_of, pack_places
 from hakoiri.puzzles.pictures import Picture
@@ -37,7 +37,7 @@ _Sets = NDArray[np.uint64]
 _TABLE_TOKENS = 8
 
 
-class TopSpin(Numbered, Sized):
+class TopSpin(Symmetric, Sized):
     """Options `n` and `k`, k <= n.
 
     Vertex-transitive: a move is defined by places, so any renaming of the tokens keeps all moves, and some
@@ -70,6 +70,16 @@ class TopSpin(Numbered, Sized):
 
     def successors(self, key: Key) -> list[Key]:
         return [self.pack(ring) for ring in self._rings_after(self.unpack(key))]
+
+    @property
+    def symmetries(self) -> int:
+        """The turns of the names of the tokens, each also with the ring read backwards."""
+        return 2 * int(self.n)
+
+    def least_images(self, keys: Keys, numbers: _Words) -> tuple[Keys, _Words]:
+        least, count = np.empty_like(keys), np.empty(len(keys), dtype=np.int64)
+        _find_least(keys, numbers, self._tables.worth, least, count)
+        return least, count
 
     def parse_text(self, text: str) -> Key:
         return self.pack(numbers_in(text, self.n, "token"))
@@ -210,3 +220,45 @@ def _read_last(
         lower = (np.uint64(1) << shift) - np.uint64(1)
         left = left & lower | left >> np.uint64(4) & ~lower
     return left
+
+
+@jit
+def _find_least(keys: Keys, numbers: _Words, worth: _Words, least: Keys, counts: _Words) -> None:
+    """Write the least image of each key by some symmetries, and how many of these lead to it.
+
+    Symmetry 2 t reads the ring from token t on and subtracts t from each; 2 t + 1 reads it backwards and negates all.
+    The digits of images are compared as words, the last place highest.
+    """
+    tokens = len(worth) + 1
+    ring, place_of = np.zeros((2, tokens), dtype=np.int64)
+    for i in range(len(keys)):
+        number = np.int64(keys[i])
+        left = (np.int64(1) << tokens) - 2
+        for place in range(tokens - 1, 0, -1):
+            digit = number // worth[place - 1]
+            number -= digit * worth[place - 1]
+            # The token that has so many larger ones left.
+            token = tokens - 1
+            while not left >> token & 1 or digit:
+                digit -= left >> token & 1
+                token -= 1
+            left ^= np.int64(1) << token
+            ring[place], place_of[token] = token, place
+        best, count = np.int64(1) << 62, 0
+        for symmetry in numbers:
+            token, step = symmetry >> 1, 1 - 2 * (symmetry & 1)
+            at = place_of[token]
+            left = (np.int64(1) << tokens) - 2
+            word = np.int64(0)
+            for _ in range(tokens - 1):
+                at = (at - step) % tokens
+                name = (ring[at] - token) * step % tokens
+                left ^= np.int64(1) << name
+                word = word << 4 | np.int64(popcount(np.uint64(left >> name)))
+            if word < best:
+                best, count = word, 0
+            count += word == best
+        value = np.int64(0)
+        for place in range(tokens - 1):
+            value += (best >> 4 * place & 15) * worth[place]
+        least[i], counts[i] = value, count

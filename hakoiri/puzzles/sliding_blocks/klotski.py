@@ -200,7 +200,6 @@ class Klotski(Blocks):
     pieces = _PIECES
     # The most over all 65,880 configurations: 7 (unit), 7 (straight), 10 (finger); a test counts them.
     most_successors = 10
-    has_mirrors = True
 
     def prepare(self, start: str | None) -> None:
         if start is not None and not start.lower().startswith("0x"):
@@ -253,13 +252,11 @@ class Klotski(Blocks):
         apart = np.bitwise_count(cells | PAIR_MASKS[np.minimum(pairs, len(PAIRS) - 1)]) == _COVERED
         return np.asarray(apart & (pairs < len(PAIRS)) & (places[2:-1] < places[3:]).all(axis=0))
 
-    def canonical(self, keys: Keys) -> Keys:
-        """The lesser of each key and its left-right mirror image, which keeps moves, goal and metric."""
-        return np.minimum(keys, _mirrored(keys))
-
-    def symmetry_maps(self) -> Sequence[Callable[[Keys], Keys]]:
-        """The left-right mirror."""
+    def mirrors(self) -> Sequence[Callable[[Keys], Keys]]:
+        """The left-right mirror, which keeps moves, goal and metric."""
         return [_mirrored]
+
+    symmetry_maps = mirrors
 
     def configurations(self) -> Iterator[Keys]:
         """One block per place of the daughter: 12 blocks, 65,880 keys."""

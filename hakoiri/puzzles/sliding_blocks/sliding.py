@@ -17,7 +17,6 @@ import numpy as np
 
 from hakoiri.errors import ConfigurationError, Hint, PuzzleError, remark
 from hakoiri.keys.layout import Key, Keys, Mask, narrowest
-from hakoiri.keys.order import less_than
 from hakoiri.keys.splitmix import random_words
 from hakoiri.puzzles.capabilities import Dealt, Family
 from hakoiri.puzzles.contract import Expansion
@@ -195,10 +194,10 @@ class Sliding(Blocks, Dealt, Family):
         for wish in self.wishes:
             self._wanted[min(pieces.bits(pieces.cells(wish)))] = wish.kind
         self.most_successors = self._count_most_successors()
-        self._images = images_by(pieces, across=True, down=False)
-        images = self._images
+        images = images_by(pieces, across=True, down=False)
         wanted = {(int(kind), cell) for cell, kind in enumerate(self._wanted) if kind != sliding_kernels.ANY}
-        self.has_mirrors = images is not None and wanted == {divmod(int(images[at]), MOST_CELLS) for at in wanted}
+        keeps = images is not None and wanted == {divmod(int(images[at]), MOST_CELLS) for at in wanted}
+        self._images = images if keeps else None
 
     @contextmanager
     def _naming(self, option: str, text: str) -> Iterator[None]:
@@ -278,13 +277,9 @@ class Sliding(Blocks, Dealt, Family):
         sliding_kernels.find_boards(keys, self._tables, found)
         return found
 
-    def canonical(self, keys: Keys) -> Keys:
-        """Return the lesser of each key and its left-right mirror image, if board, pieces and goal are symmetric."""
-        if self._images is None or not self.has_mirrors:
-            return super().canonical(keys)
-        images = self._image(keys, self._images)
-        lesser = less_than(images, keys)
-        return np.where(lesser if keys.ndim == 1 else lesser[:, None], images, keys)
+    def mirrors(self) -> Sequence[Callable[[Keys], Keys]]:
+        """The left-right mirror, if board, pieces and goal are symmetric."""
+        return () if self._images is None else [partial(self._image, images=self._images)]
 
     def _image(self, keys: Keys, images: Words) -> Keys:
         found = np.empty_like(keys)

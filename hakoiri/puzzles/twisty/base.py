@@ -18,9 +18,10 @@ import re
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache, reduce
+from functools import cache, cached_property, reduce
 from itertools import chain, combinations, permutations
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,7 @@ from numpy.typing import NDArray
 from hakoiri.compiling import jit
 from hakoiri.errors import ConfigurationError
 from hakoiri.keys.layout import Key, Keys, Mask
-from hakoiri.puzzles.contract import Expansion, Matching, Numbered
+from hakoiri.puzzles.contract import Expansion, Matching, Symmetric
 from hakoiri.puzzles.pictures import Picture
 from hakoiri.puzzles.texts import marks_in, rows_in
 
@@ -161,12 +162,37 @@ def _undone(turn: Turn) -> Turn:
 _Table = NDArray[np.uint32]
 _Numbers = NDArray[np.int64]
 
+
+class _Symmetries(NamedTuple):
+    """Tables of the symmetries of the whole puzzle, which rename the pieces, and move the places so that they fit.
+
+    If there is a still place, they are then moved on until its own piece is in it again. Which movement does that
+    depends on the place and twist of the piece that gets its name: these decide.
+
+    By symmetry: the place from which each place is taken; the sticker of a place to which the first one of each place
+    goes; 1, or -1 for a reflection. By order and symmetry: the place that decides. By order, symmetry and its twist:
+    the order after it, and the symmetry by which places are moved. `pieces` are those of the places by order, `twists`
+    their twists by `twist`, then 0; `turning` has the number of twists of each place, `digits` the places with digits.
+    """
+
+    sources: _Numbers
+    shifts: _Numbers
+    signs: _Numbers
+    deciding: _Numbers
+    orders: NDArray[np.uint16]
+    moves: NDArray[np.uint8]
+    pieces: _Numbers
+    twists: _Numbers
+    turning: _Numbers
+    digits: _Numbers
+
+
 #: The most letters of a turn's name. A longer word of letters alone has the colours of stickers.
 _TURN_LETTERS = 2
 _EXAMPLE = "R U R'"
 
 
-class Twisty(Numbered):
+class Twisty(Symmetric):
     """The base class of twisty puzzles; a subclass defines `pieces` and `turns`."""
 
     undirected = paired = True
@@ -181,6 +207,55 @@ class Twisty(Numbered):
     @abstractmethod
     def turns(self) -> dict[str, Turn]:
         """The moves by name, closed under inversion."""
+
+    @abstractmethod
+    def wholes(self) -> list[Turn]:
+        """The symmetries of the whole puzzle, the identity first, each as the place to which a sticker goes."""
+
+    @property
+    def symmetries(self) -> int:
+        return len(self.wholes())
+
+    def least_images(self, keys: Keys, numbers: _Numbers) -> tuple[Keys, _Numbers]:
+        least, counts = np.empty_like(keys), np.empty(len(keys), dtype=np.int64)
+        _find_least(keys, numbers, self._symmetries, least, counts)
+        return least, counts
+
+    @cached_property
+    def _symmetries(self) -> _Symmetries:
+        wholes, places = self.wholes(), [*self._places, *self.pieces.still.values()]
+        targets, shifts = np.empty((2, len(wholes), len(places)), dtype=np.int64)
+        signs = np.ones(len(wholes), dtype=np.int64)
+        for number, whole in enumerate(wholes):
+            for here, place in enumerate(places):
+                first, second = whole[place[0]], whole[place[1]]
+                (there,) = [there for there, other in enumerate(places) if first in other]
+                targets[number, here], shifts[number, here] = there, places[there].index(first)
+                if places[there].index(second) != (shifts[number, here] + 1) % len(place):
+                    signs[number] = -1
+        sources, turning = np.argsort(targets, axis=1), np.array([len(place) for place in places])
+        exchanged, still, size = len(self.pieces.exchanged), len(self.pieces.still), len(places)
+        known = np.array(self._orders)
+        pieces = np.hstack([known, np.tile(np.arange(exchanged, size), (len(known), 1))])
+        weights = exchanged ** np.arange(exchanged)[::-1]
+        ranks, place_of = known @ weights, np.argsort(pieces, axis=1)
+        decided = turning[-1] if still else 1
+        orders = np.empty((len(known), len(wholes), decided), dtype=np.uint16)
+        moves = np.empty(orders.shape, dtype=np.uint8)
+        deciding = place_of[:, sources[:, -1]] if still else np.full(orders.shape[:2], size)
+        for number, twist in np.ndindex(len(wholes), decided):
+            move = np.full(len(known), number)
+            if still:
+                # Movements of the same hand by which the piece that gets its name comes to the still place untwisted.
+                shift = (shifts[number, sources[number, -1]] - signs[number] * twist) % decided
+                right = (targets == size - 1) & (shifts == shift) & (signs == signs[number])[:, None]
+                move = right.argmax(axis=0)[deciding[:, number]]
+            after = targets[number][np.take_along_axis(pieces, sources[move, :exchanged], axis=1)]
+            orders[:, number, twist] = np.searchsorted(ranks, after @ weights)
+            moves[:, number, twist] = move
+        twists = np.pad(self._all_twists(), ((0, 0), (0, 1)))
+        digits = np.delete(np.arange(len(self._places)), self.pieces.dependent)
+        return _Symmetries(sources, shifts, signs, deciding, orders, moves, pieces, twists, turning, digits)
 
     def prepare(self, start: str | None) -> None:
         pieces = self.pieces
@@ -382,3 +457,32 @@ def _expand_keys(keys: Keys, orders: _Table, twists: _Table, room: Keys) -> None
         for move in range(moves):
             room[total] = orders[order, move] + twists[twist, move]
             total += 1
+
+
+@jit
+def _find_least(keys: Keys, numbers: _Numbers, tables: _Symmetries, least: Keys, counts: _Numbers) -> None:
+    """Write the least image of each key by some symmetries, and how many of these lead to it."""
+    sources, shifts, signs, deciding, orders, moves, pieces, twists, turning, digits = tables
+    size = len(twists)
+    for i in range(len(keys)):
+        order = np.int64(keys[i]) // size
+        twist = np.int64(keys[i]) - order * size
+        least_order = np.int64(len(orders))
+        least_twist = np.int64(0)
+        count = 0
+        for symmetry in numbers:
+            decided = twists[twist, deciding[order, symmetry]]
+            after = np.int64(orders[order, symmetry, decided])
+            if after > least_order:
+                continue
+            move = moves[order, symmetry, decided]
+            turned = np.int64(0)
+            for place in digits:
+                source = sources[move, place]
+                moved = signs[move] * twists[twist, source] + shifts[move, source]
+                turned = turned * turning[place] + (moved - shifts[symmetry, pieces[order, source]]) % turning[place]
+            if after < least_order or turned < least_twist:
+                least_order, least_twist, count = after, turned, 0
+            count += turned == least_twist
+        least[i] = least_order * size + least_twist
+        counts[i] = count

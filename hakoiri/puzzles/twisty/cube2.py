@@ -89,6 +89,11 @@ class Cube2(Twisty):
                 return turned
         raise ConfigurationError(f"no corner has the colours {', '.join(_STILL)}, clockwise")
 
+    def wholes(self) -> list[Turn]:
+        """The 24 rotations, and these after a reflection left to right."""
+        mirror = tuple(_SPOTS.index([-x, y, z]) for x, y, z in _SPOTS)
+        return [*self._rotations, *(turned_then(rotation, mirror) for rotation in self._rotations)]
+
     def net(self, faces: Mapping[str, str]) -> Picture:
         """The stickers of each face, four letters read by rows."""
         size = 2 * _STICKER + _BETWEEN

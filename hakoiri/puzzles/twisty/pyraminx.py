@@ -10,7 +10,7 @@ turn the edge at L, the centre U, the edge at R, the centre L, the edge at D and
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, permutations
 
 from hakoiri.puzzles.pictures import BED, EDGE, Label, Part, Picture, Polygon, Span, ink
 from hakoiri.puzzles.twisty.base import Pieces, Place, Turn, Twisty, turned_then
@@ -64,6 +64,15 @@ class Pyraminx(Twisty):
         # A scramble may turn the tips, too, which are not there.
         unmoved = tuple(range(len(_SPOTS)))
         self._clockwise |= {corner.lower(): unmoved for corner in _CORNERS}
+
+    def wholes(self) -> list[Turn]:
+        """Every permutation of the four corners: 12 rotations and 12 reflections."""
+        found = []
+        for corners in permutations(_CORNERS):
+            to = dict(zip(_CORNERS, corners, strict=True))
+            faces = {face: _face(frozenset(map(to.__getitem__, _FACES[face]))) for face in _FACES}
+            found.append(tuple(_SPOTS.index((faces[face], frozenset(map(to.__getitem__, at)))) for face, at in _SPOTS))
+        return found
 
     def net(self, faces: Mapping[str, str]) -> Picture:
         """The stickers of each face, six letters read by rows; the tips, which turn freely, are grey.

@@ -174,15 +174,18 @@ def _configurations(self: _Guard) -> Iterator[Keys]:
         yield self._fitting(self.layout.holds(block), "configurations", block, f"layout {self.layout.name}")
 
 
-def _symmetry_maps(self: _Guard) -> list[Callable[[Keys], Keys]]:
-    def image(symmetry: Callable[[Keys], Keys], keys: Keys) -> Any:
-        with self._naming("a symmetry map", *ints(keys[:1])):
-            found: Any = symmetry(keys)
-        fits = isinstance(found, np.ndarray) and found.shape == keys.shape and found.dtype == keys.dtype
-        return self._fitting(fits, "a symmetry map", found, kind_of(keys))
+def _maps(name: str, of_one: str) -> Callable[[_Guard], list[Callable[[Keys], Keys]]]:
+    def maps(self: _Guard) -> list[Callable[[Keys], Keys]]:
+        def image(symmetry: Callable[[Keys], Keys], keys: Keys) -> Any:
+            with self._naming(of_one, *ints(keys[:1])):
+                found: Any = symmetry(keys)
+            fits = isinstance(found, np.ndarray) and found.shape == keys.shape and found.dtype == keys.dtype
+            return self._fitting(fits, of_one, found, kind_of(keys))
 
-    with self._naming("symmetry_maps"):
-        return [partial(image, symmetry) for symmetry in super(_Guard, self).symmetry_maps()]
+        with self._naming(name):
+            return [partial(image, symmetry) for symmetry in getattr(super(_Guard, self), name)()]
+
+    return maps
 
 
 def _pictures(self: _Guard, path: list[Key]) -> list[Picture]:
@@ -205,6 +208,7 @@ _EXPECTED: dict[str, tuple[Callable[[Layout, Any, Any], bool], str]] = {
     "is_goal": (lambda _, found, keys: _row(found, keys, np.bool_), "bool of shape ({count},)"),
     "are_keys": (lambda _, found, keys: _row(found, keys, np.bool_), "bool of shape ({count},)"),
     "orbits": (lambda _, found, keys: found is None or _row(found, keys), "None or shape ({count},)"),
+    "orbit_sizes": (lambda _, found, keys: found is None or _row(found, keys), "None or shape ({count},)"),
     "canonical": (
         lambda layout, found, keys: layout.holds(found) and len(found) == len(keys),
         "{count} keys of layout {layout.name}",
@@ -242,7 +246,8 @@ _GUARDED: dict[str, Callable[..., Any]] = {
     "expand": _expand,
     "parse_text": _parse_text,
     "configurations": _configurations,
-    "symmetry_maps": _symmetry_maps,
+    "symmetry_maps": _maps("symmetry_maps", "a symmetry map"),
+    "mirrors": _maps("mirrors", "a mirror"),
     "pictures": _pictures,
     "describe_move": _plainly("describe_move", str),
 } | {

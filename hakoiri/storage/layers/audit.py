@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakoiri.errors import DamagedError
-from hakoiri.keys.layout import Key, Keys, Mask, key_at
+from hakoiri.keys.layout import Key, Keys, key_at
 from hakoiri.keys.order import equal_neighbours, is_increasing, slice_between, sort_keys
 from hakoiri.storage.layers.blocks import NOTHING, Lanes, add_lanes, digest_text, lanes_of, mixed
 from hakoiri.storage.layers.store import RunStore
@@ -72,9 +72,9 @@ class Sample(NamedTuple):
 
 
 class Audited(NamedTuple):
-    """A sound layer: the number of its goals, and a sample of its keys, increasing."""
+    """A sound layer: its tally (`Puzzle.tally`), and a sample of its keys, increasing."""
 
-    goals: int
+    tally: tuple[int, int]
     sample: Keys
 
 
@@ -84,6 +84,7 @@ class LayerAudit(LayerSums):
 
     record: LayerRecord | None = None
     goals: int = 0
+    represented: int = 0
     candidates: list[Keys] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
 
@@ -101,8 +102,8 @@ class Audit:
         self.layers = [LayerAudit(depth) for depth in depths]
 
     def arrays(self) -> list[NDArray[Any]]:
-        """Return the size, the two lanes and the goals of each layer, the number of its candidates, and all of them."""
-        sums = [[layer.size, *layer.lanes, layer.goals] for layer in self.layers]
+        """Return the size, the two lanes and the tally of each layer, the number of its candidates, and all of them."""
+        sums = [[layer.size, *layer.lanes, layer.goals, layer.represented] for layer in self.layers]
         keys = [key for layer in self.layers for key in layer.candidates]
         counts = [sum(map(len, layer.candidates)) for layer in self.layers]
         empty = self._store.layout.empty(0)
@@ -111,17 +112,19 @@ class Audit:
     def add(self, sums: NDArray[Any], counts: NDArray[Any], keys: Keys) -> None:
         """Add the `arrays` of the same layers in another part."""
         parts = np.split(keys, np.cumsum(counts)[:-1])
-        for layer, (size, *lanes, goals), candidates in zip(self.layers, sums.tolist(), parts, strict=True):
+        for layer, (size, *lanes, goals, represented), candidates in zip(
+            self.layers, sums.tolist(), parts, strict=True
+        ):
             layer.plus(size, (lanes[0], lanes[1]))
-            layer.goals += goals
+            layer.goals, layer.represented = layer.goals + goals, layer.represented + represented
             layer.candidates.append(candidates)
 
     @property
     def audited(self) -> dict[Depth, Audited]:
-        """The number of goals and the sample of each layer; all layers must be sound."""
+        """The tally and the sample of each layer; all layers must be sound."""
         empty = self._store.layout.empty(0)
         samples = ((each, np.concatenate([empty, *each.candidates])) for each in self.layers)
-        return {each.depth: Audited(each.goals, self._sample.of(keys)) for each, keys in samples}
+        return {each.depth: Audited((each.goals, each.represented), self._sample.of(keys)) for each, keys in samples}
 
 
 class LayersAudit(Audit):
@@ -133,11 +136,11 @@ class LayersAudit(Audit):
     """
 
     def __init__(
-        self, store: RunStore, depths: list[Depth], is_goal: Callable[[Keys], Mask], sample: Sample,
+        self, store: RunStore, depths: list[Depth], tally: Callable[[Keys], tuple[int, int]], sample: Sample,
         others: Keys | None = None,
     ) -> None:  # fmt: skip
         super().__init__(store, depths, sample)
-        self._is_goal, self._others = is_goal, store.layout.empty(0) if others is None else others
+        self._tally, self._others = tally, store.layout.empty(0) if others is None else others
         self._lock = threading.Lock()
         self.duplicate = store.layout.empty(0)
         for layer in self.layers:
@@ -163,11 +166,11 @@ class LayersAudit(Audit):
         for layer, record, stored in found:
             with self._faults_of(layer):
                 keys = stored if right else self._store.checked(stored, f"layer {layer.depth}")
-                in_order, goals = is_increasing(keys), int(np.count_nonzero(self._is_goal(keys))) if len(keys) else 0
+                in_order, tally = is_increasing(keys), self._tally(keys) if len(keys) else (0, 0)
                 candidates = self._sample.candidates(keys, record.size)
                 with self._lock:
                     layer.add(keys)
-                    layer.goals += goals
+                    layer.goals, layer.represented = layer.goals + tally[0], layer.represented + tally[1]
                     layer.candidates.append(candidates)
                     if not in_order:
                         layer.fault(f"the keys of layer {layer.depth} are not strictly increasing")

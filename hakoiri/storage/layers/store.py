@@ -253,11 +253,13 @@ class RunStore(Ledger):
             key, code, depth = near[nearer[:1]], code_of(code + 1), depth + 1
         return depth if code else -1
 
-    def put_layer(self, depth: Depth, keys: Keys, goals: int, flow: int | None = None) -> LayerRecord:
+    def put_layer(
+        self, depth: Depth, keys: Keys, goals: int, flow: int | None = None, represented: int = 0
+    ) -> LayerRecord:
         """Stage a layer; it is on disk after the next `commit`. `keys` must be strictly increasing."""
         stored, index = self.stage_blocks(depth, code_keys(depth, keys))
         digest, session = digest_text(lanes_of(keys)), self.state.session
-        record = LayerRecord(depth, len(keys), digest, goals, stored, index, session, flow)
+        record = LayerRecord(depth, len(keys), digest, goals, stored, index, session, flow, represented=represented)
         self.stage_layer(record)
         return record
 

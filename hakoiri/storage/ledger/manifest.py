@@ -268,7 +268,7 @@ class LayerRecord:
     the number of the session, counted from the run's first, that committed the layer. `flow` is that of all moves from
     the layer before it (`worker.layers.kernels`), if it was summed. The blocks of a `hosted` layer are at hosts; its
     `index` has no meaning. `work` says who expanded the layer before it (`coordinator.session.work_log`); it is empty
-    if threads of one process did.
+    if threads of one process did. Its keys, if they are classes, stand for `represented` configurations; 0 is unknown.
     """
 
     depth: Depth
@@ -281,6 +281,7 @@ class LayerRecord:
     flow: int | None = None
     hosted: bool = False
     work: Mapping[str, Any] = field(default_factory=dict)
+    represented: Count = 0
 
     def as_dict(self) -> dict[str, Any]:
         return dict(vars(self))

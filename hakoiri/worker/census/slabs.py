@@ -171,7 +171,7 @@ def list_part(
     listed = store.read_partial(_ListProgress) or _ListProgress("-0x1")
     yield listed.record(0, store.state.session)
     for keys in batches(int(listed.last, 16) + 1, listed.size):
-        summary = len(keys), int(np.count_nonzero(puzzle.is_goal(keys))), *lanes_of(keys)
+        summary = len(keys), *puzzle.tally(keys), *lanes_of(keys)
         staged = store.stage_blocks(0, code_keys(0, keys), listed.index)
         listed = replace(listed.plus(summary, *staged), last=hex(key_at(keys, -1)))
         # IMPORTANT: with each batch, because an interruption commits what is staged.

@@ -161,6 +161,7 @@ class HostCensus:
             record, done = store.layer_record(0), self._joining.done
             passed = replace(
                 passed, size=record.size, digest=record.digest, goals=record.goals, stored=record.stored_bytes,
+                represented=record.represented,
                 moves=done.moves, balance=done.balance, spilled=self._joining.spill.stored_bytes,
                 done=record.size if finished else self._done, beginning=done.beginning,
             )  # fmt: skip

@@ -131,7 +131,7 @@ def check_part(
     lanes of the copies of each layer; a key in two layers, if any; `Audit.arrays`].
     """
     depths = list(range(request.first, request.depth + 1))
-    audit = LayersAudit(store, depths, puzzle.is_goal, Sample(request.seed, request.sample), others)
+    audit = LayersAudit(store, depths, puzzle.tally, Sample(request.seed, request.sample), others)
     for bounds in audit.ranges(together):
         audit.check(bounds)
         yield []

@@ -172,7 +172,7 @@ class HostStep:
         taken = self._counted(self._first.taken, self._inbox.taken)
         figures = HostMerged(
             record.size, record.goals, record.digest, record.stored_bytes, spilled, self._received, self._waited,
-            monotonic() - began, taken, [] if first else sizes,
+            monotonic() - began, taken, [] if first else sizes, record.represented,
         )  # fmt: skip
         return figures, self._step.held
 
@@ -295,7 +295,7 @@ class RunPart(PartLayers):
             own = [slice_between(keys, low, high) for low, high in mine]
             made = RoundMark(depth, b"")
             for part in own:
-                total = np.array([len(part), 0, *lanes_of(part)], dtype=np.uint64)
+                total = np.array([len(part), 0, 0, *lanes_of(part)], dtype=np.uint64)
                 made = made.plus(total, *self.store.stage_blocks(depth, code_keys(depth, part), made.index))
             for low, high in copied:
                 self.copies.take_in(depth, code_keys(depth, slice_between(keys, low, high)))

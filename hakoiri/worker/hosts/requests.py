@@ -187,10 +187,10 @@ class HostPassed:
     """The figures of a host's part of a whole space in a pass, and whether the pass is `finished`.
 
     `done` counts the configurations done; this request took `seconds` with `threads`. Once all are listed, `size`,
-    `digest`, `goals` and `stored` bytes describe the part. `moves` and `balance` are sums over its moves so far
-    (`worker.census.forests.balance`). `stray` is true if a move leads to no configuration. `sent` counts its messages
-    to each host, `bytes` is their total size; `received` is the size of messages from other hosts, `spilled` the size
-    of its spill files. `beginning` identifies its joining.
+    `digest`, `goals`, `represented` and `stored` bytes describe the part. `moves` and `balance` are sums over its moves
+    so far (`worker.census.forests.balance`). `stray` is true if a move leads to no configuration. `sent` counts its
+    messages to each host, `bytes` is their total size; `received` is the size of messages from other hosts, `spilled`
+    the size of its spill files. `beginning` identifies its joining.
     """
 
     finished: bool
@@ -209,6 +209,7 @@ class HostPassed:
     received: int = 0
     spilled: int = 0
     beginning: str = ""
+    represented: int = 0
 
 
 @dataclass(frozen=True)
@@ -230,6 +231,7 @@ class HostMerged:
     seconds: Real
     taken: list[Count]
     sizes: list[Count] = field(default_factory=list)
+    represented: Count = 0
 
     def __post_init__(self) -> None:
         if self.sizes and sum(self.sizes) != self.size:

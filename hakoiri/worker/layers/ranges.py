@@ -357,7 +357,7 @@ class MergeInput(NamedTuple):
 
 
 class MergedRange(NamedTuple):
-    """[Number of keys, number of goals, the two lanes of the digest] of a range, its blocks, and its keys if kept."""
+    """[Number of keys, tally (`Puzzle.tally`), both lanes of the digest] of a range, its blocks, its keys if kept."""
 
     summary: NDArray[np.uint64]
     coded: Coded
@@ -367,15 +367,14 @@ class MergedRange(NamedTuple):
 def merge_range(puzzle: Puzzle, depth: Depth, work: MergeInput) -> MergedRange:
     """Merge a range of layer `depth`; if its keys are bits and need not be kept, list some of them at a time."""
     whole = work.keep or work.within is not None
-    total, parts, kept = np.zeros(4, dtype=np.uint64), list[Coded](), puzzle.layout.empty(0)
+    total, parts, kept = np.zeros(5, dtype=np.uint64), list[Coded](), puzzle.layout.empty(0)
     for batch in _new_keys(work.found, work.known, puzzle.layout, whole):
         keys = batch if work.within is None or not len(batch) else difference(batch, merge([batch], work.within))
         if work.run and not (right := puzzle.are_keys(keys)).all():
             wrong = f"{key_at(keys, int(right.argmin())):#x}, which is not a configuration of {puzzle.name}"
             raise DamagedError(f"run {work.run}: layer {depth} would have {wrong}", Hint("repair", work.run))
         if len(keys):
-            goals = int(np.count_nonzero(puzzle.is_goal(keys)))
-            total += np.array([len(keys), goals, *lanes_of(keys)], dtype=np.uint64)
+            total += np.array([len(keys), *puzzle.tally(keys), *lanes_of(keys)], dtype=np.uint64)
             parts.append(code_keys(depth, keys))
             kept = _own(keys) if work.keep else kept
     return MergedRange(total, join_coded(parts or [Coded.empty(puzzle.layout)]), kept)

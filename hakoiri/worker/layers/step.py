@@ -24,28 +24,33 @@ from hakoiri.worker.transport.payload import Array
 
 @dataclass(frozen=True, kw_only=True)
 class Totals:
-    """The size, goals, digest lanes and stored bytes of the finished part of a layer, and the index of its blocks."""
+    """The size, goals, digest lanes and stored bytes of the finished part of a layer, and the index of its blocks.
+
+    `represented` counts the configurations that its keys stand for (`Puzzle.tally`).
+    """
 
     size: int = 0
     goals: int = 0
+    represented: int = 0
     lane_0: int = NOTHING[0]
     lane_1: int = NOTHING[1]
     stored: int = 0
     index: int = 0
 
     def plus(self, summary: Iterable[int], stored: int, index: int) -> Self:
-        """Return this with a piece added: its size, goals and digest lanes, its bytes, and the new index."""
-        size, goals, *lanes = map(int, summary)
+        """Return this with a piece added: its size, tally and digest lanes, its bytes, and the new index."""
+        size, goals, represented, *lanes = map(int, summary)
         lane_0, lane_1 = add_lanes((self.lane_0, self.lane_1), (lanes[0], lanes[1]))
         return replace(
-            self, size=self.size + size, goals=self.goals + goals, lane_0=lane_0, lane_1=lane_1,
-            stored=self.stored + stored, index=index,
+            self, size=self.size + size, goals=self.goals + goals, represented=self.represented + represented,
+            lane_0=lane_0, lane_1=lane_1, stored=self.stored + stored, index=index,
         )  # fmt: skip
 
     def record(self, depth: Depth, session: int, flow: int | None = None) -> LayerRecord:
         """Return the record of layer `depth` with these totals."""
         digest = digest_text((self.lane_0, self.lane_1))
-        return LayerRecord(depth, self.size, digest, self.goals, self.stored, self.index, session, flow)
+        figures = self.goals, self.stored, self.index, session, flow
+        return LayerRecord(depth, self.size, digest, *figures, represented=self.represented)
 
 
 @dataclass(frozen=True)

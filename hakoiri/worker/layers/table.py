@@ -147,15 +147,14 @@ class LayerTable:
             totals = Totals()
             for begin, end, _ in _pieces(counts, *blocks, 1, self._bits.shape[1]):
                 keys = self._listed(row, begin, end)
-                goals = int(np.count_nonzero(self._puzzle.is_goal(keys)))
-                totals = totals.plus([len(keys), goals, *lanes_of(keys)], 0, 0)
+                totals = totals.plus([len(keys), *self._puzzle.tally(keys), *lanes_of(keys)], 0, 0)
             return totals
 
         most = max(_LEAST_BLOCKS, len(counts) // (4 * self._threads.workers))
         cuts = [*range(0, len(counts), most), len(counts)]
         totals = Totals()
         for _, made in self._threads.each("merge", fresh, pairwise(cuts)):
-            totals = totals.plus([made.size, made.goals, made.lane_0, made.lane_1], 0, 0)
+            totals = totals.plus([made.size, made.goals, made.represented, made.lane_0, made.lane_1], 0, 0)
         if not totals.size:
             return totals
         word, bit = divmod(self._puzzle.numbers or 0, WORD_BITS)

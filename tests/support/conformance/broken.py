@@ -384,6 +384,27 @@ _broken(
     successors=lambda self, key: [self.key_of(7), self.key_of(8)], is_goal=aiming_at(lambda self, mark: True),
     canonical=_mirroring(lambda self, key: max(0, key - self.stride)),
 )  # fmt: skip
+
+
+def _with_mirrors(image: Callable[[Any, Key], Key]) -> Callable[[Any], list[Callable[[Keys], Keys]]]:
+    """Return `mirrors` with one map."""
+    return lambda self: [lambda keys: self.keys([image(self, key) for key in ints(keys)])]
+
+
+def _opposite(self: Any, key: Key) -> Key:
+    return int(self.key_of(-self.mark_of(key)))
+
+
+_broken(
+    "mirrors",
+    "MirrorsNeighboursOnEachOther",
+    mirrors=_with_mirrors(lambda self, key: self.key_of(self.mark_of(key) ^ 1)),
+)
+_broken("mirrors", "NamesNotWhatItMirrors", mirrors=_with_mirrors(lambda self, key: self.key_of(self.mark_of(key) + 1)))
+_broken(
+    "mirrors", "CountsMarkZeroTwice", mirrors=_with_mirrors(_opposite),
+    usual_start=lambda self: 0, orbit_sizes=lambda self, keys: np.full(len(keys), 2, dtype=np.int64),
+)  # fmt: skip
 _broken("mirrors", "HasNoImagesAfterAll", canonical=Puzzle.canonical)
 _broken("mirrors", "HidesItsImages", has_mirrors=False)
 
