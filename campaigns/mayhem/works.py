@@ -23,7 +23,7 @@ from tests.support.process_setup import be_impatient, be_starved
 
 #: Fields that may differ between two runs of one command: times, who did what, who committed what in how large pieces,
 #: and the flow of moves, which is summed only where workers take part.
-_VOLATILE = {"session", "seconds", "when", "microseconds", "stored_bytes", "index", "flow", "work"}
+_VOLATILE = {"session", "seconds", "when", "microseconds", "stored_bytes", "index", "net_flow", "work"}
 #: Where pieces of work lie that are computed once and for all: a layer, a chunk of a tree, a row.
 _PIECES = (LAYERS, CHUNKS, ROWS)
 #: What is found, as records and as bytes. How a tree is cut into chunks goes by how fast this machine is just then.

@@ -5,6 +5,7 @@ in plain Python, for kernels, and for whole arrays.
 """
 
 from collections.abc import Iterator
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ STEP, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 _WORD = (1 << 64) - 1
 
 Words = NDArray[np.uint64]
+_Word = TypeVar("_Word", np.uint64, Words)
 
 
 def random_words(state: int) -> Iterator[int]:
@@ -26,13 +28,30 @@ def random_words(state: int) -> Iterator[int]:
         yield word ^ word >> 31
 
 
+def words_after(state: _Word) -> _Word:
+    """The number after a state, or after each of an array: a mix of 64 bits."""
+    word = state + np.uint64(STEP)
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(FIRST)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(SECOND)
+    return word ^ (word >> np.uint64(31))
+
+
+word_after = jit(words_after)
+
+
+@jit
+def mix(word: np.uint64) -> np.uint64:
+    """A mix of 64 bits in a third of the time, enough for sums; 0 stays 0. The factor's multiples are spread evenly."""
+    mixed = word * np.uint64(STEP)
+    return np.uint64(mixed ^ (mixed >> np.uint64(32)))
+
+
 @jit
 def random_word(state: Words) -> np.uint64:
     """The next number; `state` (1,) is moved on."""
+    word = word_after(state[0])
     state[0] += np.uint64(STEP)
-    word = (state[0] ^ (state[0] >> np.uint64(30))) * np.uint64(FIRST)
-    word = (word ^ (word >> np.uint64(27))) * np.uint64(SECOND)
-    return np.uint64(word ^ (word >> np.uint64(31)))
+    return np.uint64(word)
 
 
 @jit
@@ -43,8 +62,4 @@ def random_below(state: Words, bound: int) -> np.int64:
 
 def first_words(count: int) -> Words:
     """The first numbers from state 0."""
-    states = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(STEP)
-    words = (states ^ (states >> np.uint64(30))) * np.uint64(FIRST)
-    words = (words ^ (words >> np.uint64(27))) * np.uint64(SECOND)
-    found: Words = words ^ (words >> np.uint64(31))
-    return found
+    return words_after(np.arange(count, dtype=np.uint64) * np.uint64(STEP))

@@ -65,10 +65,15 @@ class BitKernel(NamedTuple):
 
     `write` takes words of 64 configurations, the key of their first bit, and a bitmap of all configurations, in which
     it sets the successors of the bits. Key and words begin and end with a block of so many configurations.
+
+    If it `flows`, `write` returns the sum over the moves of the successor's block, its number plus 1 mixed
+    (`hakoiri.keys.splitmix.mix`), less the configuration's, modulo 2**64. Hosts use no other kernel. The puzzle must be
+    `paired`. Each configuration must have a move to another block, or the loss of one would go unseen.
     """
 
-    write: Callable[[NDArray[np.uint64], Key, NDArray[np.uint64]], None]
+    write: Callable[[NDArray[np.uint64], Key, NDArray[np.uint64]], int | None]
     block: int = 64
+    flows: bool = False
 
 
 class Puzzle(ABC):

@@ -197,7 +197,7 @@ def test_a_layer_that_workers_of_an_older_version_have_begun_is_ended_by_threads
         with RunStore(directory, writable=True) as store:
             if fields := store.read_partial(dict[str, Any]):
                 ended += fields["expanded"] > 0
-                store.stage_record(META, PARTIAL_KEY, fields | {"at": "", "flow": 5})
+                store.stage_record(META, PARTIAL_KEY, fields | {"at": "", "net_flow": 5})
                 store.commit(store.state)
         driven(directory, resources)
         assert_as_expected(directory, options)

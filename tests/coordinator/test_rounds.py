@@ -16,14 +16,15 @@ from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.errors import WorkerError
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.storage.layers.blocks import Coded
+from hakoiri.storage.layers.blocks import Coded, digest_text, lanes_of
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.worker.hosts import part, wire
-from hakoiri.worker.hosts.part import RunPart
 from hakoiri.worker.hosts.requests import HostRequest
+from hakoiri.worker.layers.kernels import layers_after
 from hakoiri.worker.layers.partition import Shares
+from hakoiri.worker.layers.ranges import RangeExpansion
 from hakoiri.worker.layers.step import RangeStep
 from tests.support.near_hosts import (
     NAMES,
@@ -39,7 +40,7 @@ from tests.support.runs import Notes
 from tests.support.seeds import first_usual
 from tests.support.servers import RedisServer
 from tests.support.toy import Toy
-from tests.support.toy_runs import EMBEDDINGS, before_call, new_run
+from tests.support.toy_runs import EMBEDDINGS, before_call, new_run, spied
 
 pytestmark = pytest.mark.timeout(300)
 #: The last is how many bytes a part takes at least: with few the older keys are put away.
@@ -104,6 +105,25 @@ def test_layers_in_many_rounds_are_those_of_a_plain_search_whoever_is_lost(
     assert any("goes on after round" in text for text in notes.texts)
     # Keys that lie close together are one range, whose merge has no midst, and that takes fewer rounds.
     assert keys != "spread" or (firsts[True] and "host-back" in losses.after)
+
+
+def test_layers_by_bits_in_many_rounds_are_those_of_a_plain_search_whoever_is_lost(
+    hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = PuzzleSpec("pancakes", {"n": "10"})
+    puzzle, resources, notes = spec.build(), replace(resources_of(monkeypatch, "u32"), farm=50_000), Notes()
+    marked = spied(monkeypatch, (RangeExpansion, "_mark"))
+    directory = make_run(tmp_path, spec, "explore", {}, resources)
+    hosts.then = losses = Losses(hosts, hosts._server)
+    while (state := driven(directory, resources, notes)).status == "interrupted":
+        pass
+    layers = layers_after(puzzle, puzzle.keys([puzzle.start]))
+    with RunStore(directory) as store:
+        found = [(record.size, record.digest) for record in store.layer_records()]
+        assert all(record.net_flow is not None for record in store.layer_records())
+    assert state.status == "complete"
+    assert found == [(len(keys), digest_text(lanes_of(keys))) for keys in layers]
+    assert marked["_mark"] > len(found) and len(losses.after) > 2
 
 
 @pytest.mark.parametrize(("layout", "keys", "directed"), [("u64", "spread", "no")])
@@ -199,7 +219,7 @@ def test_whoever_is_lost_while_the_next_layer_is_made_costs_no_layer(
             # It has told what it made of the next layer.
             hosts.restart(host)
 
-    before_call(monkeypatch, RunPart, "_expand", lose_the_host)
+    before_call(monkeypatch, part.HostStep, "expand", lose_the_host)
     hosts.then = lose_others
     while driven(directory, resources, notes).status == "interrupted":
         sessions += 1

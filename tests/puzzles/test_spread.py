@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hakoiri.api import Run, explore
@@ -17,7 +17,7 @@ from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.worker.layers import step
 from hakoiri.worker.layers.exchange import Exchange
-from hakoiri.worker.layers.kernels import set_within
+from hakoiri.worker.layers.kernels import flow_of, set_within
 from hakoiri.worker.layers.partition import Partition
 from hakoiri.worker.layers.ranges import RangeExpansion
 from hakoiri.worker.layers.rules import goals_only
@@ -38,9 +38,10 @@ def test_successors_are_set_that_are_expanded(puzzle: Puzzle, seed: int, share: 
     keys = some.astype(puzzle.layout.dtype)
     words, found, expected = (np.zeros(size // 64, dtype=np.uint64) for size in (high - low, total, total))
     set_within(words, keys, low)
-    spread.write(words, low, found)
-    set_within(expected, puzzle.expand(keys).successors, 0)
+    flow, expansion = spread.write(words, low, found), puzzle.expand(keys)
+    set_within(expected, expansion.successors, 0)
     assert np.array_equal(found, expected)
+    assert flow == (flow_of(puzzle, keys, expansion) if spread.flows else None)
 
 
 class _Lazy(Pancakes):
@@ -83,3 +84,16 @@ def test_runs_by_bitmaps_have_the_same_layers(
         assert bool(calls["_mark"]) == bool(number)
     plain, marked = ([record.digest for record in run.layer_records()] for run in runs)
     assert plain == marked
+
+
+@given(seed=st.integers(0, 1 << 32))
+@settings(max_examples=5)
+def test_the_flow_of_all_is_0_and_that_of_all_but_one_is_not(seed: int) -> None:
+    puzzle = PUZZLES[0]
+    spread, total = spread_of(puzzle), puzzle.total
+    assert spread and spread.flows and total
+    words, found = np.full(total // 64, -1).view(np.uint64), np.zeros(total // 64, dtype=np.uint64)
+    assert spread.write(words, 0, found) == 0
+    hidden = int(np.random.default_rng(seed).integers(total))
+    words[hidden // 64] ^= np.uint64(1 << hidden % 64)
+    assert spread.write(words, 0, found) != 0

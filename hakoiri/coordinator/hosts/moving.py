@@ -71,7 +71,7 @@ class RangeMover:
             wrong = (Hint("drain", host) for host in hosts if not self._placed(range_map.taken_over(host))[0])
             raise WorkerError(fault, next(wrong, Hint("begin anew", self._store.directory.name)))
         if stale:
-            self._note(f"the copies of {_ranges([*stale])} are of another moment, and are made again")
+            self._note(f"the copies of {counted(len(stale), 'ranges')} are of another moment, and are made again")
             self._record(replace(range_map, due=sorted(stale)))
             self.settle()
         self._compared = True
@@ -95,7 +95,8 @@ class RangeMover:
         while host in range_map.hosts:
             # A space that is being listed has no copies yet.
             copies = " from their copies" if self._store.state.depth >= 0 else ""
-            self._note(f"host {host} is away: others take over its {_ranges(range_map.owned(host))}{copies}")
+            owned = counted(len(range_map.owned(host)), "ranges")
+            self._note(f"host {host} is away: others take over its {owned}{copies}")
             range_map = range_map.taken_over(host)
             try:
                 self._require(range_map)
@@ -131,7 +132,7 @@ class RangeMover:
         found = [bisect_left(after.cuts, cut) + 1 for cut in before]
         there = [end - begin for begin, end in pairwise([0, *found, after.ranges])]
         if after.ranges > len(there):
-            self._note(f"cutting {_ranges([n for n, count in enumerate(there) if count > 1])}, too large for a host")
+            self._note(f"cutting {counted(sum(count > 1 for count in there), 'ranges')}, too large for a host")
             self._record(range_map.cut(after.packed, there))
             self.settle()
         return there
@@ -139,7 +140,7 @@ class RangeMover:
     def move(self, range_map: RangeMap, targets: list[int], whom: str) -> None:
         """Move each range to its target, a host of `range_map`; -1 leaves the range where it is."""
         if moved := [number for number, target in enumerate(targets) if target != NOBODY]:
-            self._note(f"moving {_ranges(moved)} to {whom}")
+            self._note(f"moving {counted(len(moved), 'ranges')} to {whom}")
             self._move(range_map, targets, range_map.moved(targets))
 
     def follow(self, other: RangeMap) -> None:
@@ -163,7 +164,7 @@ class RangeMover:
         if range_map.hosts == [host]:
             range_map = range_map.joined_by(others[:1] if range_map.neighbours else others)
         targets = range_map.from_host(host)
-        self._note(f"moving {_ranges(range_map.owned(host))} of host {host} to others")
+        self._note(f"moving {counted(len(range_map.owned(host)), 'ranges')} of host {host} to others")
         self._move(range_map, targets, range_map.taken_over(host))
         self.let_go([host])
 
@@ -278,10 +279,6 @@ def _without_labels(state: State, run: str) -> State:
 
 def _named(first: Depth, last: Depth) -> str:
     return f"layer {first}" if first == last else f"layers {first} to {last}"
-
-
-def _ranges(numbers: Sequence[int]) -> str:
-    return counted(len(numbers), "ranges")
 
 
 #: Bytes of layers that a host sends or receives in a second, 121 MB took 1.7 s on one machine, but links and disks may

@@ -248,7 +248,7 @@ class LayeredSearch:
         self._maker = "hosts"
         depth = self.state.depth + 1
         record = self._hosting.make(depth, expanded, depth == self.last)
-        self.state, self.last_flow = self.store.state, record.flow
+        self.state, self.last_flow = self.store.state, record.net_flow
         if record.size:
             self._add(record)
         self.commit()
@@ -264,7 +264,7 @@ class LayeredSearch:
         self._is_noted |= self._maker == "workers"
         if step.cost.seconds * self._widest > _NOTED_SECONDS:
             self._note_expanded_here()
-        self.state, self.last_flow = self.store.state, record.flow
+        self.state, self.last_flow = self.store.state, record.net_flow
         if record.size:
             self._add(record)
         if step.has_files or keys is None or not self.puzzle.has_kernel:
@@ -350,7 +350,7 @@ def search_to_end(session: Session, search: LayeredSearch, plan: ExplorePlan) ->
         search.drop(now=True)
     _require_total(search)
     records = session.store.layer_records()
-    _require_balance(search, [record.flow for record in records])
+    _require_balance(search, [record.net_flow for record in records])
     digest = chain(record.digest for record in records)
     session.commit(replace(search.state, status="complete", figures=search.outcome().as_dict(), digest=digest))
 

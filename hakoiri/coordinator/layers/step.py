@@ -195,7 +195,7 @@ class LayerStep:
             # IMPORTANT: without their partial record the next session might cut these blocks differently.
             self._store.discard_staged()
             raise
-        record = self._mark.record(self._depth, self._store.state.session, self._mark.flow)
+        record = self._mark.record(self._depth, self._store.state.session, self._mark.net_flow)
         record = replace(record, work=self._session.work_log.take_layer())
         self._store.erase(META, PARTIAL_KEY)
         if record.size:
@@ -237,7 +237,7 @@ class LayerStep:
         self._partition = self._cut()
         # The flow of all moves shows if workers or hosts leave something out.
         sums = self._inspects and self._context.sums_flow(self._source.size, self.cost)
-        return Partial(self._depth, self._partition.packed, flow=0 if sums else None)
+        return Partial(self._depth, self._partition.packed, net_flow=0 if sums else None)
 
     def _look(self) -> None:
         """Time and inspect a sample, and sort its successors. The sample of slow rules is smaller."""
@@ -292,7 +292,7 @@ class LayerStep:
             self._puzzle, exchange, self._source, self._known, self._sampled, self._range_size, self._shares,
             self._context.local,
         )  # fmt: skip
-        self._ranges.plan_bitmaps(marks=mark.flow is None)
+        self._ranges.plan_bitmaps(marks=mark.net_flow is None)
         self._step = PartStep(self._store, mark, self._ranges, self._spill, self._shares.layer_bytes)
         if mark.at:
             self._ranges.begin_at(int(mark.at, 16))
@@ -309,7 +309,7 @@ class LayerStep:
         if chunk := self._context.farmed_chunk(self._source.size, self.cost) if self._rules.task else 0:
             yield from self._farmed(chunk, is_due)
             return
-        yield from self._ranges.expand(is_due, self._mark.flow is not None, self._commit_before)
+        yield from self._ranges.expand(is_due, self._mark.net_flow is not None, self._commit_before)
 
     def _farmed(self, chunk: int, is_due: Callable[[], bool]) -> Iterator[tuple[int, int | None]]:
         """Expand by workers, `chunk` keys at a time, and by threads of this process unless everything is to be sent.

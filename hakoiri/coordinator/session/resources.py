@@ -98,7 +98,7 @@ class Tuning:
     #: The pause before another attempt, which doubles with each further one.
     host_pause: float = 0.5
     #: Ranges for each host: with 16 the fullest of 8 hosts has 1.08 times the mean of the 3x4 tiles, with 4 1.2 times.
-    host_ranges: int = 16
+    host_ranges: int = 8
     #: A host joins a run only if layers take this long, because it is sent its share of all layers.
     host_joins: float = 5.0
     #: A move of ranges takes this long, besides the time for their layers; if this is not a number, each move pays.

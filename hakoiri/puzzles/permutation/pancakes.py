@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from hakoiri.compiling import jit, lowest_bit, popcount
 from hakoiri.keys.layout import Key, Keys
+from hakoiri.keys.splitmix import mix
 from hakoiri.puzzles.capabilities import Sized
 from hakoiri.puzzles.contract import BitKernel, Expansion, Numbered
 from hakoiri.puzzles.options import Number
@@ -105,11 +106,9 @@ class Pancakes(_Stacks):
         if self.n < _LEAST_SPREAD:
             return None
         worth, n = self._tables.worth, self.n
-
-        def write(words: _Masks, base: Key, marks: _Masks) -> None:
-            spread_plain(words, base, spread_tables(), worth, n, marks)
-
-        return BitKernel(write, _BLOCK_ORDERS)
+        return BitKernel(
+            lambda words, base, marks: spread_plain(words, base, spread_tables(), worth, n, marks), _BLOCK_ORDERS, True
+        )
 
     def unpack(self, key: Key) -> Stack:
         return [size + 1 for size in order_of(key, self.n)]
@@ -215,8 +214,9 @@ def _sum_lower(begin: int, worth: _Words, n: int, exceed: _Words, constant: _Wor
 @jit
 def _spread_block(
     words: _Masks, begin: int, tables: SpreadTables, worth: _Words, n: int, filled: int, marks: _Masks
-) -> None:
-    """Turn over more than five of the `filled` orders in a block."""
+) -> np.uint64:
+    """Turn over more than five of the `filled` orders in a block; return the flow."""
+    flow = np.uint64(filled * (8 - n)) * mix(np.uint64(begin // _BLOCK_ORDERS + 1))
     exceed, constant = np.zeros((n - 8, 8), dtype=np.int64), np.zeros(n - 8, dtype=np.int64)
     _sum_lower(begin, worth, n, exceed, constant)
     is_tabled = filled >= _FEW
@@ -241,15 +241,19 @@ def _spread_block(
                     key = constant[move] + _half(tables, 0, int(one), exceed[move], worth[move + 9])
                     key += _half(tables, 1, int(two), exceed[move], worth[move + 9])
                 marks[key >> 6] |= np.uint64(1) << np.uint64(key & 63)
+                flow += mix(np.uint64(key) // np.uint64(_BLOCK_ORDERS) + np.uint64(1))
+    return flow
 
 
 @jit
-def spread_plain(words: _Masks, base: int, tables: SpreadTables, worth: _Words, n: int, marks: _Masks) -> None:
+def spread_plain(words: _Masks, base: int, tables: SpreadTables, worth: _Words, n: int, marks: _Masks) -> int:
     """Set the successors of the bits of `words`, blocks of 8! orders of which the first begins at `base`, in `marks`.
 
     Turning over k > 8 changes the number of the upper k. Each pancake adds to it what depends on how many of the k are
     larger, and how many of these are above it. Within a block that is a sum over the two halves of the upper eight.
+    Return the flow (`BitKernel`).
     """
+    flow = np.uint64(0)
     size = _BLOCK_ORDERS // 64
     sources, targets = words.view(np.uint8), marks.view(np.uint8)
     for block in range(len(words) // size):
@@ -261,7 +265,8 @@ def spread_plain(words: _Masks, base: int, tables: SpreadTables, worth: _Words, 
             begin = base + block * _BLOCK_ORDERS
             upper, found = sources[block * size * 8 :][: size * 8], targets[begin // 8 :][: size * 8]
             _spread_small(upper, tables.small, found)
-            _spread_block(some, begin, tables, worth, n, int(filled), marks)
+            flow += _spread_block(some, begin, tables, worth, n, int(filled), marks)
+    return int(flow)
 
 
 class BurntPancakes(_Stacks):

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from hakoiri.compiling import jit
 from hakoiri.errors import DamagedError
 from hakoiri.keys.layout import Key, Keys, Layout, ints, layout_of
+from hakoiri.keys.splitmix import word_after, words_after
 from hakoiri.storage.layers.codec import (
     MOST_WORD_BYTES,
     WORD_BITS,
@@ -48,18 +49,8 @@ from hakoiri.storage.names import block_key
 Lanes = tuple[int, int]
 NOTHING: Lanes = (0, 0)
 
-_LANE_0 = np.uint64(0x9E3779B97F4A7C15)
 _LANE_1 = np.uint64(0xC2B2AE3D27D4EB4F)
-_STAFFORD_1, _STAFFORD_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _MURMUR_1, _MURMUR_2 = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)
-
-
-@jit
-def stafford(x: np.uint64) -> np.uint64:
-    """Mix 64 bits."""
-    x = (x ^ (x >> np.uint64(30))) * _STAFFORD_1
-    x = (x ^ (x >> np.uint64(27))) * _STAFFORD_2
-    return x ^ (x >> np.uint64(31))
 
 
 @jit
@@ -76,13 +67,13 @@ def _lanes(keys: Keys) -> tuple[np.uint64, np.uint64]:
     for index in range(len(keys)):
         if keys.ndim == 1:
             word = np.uint64(keys[index])
-            lane_0 += stafford(word + _LANE_0)
+            lane_0 += word_after(word)
             lane_1 += _murmur(word + _LANE_1)
         else:
             x = np.uint64(0)
             y = np.uint64(0)
             for number in range(keys.shape[1]):
-                x = stafford(x + keys[index, number] + _LANE_0)
+                x = word_after(x + keys[index, number])
                 y = _murmur(y + keys[index, number] + _LANE_1)
             lane_0 += x
             lane_1 += y
@@ -97,13 +88,9 @@ def lanes_of(keys: Keys) -> Lanes:
 
 def mixed(keys: Keys, seed: int) -> NDArray[np.uint64]:
     """Return a 64-bit hash of each key that depends on `seed`."""
-    found = np.full(len(keys), (seed + int(_LANE_0)) % (1 << 64), dtype=np.uint64)
+    found = np.full(len(keys), seed % (1 << 64), dtype=np.uint64)
     for word in keys.T if keys.ndim == 2 else [keys]:
-        found += word
-        for factor in (_STAFFORD_1, _STAFFORD_2):
-            found ^= found >> np.uint64(31)
-            found *= factor
-        found ^= found >> np.uint64(31)
+        found = words_after(found + word)
     return found
 
 

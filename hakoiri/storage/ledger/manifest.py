@@ -265,10 +265,11 @@ class LayerRecord:
     """The record of one committed layer: its numbers of configurations and goals, its digest, its bytes on disk.
 
     `index` is the CRC-32 of the names of all its blocks, so that a lost block is not taken for absence. `session` is
-    the number of the session, counted from the run's first, that committed the layer. `flow` is that of all moves from
-    the layer before it (`worker.layers.kernels`), if it was summed. The blocks of a `hosted` layer are at hosts; its
-    `index` has no meaning. `work` says who expanded the layer before it (`coordinator.session.work_log`); it is empty
-    if threads of one process did. Its keys, if they are classes, stand for `represented` configurations; 0 is unknown.
+    the number of the session, counted from the run's first, that committed the layer. `net_flow` is the flow of all
+    moves from the layer before it (`worker.layers.kernels`), if it was summed. The blocks of a `hosted` layer are at
+    hosts; its `index` has no meaning. `work` says who expanded the layer before it (`coordinator.session.work_log`);
+    it is empty if threads of one process did. Its keys, if they are classes,
+    stand for `represented` configurations; 0 is unknown.
     """
 
     depth: Depth
@@ -278,7 +279,7 @@ class LayerRecord:
     stored_bytes: int
     index: int
     session: int
-    flow: int | None = None
+    net_flow: int | None = None
     hosted: bool = False
     work: Mapping[str, Any] = field(default_factory=dict)
     represented: Count = 0

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from hakoiri.compiling import jit
 from hakoiri.keys.layout import U32, U64, U128, U256, U512, Counts, Keys, Layout, layout_of
 from hakoiri.keys.order import KeyIndex, distinct, equal_rows, less, less_than, put
+from hakoiri.keys.splitmix import word_after
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.storage.layers.blocks import stafford
 from hakoiri.worker.graphs.searches import Vertices, find_roots, unite, unite_all
 from hakoiri.worker.layers.kernels import merge, simple_edges, split
 
@@ -26,7 +26,6 @@ from hakoiri.worker.layers.kernels import merge, simple_edges, split
 PAIR_LAYOUTS: dict[Layout, Layout] = {U32: U64, U64: U128, U128: U256, U256: U512}
 #: The number of configurations of each tree.
 Sizes = NDArray[np.uint32]
-_ODD = np.uint64(0x9E3779B97F4A7C15)
 _WORD = np.uint64(32)
 
 
@@ -75,12 +74,12 @@ def _link(
 def _mixed(one: Keys, index: int, other: Keys, place: int) -> np.uint64:
     mixed = np.uint64(0)
     if one.ndim == 1:
-        mixed = stafford(np.uint64(one[index]) + _ODD)
-        return stafford(mixed + np.uint64(other[place]) + _ODD)
+        mixed = word_after(np.uint64(one[index]))
+        return word_after(mixed + np.uint64(other[place]))
     for word in range(one.shape[1]):
-        mixed = stafford(mixed + one[index, word] + _ODD)
+        mixed = word_after(mixed + one[index, word])
     for word in range(one.shape[1]):
-        mixed = stafford(mixed + other[place, word] + _ODD)
+        mixed = word_after(mixed + other[place, word])
     return mixed
 
 

@@ -76,7 +76,6 @@ class HostStep:
         self._all = part.source(request.depth).size
         if self._all:
             self._ranges.plan_bitmaps()
-        mark = replace(mark, flow=mark.flow or 0)
         self._step = PartStep(part.store, mark, self._ranges, self._spill, part.shares.layer_bytes)
 
         def put(number: int, coded: Coded) -> None:
@@ -97,13 +96,13 @@ class HostStep:
         """Return whether a request continues this attempt, after as many rounds."""
         return (self._request.attempted, self.mark.round) == (request.attempted, request.round)
 
-    def expand(self, seconds: float) -> None:
+    def expand(self, seconds: float) -> HostExpanded:
         """Make another round: expand for so long, or to the end, and send keys in ranges of other hosts.
 
         If the last layer took long to send, parts are sent while the rest is expanded.
         """
         began, sent, busy = monotonic(), self._outbox.sent_bytes, self._outbox.busy
-        while not self._is_finished:
+        while not self._ranges.is_finished:
             self._expand_part(began + seconds, seconds / PARTS)
             if monotonic() > began + seconds:
                 break
@@ -119,6 +118,7 @@ class HostStep:
             mark, round=mark.round + 1, attempt=self._request.attempt, begun=begun, seconds=took,
             sent=mark.sent + sent, given=given,
         )  # fmt: skip
+        return self.figures()
 
     def _expand_part(self, until: float, seconds: float) -> None:
         """Expand to the end, or until that time, or until enough keys for others are found; then send these."""
@@ -136,8 +136,8 @@ class HostStep:
         """Return the figures of all rounds so far."""
         mark = self.mark
         return HostExpanded(
-            mark.expanded, mark.flow or 0, mark.seconds, self._part.shares.workers, self._outbox.sent, mark.sent,
-            self._is_finished, mark.round, mark.given,
+            mark.expanded, mark.net_flow, mark.seconds, self._part.shares.workers, self._outbox.sent, mark.sent,
+            self._ranges.is_finished, mark.round, mark.given,
             "" if self._part.within is None else self._part.within.digest,
         )  # fmt: skip
 
@@ -182,10 +182,6 @@ class HostStep:
         self._outbox.give_up()
         if clear:
             self._spill.clear()
-
-    @property
-    def _is_finished(self) -> bool:
-        return not self._all or self._ranges.is_finished
 
     @property
     def _received(self) -> int:
@@ -311,7 +307,7 @@ class RunPart(PartLayers):
             self._drop_from(request.depth)
             require_depth(self.store, request, request.depth - 1)
             self._step = self._step_from(request)
-        return self._expand(request)
+        return packed(self._asked(request).expand(request.round_seconds))
 
     def keep(self, request: HostRequest) -> list[Array]:
         """Make the last expanded round durable."""
@@ -356,7 +352,7 @@ class RunPart(PartLayers):
             return merged
         following = replace(request, depth=request.depth + 1, round=0)
         self._step = self._step_from(following)
-        return merged + self._expand(following)
+        return merged + packed(self._asked(following).expand(following.round_seconds))
 
     def cut(self, request: HostRequest) -> list[Array]:
         """Return keys that cut own ranges into `request.pieces` of about equal size in layer `request.depth`."""
@@ -466,15 +462,9 @@ class RunPart(PartLayers):
                 self._copies.finish()
             self.store.commit(replace(self.store.state, depth=depth - 1))
 
-    def _expand(self, request: HostRequest) -> list[Array]:
-        """Expand one round of the layer in progress; return its `HostExpanded`."""
-        step = self._asked(request)
-        step.expand(request.round_seconds)
-        return packed(step.figures())
-
     def _step_from(self, request: HostRequest, mark: RoundMark | None = None) -> HostStep:
         """Return the step that makes a layer, from `mark` on or anew."""
-        mark = mark or RoundMark(request.depth, b"", beginning=request.beginning)
+        mark = mark or RoundMark(request.depth, b"", net_flow=0, beginning=request.beginning)
         return HostStep(self, self.data_pool, request, mark)
 
     def _asked(self, request: HostRequest) -> HostStep:

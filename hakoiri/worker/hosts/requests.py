@@ -155,7 +155,7 @@ class HostExpanded:
     """
 
     size: int
-    flow: int
+    flow: int | None
     seconds: Real
     threads: int
     sent: list[int]

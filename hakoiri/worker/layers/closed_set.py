@@ -23,14 +23,14 @@ from hakoiri.compiling import jit
 from hakoiri.errors import DamagedError, Hint
 from hakoiri.keys.layout import Keys, Mask, key_at
 from hakoiri.keys.order import merge_sorted
-from hakoiri.storage.layers.blocks import NOTHING, Lanes, add_lanes, code_keys, lanes_in, lanes_of, stafford, sum_lanes
+from hakoiri.keys.splitmix import word_after
+from hakoiri.storage.layers.blocks import NOTHING, Lanes, add_lanes, code_keys, lanes_in, lanes_of, sum_lanes
 from hakoiri.storage.layers.codec import WORD_BITS, Words
 from hakoiri.storage.layers.store import HeldLayer, Layer, RunStore, StoredLayer, all_keys
 from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.storage.names import CLOSED, CLOSED_KEY, META, number_key
 from hakoiri.worker.layers.partition import Shares
 
-_ODD = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
 #: The most bytes per key: with more, hardly any more keys would be rejected.
@@ -41,11 +41,11 @@ _BYTES_EACH = 2
 def _places(keys: Keys, index: int, bits: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Return the two bits of a key; `bits` < 2**32."""
     if keys.ndim == 1:
-        mixed = stafford(np.uint64(keys[index]) + _ODD)
+        mixed = word_after(np.uint64(keys[index]))
     else:
         mixed = np.uint64(0)
         for word in range(keys.shape[1]):
-            mixed = stafford(mixed + keys[index, word] + _ODD)
+            mixed = word_after(mixed + keys[index, word])
     return (mixed >> _HALF) * bits >> _HALF, (mixed & _LOW) * bits >> _HALF
 
 

@@ -4,7 +4,8 @@ The *flow* of an undirected space shows whether a configuration or a move was le
 successors, and subtracts itself once per move. If every move can be taken back, each configuration is a successor as
 often as it has moves, so the sum is 0. A key left out of the records of hosts is still a successor. About one of 2**32
 random errors goes unseen. The sum takes 0.3 to 0.8 ns a configuration if moves are paired, and 11 to 63 ns if equal
-moves must be counted once (2 cores of an AMD EPYC, tiles to topspin).
+moves must be counted once (2 cores of an AMD EPYC, tiles to topspin). Where a kernel for bitmaps sums it (`BitKernel`),
+blocks take the place of configurations: a move within a block that is left out goes unseen.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,8 +15,9 @@ import numpy as np
 from hakoiri.compiling import jit, lowest_bit, popcount
 from hakoiri.keys.layout import Counts, Key, Keys, Layout, ints, layout_of
 from hakoiri.keys.order import equal, insertion_sort, put, slice_between, sort_keys, subtract
+from hakoiri.keys.splitmix import STEP, mix
 from hakoiri.puzzles.conformance.pool import disagreement
-from hakoiri.puzzles.contract import Expansion, Puzzle
+from hakoiri.puzzles.contract import Expansion, Puzzle, spread_of
 from hakoiri.storage.layers.codec import WORD_BITS, Words
 from hakoiri.worker.transport.payload import Array, Arrays
 
@@ -251,19 +253,14 @@ def plain_layers(puzzle: Puzzle, start: Key) -> Iterator[dict[Key, int]]:
         layer = following
 
 
-#: 2**64 divided by the golden ratio: odd, with multiples spread evenly.
-_ODD = np.uint64(0x9E3779B97F4A7C15)
-
-
 @jit
 def _mixed(keys: Keys, index: int) -> np.uint64:
-    mixed = np.uint64(0)
     if keys.ndim == 1:
-        mixed = np.uint64(keys[index]) * _ODD
-    else:
-        for word in range(keys.shape[1]):
-            mixed = (mixed + keys[index, word]) * _ODD
-    return mixed ^ (mixed >> np.uint64(32))
+        return mix(np.uint64(keys[index]))
+    mixed, last = np.uint64(0), keys.shape[1] - 1
+    for word in range(last):
+        mixed = (mixed + keys[index, word]) * np.uint64(STEP)
+    return mix(mixed + keys[index, last])
 
 
 @jit
@@ -283,6 +280,8 @@ def flow_of(puzzle: Puzzle, keys: Keys, expansion: Expansion) -> int:
     successors, counts = expansion
     if not puzzle.paired:
         successors, counts = simple_edges(keys, successors.copy(), counts.copy())
+    if (spread := spread_of(puzzle)) and spread.flows:
+        keys, successors = (each // spread.block + 1 for each in (keys, successors))
     return int(_flow(keys, successors, counts))
 
 

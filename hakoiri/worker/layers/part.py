@@ -110,8 +110,8 @@ class PartStep(Generic[Mark]):
     def expand(self, expanded: Iterable[tuple[int, int | None]]) -> Iterator[int]:
         """Add what an expander yields, the keys and the flow of each piece; yield the keys."""
         for size, flow in expanded:
-            summed = total_flow([self.mark.flow, flow])
-            self.mark = replace(self.mark, expanded=self.mark.expanded + size, flow=summed)
+            summed = total_flow([self.mark.net_flow, flow])
+            self.mark = replace(self.mark, expanded=self.mark.expanded + size, net_flow=summed)
             yield size
 
     def keep(self, **figures: Any) -> None:

@@ -154,7 +154,7 @@ class RangeExpansion:
     """The expansion of ranges for layer `depth`; `table` is that of the partition.
 
     If there are bitmaps of the `whole` key range, successors are set in one of them, which no other thread uses
-    meanwhile. The kernel `spread`, if any, does so without their keys unless flow is summed. Keys outside a bitmap
+    meanwhile. The kernel `spread`, if any, does so without their keys. Keys outside a bitmap
     are coded when they take more than `most_bytes`, and passed to `put` with the number of their range.
     """
 
@@ -163,7 +163,7 @@ class RangeExpansion:
         sums_flow: bool, spread: BitKernel | None = None,
     ) -> None:  # fmt: skip
         self._puzzle, self._layout, self._depth, self._table = puzzle, puzzle.layout, depth, table
-        self._spread = None if sums_flow else spread
+        self._spread = spread
         self._put, self._most_bytes, self._sums_flow = put, most_bytes, sums_flow
         self._has_whole, self._free = bool(whole), SimpleQueue[Bitmap]()
         for bitmap in whole:
@@ -177,10 +177,6 @@ class RangeExpansion:
     def _expand(self, work: RangeSource) -> ExpandedRange:
         began, bitmap, beyond, held = time.perf_counter(), work.bitmap, [self._layout.empty(0)], 0
         sizes, flows = list[int](), list[int | None]()
-        if self._spread is not None:
-            sizes = [self._mark(keys, self._spread) for keys in work.batches]
-            keys, ends = beyond[0], np.zeros(int(self._table[2]) + 1, dtype=np.int64)
-            return ExpandedRange(sum(sizes), keys, ends, None, time.perf_counter() - began)
         for keys in self._beyond(bitmap, self._successors(work.batches, sizes, flows)):
             if len(keys):
                 beyond.append(_own(keys))
@@ -196,22 +192,27 @@ class RangeExpansion:
         keys, ends = scatter(np.concatenate(beyond), self._table)
         return ExpandedRange(sum(sizes), keys, ends, total_flow(flows), time.perf_counter() - began)
 
-    def _mark(self, keys: Keys, spread: BitKernel) -> int:
-        """Set the successors of increasing keys in a bitmap of all keys; return the number of keys."""
-        if len(keys):
-            low = key_at(keys, 0) // spread.block * spread.block
-            blocks = (key_at(keys, -1) - low) // spread.block + 1
-            words = np.zeros(blocks * spread.block // WORD_BITS, dtype=np.uint64)
-            set_within(words, keys, low)
-            bitmap = self._free.get()
-            try:
-                spread.write(words, low, bitmap.fill())
-            finally:
-                self._free.put(bitmap)
-        return len(keys)
+    def _mark(self, keys: Keys, spread: BitKernel) -> int | None:
+        """Set the successors of increasing keys in a bitmap of all keys; return the flow."""
+        if not len(keys):
+            return 0
+        low = key_at(keys, 0) // spread.block * spread.block
+        blocks = (key_at(keys, -1) - low) // spread.block + 1
+        words = np.zeros(blocks * spread.block // WORD_BITS, dtype=np.uint64)
+        set_within(words, keys, low)
+        bitmap = self._free.get()
+        try:
+            return spread.write(words, low, bitmap.fill())
+        finally:
+            self._free.put(bitmap)
 
     def _successors(self, batches: Iterable[Keys], sizes: list[int], flows: list[int | None]) -> Iterator[Keys]:
         """Yield the successors of some keys; append the size and the flow of each batch to `sizes` and `flows`."""
+        if self._spread is not None:
+            for keys in batches:
+                sizes.append(len(keys))
+                flows.append(self._mark(keys, self._spread))
+            return
         for keys, expansion in expanded(self._puzzle, batches):
             sizes.append(len(keys))
             flows.append(flow_of(self._puzzle, keys, expansion) if self._sums_flow else None)

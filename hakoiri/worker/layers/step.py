@@ -61,7 +61,7 @@ class Partial(Totals):
     to expand, as hexadecimal text, if known. `merged` counts the merged ranges of U(N+1).
 
     `part` is not 0 if an earlier version has compared keys with so many others at a time; such a layer begins anew.
-    `flow` is the flow of the moves of all expanded keys, if it is summed.
+    `net_flow` is the flow of the moves of all expanded keys, if it is summed.
     """
 
     depth: Depth
@@ -71,7 +71,7 @@ class Partial(Totals):
     merged: int = 0
     spilled: SpillFiles = NO_FILES
     part: int = 0
-    flow: int | None = None
+    net_flow: int | None = None
 
 
 #: The most parts in which a layer is sent. Keys found in two parts are sent twice: with 4 parts, pancakes of 11 send
@@ -160,23 +160,22 @@ class RangeStep:
     def is_finished(self) -> bool:
         """Return whether all keys in own ranges are expanded."""
         bounds = ((number, *self._exchange.bounds[number]) for number in self.own)
-        return all(self.at.get(number, low) >= high for number, low, high in bounds)
+        return not self._source.size or all(self.at.get(number, low) >= high for number, low, high in bounds)
 
     def plan_bitmaps(self, marks: bool = False) -> None:
         """Use bitmaps where successors are dense. Bitmaps that do not all fit in memory are coded one by one.
 
-        With `marks`, expand by the puzzle's kernel for bitmaps, if it has one, and if no flow is summed.
+        Expand by the puzzle's kernel for bitmaps, if it has one; with `marks`, even by one that sums no flow.
         """
         expected = int(self._sample.branching * self._source.size)
         room, threads, spare = self._shares.bucket_bytes, self._threads.workers, self._threads.spare
-        spread, words = spread_of(self._puzzle) if marks else None, MARKED_WORDS * expected
-        if spread and self._exchange.plan_marks(self._puzzle.total or 0, words, room, threads, spare):
+        spread, words, total = spread_of(self._puzzle), MARKED_WORDS * expected, self._puzzle.total or 0
+        is_apt = spread and (marks or spread.flows)
+        if is_apt and self._exchange.plan_marks(total, words, room, threads, spare):
             self._spread = spread
-            spare.clear()
-            return
-        self._stay = self._exchange.plan_bitmaps(
-            self._sample.successors, expected, room, threads, self._shares.whole_words, spare
-        )
+        else:
+            sample, most = self._sample.successors, self._shares.whole_words
+            self._stay = self._exchange.plan_bitmaps(sample, expected, room, threads, most, spare)
         spare.clear()
 
     def expand(
