@@ -11,6 +11,7 @@ import pytest
 
 from hakoiri.api import Run, explore, open_run, resume_run, verify_run
 from hakoiri.coordinator.errors import StopRun
+from hakoiri.coordinator.layers.table_search import _Marked
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.session.resources import Resources, Tuning
 from hakoiri.errors import DamagedError, NotKeptError, PuzzleError
@@ -150,6 +151,22 @@ def test_a_run_that_loses_its_power_at_any_commit_goes_on(
             assert not run.store.has_partial
         assert verify_run("last", data, full=True).ok
         shutil.rmtree(data)
+
+
+def test_a_stop_in_the_midst_of_a_layer_keeps_what_is_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No checkpoint is due in these sessions: each stop writes one, and so each session gets farther."""
+    monkeypatch.setattr(table, "_PIECE", 8)
+    spec, resources = PuzzleSpec("pancakes", {"n": "10"}), Resources(workers=2)
+    directory = make_run(tmp_path / "kept", spec, None, {"keep": "depths"}, resources)
+    reached = [(-1, 0)]
+    while driven(directory, resources, StoppingAfter(25)).status != "complete":
+        with RunStore(directory) as left:
+            begun = left.read_partial(_Marked)
+            reached.append((left.state.depth, begun.at if begun else 0))
+        assert reached[-2] < reached[-1]
+    assert sum(at > 0 for _, at in reached) > 2
+    with explore(spec.name, spec.options, data=tmp_path / "whole") as whole, open_run("last", tmp_path / "kept") as run:
+        assert essence(run) == essence(whole)
 
 
 def test_a_stopped_run_knows_the_depths_so_far(tmp_path: Path) -> None:

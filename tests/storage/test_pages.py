@@ -132,6 +132,29 @@ def test_a_data_file_has_all_the_pages_that_are_used_or_free(environment: Enviro
             Snapshot(file, meta._replace(last_page=meta.last_page - 1)).check_books()
 
 
+def test_free_pages_go_back_to_the_disk(environment: Environment) -> None:
+    """The entries stay, for readers beside the writer too, and free pages are used again."""
+    rng, path = Random(8), environment.directory / DATA_FILE
+    known = {number_key(number): rng.randbytes(50_000) for number in range(200)}
+    environment.write([(BLOCKS, name, value) for name, value in known.items()])
+    for name in [*known][10:]:
+        del known[name]
+    environment.write([], [(BLOCKS, number_key(number)) for number in range(10, 200)])
+    before, length = path.stat().st_blocks, path.stat().st_size
+    environment.release()
+    if sys.platform == "linux":
+        assert path.stat().st_blocks < before // 5
+    for number in range(300, 310):
+        assert dict(environment.entries(BLOCKS, b"", 99)) == known
+        with closing(DataFile(os.open(path, os.O_RDONLY))) as file:
+            file.newest().check_books()
+        known[number_key(number)] = rng.randbytes(50_000)
+        environment.write([(BLOCKS, number_key(number), known[number_key(number)])])
+        environment.release()
+    # A commit does not use what the one before it has freed.
+    assert path.stat().st_size < length + 200_000
+
+
 def test_a_page_is_counted_once() -> None:
     rng = Random(6)
     for _ in range(50):

@@ -284,7 +284,7 @@ class CensusJob(Job):
     facts = ("configurations", "moves between them: edges", "components", "start in component: start_component")
 
     @classmethod
-    def by_hosts(cls, puzzle: Puzzle) -> bool:
+    def by_hosts(cls, puzzle: Puzzle, plan: Mapping[str, Any]) -> bool:
         return True
 
     @classmethod

@@ -157,7 +157,7 @@ class HardestJob(Job):
     )  # fmt: skip
 
     @classmethod
-    def by_hosts(cls, puzzle: Puzzle) -> bool:
+    def by_hosts(cls, puzzle: Puzzle, plan: Mapping[str, Any]) -> bool:
         # Else its layers are filtered out of all that is left.
         return puzzle.undirected or isinstance(puzzle, Reversible)
 

@@ -46,8 +46,8 @@ class Explore(Job):
     )  # fmt: skip
 
     @classmethod
-    def by_hosts(cls, puzzle: Puzzle) -> bool:
-        return True
+    def by_hosts(cls, puzzle: Puzzle, plan: Mapping[str, Any]) -> bool:
+        return "keep" not in plan
 
     @classmethod
     def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
@@ -62,10 +62,6 @@ class Explore(Job):
         if keep == "depths" and (start := max([puzzle.start, *ints(listed[-1:])])) >= numbers:
             raise PuzzleError(f"{puzzle.name} starts with {start:#x}, but has {numbers:,} numbers")
         return puzzle
-
-    @property
-    def hosts_may_keep(self) -> bool:
-        return super().hosts_may_keep and "keep" not in self.store.manifest.plan
 
     def limit_resources(self, resources: Resources, observer: Observer) -> Resources:
         """Change nothing; note if the disk cannot hold the puzzle's known number of configurations."""

@@ -8,6 +8,7 @@ records say.
 import time
 from dataclasses import asdict, dataclass, replace
 
+from hakoiri.coordinator.errors import StopRun
 from hakoiri.coordinator.layers.search import LayeredSearch
 from hakoiri.coordinator.session.inspection import inspected_expansion
 from hakoiri.coordinator.session.session import Session
@@ -66,14 +67,17 @@ class TableSearch(LayeredSearch):
         inspected_expansion(self.puzzle, table.sample(), depth)
         done, began = 0, time.monotonic()
         self._pace.expand(0)
-        while not table.is_expanded:
-            for expanded in table.expand(lambda: time.monotonic() > self._due):
-                done += expanded
-                self._session.control.check()
-                if time.monotonic() > began + self._session.context.tuning.paced_from:
-                    self._tell_expanded(depth, done)
-            if not table.is_expanded:
-                self._checkpoint(table, depth)
+        try:
+            while not table.is_expanded:
+                for expanded in table.expand(lambda: time.monotonic() > self._due):
+                    done += expanded
+                    if time.monotonic() > began + self._session.context.tuning.paced_from:
+                        self._tell_expanded(depth, done)
+                if not table.is_expanded:
+                    self._checkpoint(table, depth)
+        except StopRun:
+            self._checkpoint(table, depth)
+            raise
         self._pace.merge(0)
         totals = table.merge(depth)
         self._pace.finish(done)

@@ -56,9 +56,7 @@ def plan_run(
     if spec.starts and not job.several_starts:
         raise PuzzleError(f"a run of the kind {kind} has one start, not several")
     puzzle, kept = job.validate(spec, plan), resources.lasting()
-    if "keep" in plan and ((resources.copies or 1) > 1 or (resources.hosts is not None and resources.hosts >= 0)):
-        text = "hosts keep all layers of a run, so they cannot take part in this one"
-        raise PuzzleError(text, Hint("leave out", "hosts"))
+    job.require_hosts(puzzle, plan, resources)
     if spec.digest:
         try_out(puzzle)
     start = spec.start
@@ -213,7 +211,7 @@ class Derived:
 
     def __init__(self, run: RunStore, puzzle: Puzzle, kind: str, spec: PuzzleSpec | None = None, **plan: Any) -> None:
         # If the run was collected from its hosts, its derived runs need no hosts either.
-        hosted = run.keepers() and kind_of(kind).by_hosts(puzzle)
+        hosted = run.keepers() and kind_of(kind).by_hosts(puzzle, plan)
         self._settings = {
             name: value for name, value in run.manifest.settings.items() if hosted or name not in ("hosts", "copies")
         }

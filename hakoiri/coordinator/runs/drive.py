@@ -99,7 +99,9 @@ def _session(job: Job, resources: Resources, control: Control, observer: Observe
         )
     store.commit(replace(store.state.become("running"), session=store.state.session + 1, idle=True))
     try:
-        _require_hosts(job, resources)
+        hosted = job.require_hosts(job.puzzle, store.manifest.plan, resources)
+        if hosted and resources.redis is None and not store.keepers():
+            raise PuzzleError("hosts need a Redis", Hint("change", "redis"))
         resources = job.limit_resources(resources, observer)
         with (
             telling(partial(_compiling, job.puzzle, control, observer)),
@@ -117,22 +119,6 @@ def _session(job: Job, resources: Resources, control: Control, observer: Observe
     except Exception as error:
         _leave(store, "interrupted", error)
         raise
-
-
-def _require_hosts(job: Job, resources: Resources) -> None:
-    """Raise `PuzzleError` if the requested hosts or copies are impossible."""
-    copies = (resources.copies or 1) > 1
-    if not copies and (resources.hosts is None or resources.hosts < 0):
-        return
-    if resources.hosts == -1:
-        raise PuzzleError("copies need hosts", Hint("give", "copies", "1"))
-    if not job.hosts_may_keep:
-        raise PuzzleError(
-            "hosts can keep explorations, censuses, and goal distances by backward moves, but not this run",
-            Hint("leave out", "hosts"),
-        )
-    if resources.redis is None and not job.store.keepers():
-        raise PuzzleError("hosts need a Redis", Hint("change", "redis"))
 
 
 def _work(job: Job, session: Session) -> None:

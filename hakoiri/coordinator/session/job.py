@@ -91,14 +91,27 @@ class Job(ABC):
         self.store, self.puzzle = store, puzzle
 
     @classmethod
-    def by_hosts(cls, puzzle: Puzzle) -> bool:
+    def by_hosts(cls, puzzle: Puzzle, plan: Mapping[str, Any]) -> bool:
         """Return whether hosts that keep ranges may make its layers."""
         return False
 
     @property
     def hosts_may_keep(self) -> bool:
         """Return whether hosts may make this run."""
-        return self.by_hosts(self.puzzle)
+        return self.by_hosts(self.puzzle, self.store.manifest.plan)
+
+    @classmethod
+    def require_hosts(cls, puzzle: Puzzle, plan: Mapping[str, Any], resources: Resources) -> bool:
+        """Return whether hosts are requested; raise `PuzzleError` if the requested hosts or copies are impossible."""
+        copies = (resources.copies or 1) > 1
+        if not copies and (resources.hosts is None or resources.hosts < 0):
+            return False
+        if resources.hosts == -1:
+            raise PuzzleError("copies need hosts", Hint("give", "copies", "1"))
+        if not cls.by_hosts(puzzle, plan):
+            text = "hosts can keep explorations with all layers, censuses, and goal distances by backward moves"
+            raise PuzzleError(f"{text}, but not this run", Hint("leave out", "hosts"))
+        return True
 
     @classmethod
     def parse_request(

@@ -141,7 +141,7 @@ class Environment:
         self._books_checked = False
         self._replaced, self._closed, self._least_pages = 0, False, 2
         with translated(directory), ExitStack() as opened:
-            self._file = DataFile(descriptor(self.directory, DATA_FILE, os.O_RDONLY))
+            self._file = DataFile(descriptor(self.directory, DATA_FILE, os.O_RDWR if writable else os.O_RDONLY))
             opened.callback(self._file.close)
             self._identity = (os.getpid(), self.directory, self._file.number)
             with _opening:
@@ -234,6 +234,16 @@ class Environment:
             for (database, name), value in {(database, name): value for database, name, value in puts}.items():
                 transaction.put(name, value, db=handles[database])
         self._least_pages = self._file.pages
+
+    def release(self) -> None:
+        """Give free pages back to the disk; the file keeps its length. Readers of older states read again.
+
+        The last commit stands whatever happens.
+        """
+        self._read(lambda snapshot: snapshot.transaction)
+        # IMPORTANT: within a transaction, so that no other process uses a free page meanwhile.
+        with translated(self.directory), self._handle.begin(write=True):
+            self._file.free([*self._file.newest().free_pages()])
 
     @property
     def _handle(self) -> lmdb.Environment:

@@ -25,7 +25,7 @@ import os
 import struct
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from hakoiri.storage.names import MAP_BYTES
@@ -162,6 +162,8 @@ def _nodes_of(
     return names, nodes
 
 
+#: A mode of `fallocate(2)`: free the blocks of a part of a file, and keep its length.
+_PUNCH_HOLE = 3
 #: Parsed pages in the cache: about 20 kB each.
 _KEPT_PAGES = 64
 
@@ -206,6 +208,16 @@ class DataFile:
         if begin + count > os.fstat(self._file).st_size:
             raise PageError(f"page {page} is missing; the file is truncated or overwritten")
         return os.pread(self._file, count, begin)
+
+    def free(self, pages: list[int]) -> None:
+        """Give pages of a file open for writing back to the disk, where that is possible: they become zeroes."""
+        import ctypes
+
+        fallocate = getattr(ctypes.CDLL(None), "fallocate", lambda *_: None)
+        for _, run in groupby(enumerate(sorted(pages)), lambda place: place[1] - place[0]):
+            (_, first), *others = run
+            begin, size = first * self.page_size, (1 + len(others)) * self.page_size
+            fallocate(self._file, _PUNCH_HOLE, ctypes.c_int64(begin), ctypes.c_int64(size))
 
     def newest(self) -> "Snapshot":
         """Return all databases as the last transaction left them; the same object until the next one is committed."""
@@ -285,19 +297,23 @@ class Snapshot:
 
         Reads all branches and leaves, 0.1 ms each.
         """
-        last, seen = self.meta.last_page, PageSet(self.meta.last_page)
+        seen = PageSet(self.meta.last_page)
         named = [self._named(page, node) for page, node in self._walk(self.meta.main.root)]
         for tree in (self.meta.free, self.meta.main, *named):
             self._add_pages(tree.root, seen)
+        for number in self.free_pages():
+            seen.add(number)
+
+    def free_pages(self) -> Iterator[int]:
+        """Yield the numbers of the pages that nothing uses; `PageError` if their list is damaged."""
         for _, value in self.entries(self.meta.free):
             # The first number is the count of those that follow; an empty value fails the check below.
             count, *numbers = struct.unpack_from(f"={len(value) // NUMBER.size}Q", value) or (1,)
             del numbers[count:]
-            falling = all(before > after for before, after in pairwise([last + 1, *numbers, 1]))
+            falling = all(before > after for before, after in pairwise([self.meta.last_page + 1, *numbers, 1]))
             if len(numbers) != count or not falling:
                 raise PageError("the list of free pages is damaged")
-            for number in numbers:
-                seen.add(number)
+            yield from numbers
 
     def _add_pages(self, place: Place, seen: PageSet) -> None:
         """Add the pages of a tree below a place, and those of its large values."""

@@ -100,7 +100,7 @@ class DepthTable:
     def stage(self, number: int, planes: Planes) -> None:
         """Stage a block."""
         name = number_key(number)
-        self._store.stage(CLOSED, name, seal(planes.astype(_WORD, copy=False).tobytes(), CLOSED + name))
+        self._store.stage(CLOSED, name, seal(planes.astype(_WORD, copy=False).data, CLOSED + name))
 
     def numbers(self) -> list[int]:
         """Return the numbers of all blocks."""

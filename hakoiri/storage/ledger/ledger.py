@@ -178,9 +178,12 @@ class Ledger:
 
         Raises `DiskFullError` before anything is written if room is short, `TakenOverError` if another process has
         committed since. After any failure but the first the store is poisoned: it refuses writes until it is opened
-        again. The last commit stands on disk.
+        again. The last commit stands on disk. Once the run is complete, free pages of its file go back to the disk.
         """
         self._begin_commit(state, lambda *entries: partial(self._environment.write, *entries))()
+        if state.status == "complete":
+            with suppress(StorageError):
+                self._environment.release()
 
     def commit_in(self, pool: Executor, state: State) -> "Future[None]":
         """Do as `commit`, in a thread of `pool`; return its end.

@@ -95,7 +95,7 @@ def _is_plain(value: Any, levels: int) -> bool:
     return value is None or isinstance(value, bool | int | float | str)
 
 
-def seal(payload: bytes, context: bytes = b"") -> bytes:
+def seal(payload: bytes | memoryview, context: bytes = b"") -> bytes:
     """Return `payload` behind the CRC of `context` and itself; the context binds the bytes to their place."""
     return zlib.crc32(payload, zlib.crc32(context)).to_bytes(_CRC_BYTES, "big") + payload
 
@@ -268,8 +268,8 @@ class LayerRecord:
     the number of the session, counted from the run's first, that committed the layer. `net_flow` is the flow of all
     moves from the layer before it (`worker.layers.kernels`), if it was summed. The blocks of a `hosted` layer are at
     hosts; its `index` has no meaning. `work` says who expanded the layer before it (`coordinator.session.work_log`);
-    it is empty if threads of one process did. Its keys, if they are classes,
-    stand for `represented` configurations; 0 is unknown.
+    it is empty if threads of one process did. Its keys, if they are classes, stand for `represented` configurations;
+    0 is unknown.
     """
 
     depth: Depth

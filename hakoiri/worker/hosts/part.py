@@ -115,9 +115,8 @@ class HostStep:
         begun = {str(number): hex(key) for number, key in self._ranges.at.items()}
         given = self._counted(self._first.given, self._outbox.given)
         self._step.mark = replace(
-            mark, round=mark.round + 1, attempt=self._request.attempt, begun=begun, seconds=took,
-            sent=mark.sent + sent, given=given,
-        )  # fmt: skip
+            mark, round=mark.round + 1, begun=begun, seconds=took, sent=mark.sent + sent, given=given
+        )
         return self.figures()
 
     def _expand_part(self, until: float, seconds: float) -> None:

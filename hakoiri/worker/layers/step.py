@@ -84,7 +84,7 @@ PARTS = 4
 class RoundMark(Partial):
     """The progress of the layer after `round` rounds, which took `seconds`, with `sent` and `received` bytes.
 
-    The last one was in the `attempt`-th attempt of a session. A mark of another `beginning` is ignored: a host may have
+    A mark of another `beginning` is ignored: a host may have
     been restored to a mark of an earlier one.
 
     `begun` maps each range to the key below which it is expanded; both are text, the key hexadecimal. `given` counts
@@ -92,7 +92,6 @@ class RoundMark(Partial):
     """
 
     round: int = 0
-    attempt: int = 0
     beginning: str = ""
     seconds: float = 0.0
     sent: int = 0

@@ -1,8 +1,8 @@
 """Layers made in memory, in a table of the depths of all numbers and in bitmaps: for runs that keep depths.
 
     frontier -> successors -> marks: a bitmap for each thread      (`Puzzle.spread`, else `expand`, key by key)
-    marks without the table -> new frontier -> goals, digest       the keys are listed once
-    new frontier -> table                                          at once, never half of it
+    marks without the table -> new frontier, table                 in one pass
+    new frontier -> goals, digest                                  the keys are listed once
 
 With two threads this takes five bits a number. Nothing is coded: `stage` stores what has changed, and the frontier.
 """
@@ -25,7 +25,7 @@ from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.worker.layers.kernels import list_bits, set_within
 from hakoiri.worker.layers.ranges import code_window, expanded
 from hakoiri.worker.layers.step import Totals
-from hakoiri.worker.pool import Threads
+from hakoiri.worker.pool import ThreadPool
 
 #: Configurations expanded or listed at a time, approximately: they stay in the second-level cache.
 _PIECE = 1 << 18
@@ -48,7 +48,7 @@ class LayerTable:
     """
 
     def __init__(
-        self, puzzle: Puzzle, threads: Threads, stored: DepthTable, layers: Iterable[tuple[Depth, Iterable[Keys]]]
+        self, puzzle: Puzzle, threads: ThreadPool, stored: DepthTable, layers: Iterable[tuple[Depth, Iterable[Keys]]]
     ) -> None:
         """Read the stored table; enter the last `layers`, with their keys in batches. The last one is the frontier."""
         self._puzzle, self._threads, spread = puzzle, threads, spread_of(puzzle)
@@ -58,7 +58,8 @@ class LayerTable:
         #: The words of all numbers, a whole number of the kernel's blocks.
         self._words = -(-numbers // (self._step * WORD_BITS)) * self._step
         self._planes = np.zeros((blocks, 2, BLOCK_WORDS), dtype=np.uint64)
-        #: The frontier in row `_row`, and the marks of each thread.
+        #: The frontier in row `_row`, and the marks of each thread, some of them known: the frontier before is not
+        #: cleared.
         self._bits = np.zeros((1 + threads.workers, max(blocks * BLOCK_WORDS, self._words)), dtype=np.uint64)
         self._row, self._counts = 0, np.zeros(blocks, dtype=np.int64)
         self._changed = np.zeros(blocks, dtype=np.bool_)
@@ -98,32 +99,37 @@ class LayerTable:
     def expand(self, is_due: Callable[[], bool]) -> Iterator[int]:
         """Mark the successors of the frontier, by threads, to its end or until `is_due`; yield the size of each piece.
 
-        Pieces in progress are finished first.
+        Pieces in progress are finished first. If it is stopped, `at` is the begin of the first piece that is not.
         """
-        free = SimpleQueue[int]()
+        free, going = SimpleQueue[int](), set[int]()
         for row in range(len(self._bits)):
             if row != self._row:
                 free.put(row)
 
-        def mark(piece: tuple[int, int, int]) -> int:
+        def mark(piece: tuple[int, int, int]) -> tuple[int, int, int]:
             row = free.get()
             try:
                 self._mark(*piece[:2], self._bits[row])
             finally:
                 free.put(row)
-            return piece[2]
+            return piece
 
         def left() -> Iterator[tuple[int, int, int]]:
             for piece in self._pieces(self._step):
-                if piece[0] >= self.at:
+                if piece[1] > self.at:
                     self.at = piece[1]
+                    going.add(piece[0])
                     yield piece
                     if is_due():
                         return
             self.at = self._words
 
-        for _, size in self._threads.each("expand", mark, left()):
-            yield size
+        try:
+            for _, (begin, _, size) in self._threads.each("expand", mark, left()):
+                going.remove(begin)
+                yield size
+        finally:
+            self.at = min(going, default=self.at)
 
     def _mark(self, begin: int, end: int, marks: Words) -> None:
         """Set the successors of some words of the frontier."""
@@ -138,12 +144,16 @@ class LayerTable:
     def merge(self, depth: Depth) -> Totals:
         """Return the totals of layer `depth`: the marked configurations that are not in the table yet.
 
-        It becomes the frontier, unless it is empty.
+        They are entered in the table and become the frontier. If none are new, nothing changes.
         """
-        row, counts = (self._row + 1) % len(self._bits), np.zeros_like(self._counts)
+        row, counts, numbers = (self._row + 1) % len(self._bits), np.zeros_like(self._counts), self._puzzle.numbers or 0
+        word, bit = divmod(numbers, WORD_BITS)
+        beyond = self._marks(word, self._bits.shape[1])
+        if beyond.any() and (int(beyond[0]) >> bit or beyond[1:].any()):
+            require_below(list_bits(beyond, word * WORD_BITS, self._puzzle.layout), depth, numbers)
 
         def fresh(blocks: tuple[int, int]) -> Totals:
-            _fresh(self._bits, self._row, row, self._planes, *blocks, counts)
+            _fresh(self._bits, self._row, row, self._planes, *blocks, code_of(depth), counts, self._changed)
             totals = Totals()
             for begin, end, _ in _pieces(counts, *blocks, 1, self._bits.shape[1]):
                 keys = self._listed(row, begin, end)
@@ -151,20 +161,16 @@ class LayerTable:
             return totals
 
         most = max(_LEAST_BLOCKS, len(counts) // (4 * self._threads.workers))
-        cuts = [*range(0, len(counts), most), len(counts)]
-        totals = Totals()
-        for _, made in self._threads.each("merge", fresh, pairwise(cuts)):
-            totals = totals.plus([made.size, made.goals, made.represented, made.lane_0, made.lane_1], 0, 0)
-        if not totals.size:
-            return totals
-        word, bit = divmod(self._puzzle.numbers or 0, WORD_BITS)
-        if (beyond := self._bits[row, word:]).any() and (int(beyond[0]) >> bit or beyond[1:].any()):
-            require_below(self._listed(row, word, self._bits.shape[1]), depth, self._puzzle.numbers or 0)
-        # IMPORTANT: nothing from here on may be half done and stored: `depth` says so.
-        self.depth, filled = None, np.flatnonzero(self._counts)
-        self._bits[self._row, : len(counts) * BLOCK_WORDS].reshape(-1, BLOCK_WORDS)[filled] = 0
-        _enter(self._planes, self._bits[row], np.flatnonzero(counts), code_of(depth), self._changed)
-        self._row, self._counts, self.at, self.depth = row, counts, 0, depth
+        cuts, totals, made = [*range(0, len(counts), most), len(counts)], Totals(), list[Totals]()
+        # IMPORTANT: nothing from here on may be half done and stored: `depth` says so. So it is not interrupted either.
+        before, self.depth = self.depth, None
+        for end in self._threads.draw("merge", fresh, iter([*pairwise(cuts)]), made.append, self._threads.workers):
+            end.result()
+        for part in made:
+            totals = totals.plus([part.size, part.goals, part.represented, part.lane_0, part.lane_1], 0, 0)
+        if totals.size:
+            self._row, self._counts, self.at = row, counts, 0
+        self.depth = depth if totals.size else before
         return totals
 
     def stage(self, store: RunStore) -> tuple[int, int]:
@@ -181,9 +187,10 @@ class LayerTable:
 
     def stage_marks(self, store: RunStore, depth: Depth) -> None:
         """Stage the marks as blocks of layer `depth`, for another session to continue from `at`."""
-        others = [row for row in range(len(self._bits)) if row != self._row]
-        for begin in range(0, self._bits.shape[1], _LEAST_BLOCKS * BLOCK_WORDS):
-            marks = np.bitwise_or.reduce(self._bits[others, begin : begin + _LEAST_BLOCKS * BLOCK_WORDS])
+        for block in range(0, len(self._counts), _LEAST_BLOCKS):
+            known = np.bitwise_or.reduce(self._planes[block : block + _LEAST_BLOCKS], axis=1).ravel()
+            begin = block * BLOCK_WORDS
+            marks = self._marks(begin, begin + len(known)) & ~known
             if marks.any():
                 store.stage_blocks(depth, code_window(depth, (begin * WORD_BITS, marks), store.layout))
 
@@ -192,6 +199,12 @@ class LayerTable:
         for keys in marked:
             set_within(self._bits[(self._row + 1) % len(self._bits)], keys, 0)
         self.at = at
+
+    def _marks(self, begin: int, end: int) -> Words:
+        """Return the marks in some words, together."""
+        others = [row for row in range(len(self._bits)) if row != self._row]
+        marks: Words = np.bitwise_or.reduce(self._bits[others, begin:end])
+        return marks
 
     def _pieces(self, step: int) -> Iterator[tuple[int, int, int]]:
         """Yield the pieces of the frontier: from and to which word, multiples of `step`, and the number of bits."""
@@ -235,22 +248,23 @@ def _count(bits: Words, counts: NDArray[np.int64]) -> None:
 
 @jit
 def _fresh(
-    bits: NDArray[np.uint64], frontier: int, target: int, planes: NDArray[np.uint64], first: int, last: int,
-    counts: NDArray[np.int64],
+    bits: NDArray[np.uint64], frontier: int, target: int, planes: NDArray[np.uint64], first: int, last: int, code: int,
+    counts: NDArray[np.int64], changed: NDArray[np.bool_],
 ) -> None:  # fmt: skip
+    low, high = np.uint64(0) - np.uint64(code & 1), np.uint64(0) - np.uint64(code >> 1)
     for block in range(first, last):
         total = np.uint64(0)
         base = block * BLOCK_WORDS
-        for line in range(0, BLOCK_WORDS, 8):
-            # Most lines of 64 bytes have no marks in many layers.
+        for line in range(0, BLOCK_WORDS, 16):
+            # Most groups of 128 bytes have no marks in many layers.
             found = np.uint64(0)
             for row in range(len(bits)):
                 if row != frontier:
-                    for word in range(base + line, base + line + 8):
+                    for word in range(base + line, base + line + 16):
                         found |= bits[row, word]
             if found == np.uint64(0):
                 continue
-            for word in range(line, line + 8):
+            for word in range(line, line + 16):
                 found = np.uint64(0)
                 for row in range(len(bits)):
                     if row != frontier:
@@ -258,17 +272,8 @@ def _fresh(
                         bits[row, base + word] = np.uint64(0)
                 found &= ~(planes[block, 0, word] | planes[block, 1, word])
                 bits[target, base + word] = found
+                planes[block, 0, word] |= found & low
+                planes[block, 1, word] |= found & high
                 total += popcount(found)
         counts[block] = total
-
-
-@jit
-def _enter(
-    planes: NDArray[np.uint64], bits: Words, blocks: NDArray[np.int64], code: int, changed: NDArray[np.bool_]
-) -> None:  # fmt: skip
-    for block in blocks:
-        changed[block] = True
-        for plane in range(2):
-            if code >> plane & 1:
-                for word in range(BLOCK_WORDS):
-                    planes[block, plane, word] |= bits[block * BLOCK_WORDS + word]
+        changed[block] |= total != np.uint64(0)
