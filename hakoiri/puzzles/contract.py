@@ -109,6 +109,8 @@ class Puzzle(ABC):
     several_starts: Any = None
     #: All keys are below this, and most numbers below it are keys; ``None`` if keys are sparse.
     numbers: int | None = None
+    #: The same puzzle with each image as a configuration of its own, if this one merges images.
+    unmerged: "Puzzle | None" = None
     #: The start decides which puzzle it is (its pieces), so the whole space needs it too.
     start_is_board: bool = False
     #: Symmetries of the moves take every configuration to every other, so all eccentricities are the same.

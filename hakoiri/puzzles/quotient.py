@@ -16,7 +16,7 @@ class MergedMirrors(Quotient):
     """
 
     def __init__(self, base: Puzzle) -> None:
-        self.base = base
+        self.base = self.unmerged = base
         self.name, self.version = base.name, base.version
         self.options, self.parameters = base.options, base.parameters
         self.layout, self.undirected, self.most_successors = base.layout, base.undirected, base.most_successors

@@ -58,7 +58,8 @@ class _Ends(Question):
         return run.path(self.target, self.source, self.avoid or [])
 
     def row(self, run: "Run", found: "ShortestPath") -> dict[str, Any]:
-        return {"length": len(found), "configurations": found.configurations, "moves": found.moves}
+        keys = [run.puzzle.layout.text(run.puzzle.parse(key)) for key in found.keys]
+        return {"length": len(found), "configurations": found.configurations, "moves": found.moves, "keys": keys}
 
 
 @dataclass(frozen=True)

@@ -61,16 +61,21 @@ def configuration_row(puzzle: Puzzle, key: Key) -> dict[str, Any]:
     }
 
 
-def moves_row(puzzle: Puzzle, key: Key) -> dict[str, Any]:
+def moves_row(puzzle: Puzzle, key: Key, merged: Puzzle | None = None) -> dict[str, Any]:
     """Return a configuration with its picture, and for each move its effect on the parts.
 
+    If `merged` is given, keys are its keys, and `at` is a configuration as it is drawn.
     `moved` parts have another place, `changed` ones other shapes, `gone` ones are removed, `new` ones are added;
     `places` are the middles of all of these, before and after.
     """
     successors = list(dict.fromkeys(puzzle.successors(key)))
-    return configuration_row(puzzle, key) | {
-        "moves": [{"key": puzzle.layout.text(after)} | _change(puzzle, key, after) for after in successors]
-    }
+    moves = [{"key": puzzle.layout.text(after)} | _change(puzzle, key, after) for after in successors]
+    if merged is None:
+        return configuration_row(puzzle, key) | {"moves": moves}
+    for move, after in zip(moves, successors, strict=True):
+        move |= {"key": merged.layout.text(merged.parse(puzzle.render(after))), "at": puzzle.render(after)}
+        move["move"] = puzzle.describe_move(key, after)
+    return configuration_row(puzzle, key) | {"at": puzzle.render(key), "moves": moves}
 
 
 def _change(puzzle: Puzzle, key: Key, after: Key) -> dict[str, Any]:

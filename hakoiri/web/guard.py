@@ -17,6 +17,7 @@ from collections.abc import Iterable
 from hashlib import sha256
 from http import HTTPStatus
 from itertools import islice
+from pathlib import Path
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -91,16 +92,8 @@ _POLICY = (
 _POLICY_OF_DOCS = f"{_POLICY}; style-src 'self' 'unsafe-inline'"
 _DOCS = "/docs"
 _REFUSAL = "show the token: open the address that the server printed, or send it as Authorization: Bearer"
-#: The page of a browser without the token. It has no style, because files of the page need the token, too.
-_ENTRANCE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark"><title>Hakoiri needs a token</title></head>
-<body><main><h1>This server needs a token</h1>
-<p>Open the address that the server printed when it was started. It ends with the token.</p>
-<form action="/" method="get"><p><label>Or type the token: <input type="password" name="token" required></label>
-<button>Enter</button></p></form>
-</main></body></html>
-"""
+#: The page of a browser without the token, and what it may load without one.
+_ENTRANCE, _OPEN = Path(__file__).with_name("static") / "token.html", "/style/"
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -178,7 +171,7 @@ class Guard:
 
     def _without_token(self, scope: Scope) -> ASGIApp | None:
         """Return the response to a request without the token, or with the token in its address."""
-        if not self._token:
+        if not self._token or scope["path"].startswith(_OPEN):
             return None
         headers = Headers(scope=scope)
         kind, _, shown = headers.get("authorization", "").partition(" ")
@@ -191,7 +184,9 @@ class Guard:
             return self._moved(scope, found)
         refusal: Response = problem(HTTPStatus.UNAUTHORIZED, _REFUSAL, "token")
         if scope["method"] == "GET" and "text/html" in headers.get("accept", ""):
-            refusal = HTMLResponse(_ENTRANCE, HTTPStatus.UNAUTHORIZED)
+            page = _ENTRANCE.read_text("utf-8")
+            wrong = any(name == "token" for name, _ in found)
+            refusal = HTMLResponse(page.replace(" hidden>", ">") if wrong else page, HTTPStatus.UNAUTHORIZED)
         refusal.headers["WWW-Authenticate"] = 'Bearer realm="hakoiri"'
         return refusal
 

@@ -1,6 +1,7 @@
 """The time that a layer and a run will take yet: right where layers come evenly, else nothing is said."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ from hakoiri.coordinator.layers.job import probe
 from hakoiri.coordinator.layers.step import Pace
 from hakoiri.coordinator.session.resources import Resources, Tuning
 from hakoiri.coordinator.session.session import SilentObserver
+from hakoiri.keys.layout import Keys
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.ledger.manifest import Progress
 from tests.support.plain_search import reference_layers
@@ -137,6 +139,21 @@ def test_a_large_space_ends_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> Non
     assert (found.configurations, found.depth, found.exhausted) == (1, 0, False)
     unknown = probe(PuzzleSpec("sliding", {}, "AABBC/AABBC/DEFFG/DEH.G/IIJ..").build(), most=100)
     assert (unknown.expected, unknown.stored_bytes, unknown.seconds) == (None, None, None)
+
+
+def test_kernels_compiled_at_their_first_call_take_no_time_of_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    puzzle, clock = PuzzleSpec("klotski").build(), Clock()
+    for name in ("is_goal", "expand"):
+        warm, calls = getattr(puzzle, name), [10.0]
+
+        def cold(keys: Keys, warm: Any = warm, calls: list[float] = calls) -> Any:
+            clock.now += calls.pop() if calls else 0
+            return warm(keys)
+
+        monkeypatch.setattr(puzzle, name, cold)
+    monkeypatch.setattr("hakoiri.coordinator.layers.job.clock", clock)
+    found = probe(puzzle)
+    assert (found.configurations, found.goal_depth, found.exhausted) == (25_955, 116, True)
 
 
 def test_blocks_make_no_difference() -> None:

@@ -185,6 +185,9 @@ def probe(puzzle: Puzzle, most: int = MOST_CONFIGURATIONS, seconds: float = MOST
         text = f"{puzzle.name} is a tree, so it has no moves to search by; a run counts its solutions"
         raise UnanswerableError(text, Hint("run", puzzle.name))
     layers, block = [first_layer(puzzle)], block or (_BLOCK if puzzle.has_kernel else _PLAIN_BLOCK)
+    # Kernels are compiled at their first call, which may take longer than the search.
+    merge([*parts_after(puzzle, layers, block)], [])
+    puzzle.is_goal(layers[0])
     began, configurations, goal_depth = clock(), 0, None
     following: Keys | None = layers[0]
     while following is not None and len(following):

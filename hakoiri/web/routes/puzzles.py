@@ -70,10 +70,13 @@ def start(
     puzzle: str,
     conf: Annotated[str | None, Query(max_length=10_000, description="The `start` of a new run.")] = None,
     o: _Options = None,
+    moves: bool = False,
 ) -> dict[str, Any]:
-    """Errors in the start or the options are those of `POST /api/runs`."""
+    """With `moves` also their changes, and whether it is a goal. Errors are those of `POST /api/runs`."""
     rules = request.app.state.built.of(named_puzzle(request, puzzle, parse_options(o or []), conf))
-    return configuration_row(rules, rules.start)
+    if not moves:
+        return configuration_row(rules, rules.start)
+    return moves_row(rules, rules.start) | {"goal": bool(rules.is_goal(rules.keys([rules.start]))[0])}
 
 
 #: The names under which a run's table and answers are cached, and the most answers cached.
@@ -104,7 +107,9 @@ async def position(asked: AskedRun, conf: Annotated[str, Path(max_length=10_000)
 def picture(asked: AskedRun, conf: Annotated[str, Path(max_length=10_000)]) -> Response:
     """A part keeps its name in a move; `moved` parts have a new place, `changed` parts new shapes."""
     with asked.opened() as run:
-        return asked.answer(run, moves_row(run.puzzle, run.puzzle.parse(conf)))
+        # Images that are merged are played as they are drawn.
+        drawn, merged = (run.puzzle.unmerged, run.puzzle) if run.puzzle.unmerged else (run.puzzle, None)
+        return asked.answer(run, moves_row(drawn, drawn.parse(conf), merged))
 
 
 def _look(asked: Asked, conf: str) -> Response:

@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry, Histogram, generate_latest
 from prometheus_client import Counter as Counting
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
-from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse
+from starlette.responses import FileResponse, PlainTextResponse
 
 from hakoiri.errors import GoneError, HakoiriError
 from hakoiri.rows.runs import living_rows
@@ -87,13 +87,7 @@ router = APIRouter(tags=["server"])
 #: Swagger UI, which the page of the description loads from here and nowhere else.
 _SWAGGER = Path(fastapi_offline.__file__).with_name("static")
 _SWAGGER_FILES = {"swagger-ui-bundle.js": "text/javascript", "swagger-ui.css": "text/css"}
-_DOCS = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Hakoiri: the HTTP interface</title>
-<link rel="stylesheet" href="/docs/swagger-ui.css"></head>
-<body><div id="swagger-ui"></div>
-<script src="/docs/swagger-ui-bundle.js"></script><script src="/docs/start.js"></script></body></html>
-"""
-_START = 'SwaggerUIBundle({url: "/api/openapi.json", dom_id: "#swagger-ui", deepLinking: true});\n'
+_DOCS = Path(__file__).parents[1] / "static" / "docs.html"
 
 
 @router.get("/api/health", summary="The health of the service: coordinator, workers, hosts, queue.")
@@ -140,13 +134,7 @@ def metrics(request: Request) -> Response:
 @router.get("/docs", include_in_schema=False)
 def docs() -> Response:
     """Return the page that describes the interface and sends requests."""
-    return HTMLResponse(_DOCS)
-
-
-@router.get("/docs/start.js", include_in_schema=False)
-def start() -> Response:
-    """Return the script that starts the page of the description."""
-    return Response(_START, media_type="text/javascript")
+    return FileResponse(_DOCS)
 
 
 @router.get("/docs/{name}", include_in_schema=False)

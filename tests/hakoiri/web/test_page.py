@@ -31,8 +31,8 @@ def reached(module: Path, lazily: bool = False) -> set[Path]:
     return found
 
 
-#: The script of the colours, and the module of pages that are handed on.
-_OTHERS = {STATIC / "js" / "lib" / "theme.js", STATIC / "js" / "play" / "handed.js"}
+#: Scripts of the colours and of the interface's description, and the module of pages that are handed on.
+_OTHERS = {STATIC / "js" / name for name in ("lib/theme.js", "docs.js", "play/handed.js")}
 
 
 def test_every_module_is_used_and_every_import_leads_to_one() -> None:
@@ -97,6 +97,21 @@ def test_positions_as_pictures(served: Served) -> None:
     merged = asked(served, "/api/boards/klotski.json?o=metric=straight")
     assert merged["configuration"] == "ABBC/ABBC/DEEF/DGHF/I..J"
     assert asked(served, "/api/boards/klotski.json?conf=AABB", 422)["detail"]
+
+
+def test_a_start_with_its_moves_and_merged_images_as_they_are_drawn(served: Served) -> None:
+    """Four jumps of peg solitaire lead to one key, each to a board of its own."""
+    start = asked(served, "/api/boards/klotski.json?moves=true")
+    assert len(start["moves"]) == 4 and start["goal"] is False
+    assert "moves" not in asked(served, "/api/boards/klotski.json")
+    merged = PuzzleSpec("peg-solitaire").build()
+    assert merged.unmerged is not None
+    row = moves_row(merged.unmerged, merged.start, merged)
+    assert [move["move"] for move in row["moves"]] == [f"{peg} jumps to d4" for peg in ("d2", "b4", "f4", "d6")]
+    assert {move["key"] for move in row["moves"]} == {
+        merged.layout.text(key) for key in merged.successors(merged.start)
+    }
+    assert len({move["at"] for move in row["moves"]}) == 4 and row["at"] == merged.render(merged.start)
 
 
 def test_the_boards_of_a_play(served: Served) -> None:

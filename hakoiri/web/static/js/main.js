@@ -1,12 +1,13 @@
 // Shows the page of the address. A page is a function of its element and the address; it returns a function that ends it.
 
 import {post} from "./lib/api.js";
-import {h, put} from "./lib/dom.js";
+import {button, h, put} from "./lib/dom.js";
 import {parsed} from "./router.js";
 
 // The first words of an address -> the module of its page, fetched when it is asked for.
 const PAGES = {
   "": () => import("./pages/runs.js"),
+  browse: () => import("./pages/browse.js"),
   new: () => import("./pages/new.js"),
   runs: () => import("./pages/run.js"),
   glossary: () => import("./pages/glossary.js"),
@@ -24,21 +25,23 @@ async function show() {
   end();
   end = () => {};
   put(main, place);
+  put(place, h("div", {class: "skeleton", "aria-hidden": "true"}));
   try {
-    const page = PAGES[where.path[0] ?? ""];
-    if (!page) throw new Error(`there is no page ${location.hash}`);
+    const page = PAGES[where.path.length === 1 && where.path[0] === "runs" ? "" : where.path[0] ?? ""];
+    if (!page) throw Object.assign(new Error(`there is no page ${location.hash}`), {status: 404});
     const {show: draw} = await page();
     const ended = (await draw(place, where, () => mine === turn)) ?? (() => {});
     if (mine === turn) end = ended;
     else ended();
   } catch (error) {
-    refuse(place, "Not found", error);
+    refuse(place, error.status === 404 ? "Not found" : error.status ? "That did not work" : "No connection", error, show);
   }
   if (mine === turn) arrive();
 }
 
-function refuse(place, what, error) {
-  put(place, h("section", {class: "card", role: "alert"}, h("h1", {}, what), h("p", {}, error.message), h("p", {}, h("a", {href: "#/"}, "All runs"))));
+function refuse(place, what, error, again) {
+  put(place, h("section", {class: "card", role: "alert"}, h("h1", {}, what), h("p", {}, error.message),
+    h("p", {class: "row"}, again && button("Try again", again, {class: "strong"}), h("a", {class: "button", href: "#/runs"}, "All runs"))));
 }
 
 // Sets the title, which screen readers announce, and marks the current link of the main navigation.
@@ -66,6 +69,10 @@ addEventListener("hashchange", () => {
 document.querySelector(".skip").addEventListener("click", event => {
   event.preventDefault();
   main.focus();
+});
+
+addEventListener("keydown", event => {
+  if (event.key === "?" && !event.target.closest("input, select, textarea, dialog")) import("./parts/keys.js").then(({keySheet}) => keySheet());
 });
 
 // A visitor who came by the token has a pass for a week.

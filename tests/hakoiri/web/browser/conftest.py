@@ -36,6 +36,7 @@ class Site:
     `explored` and `counted` are a search and a census of Hakoiri-musume. `tilted` and `optimised` are of Nakuron, and
     `stars` of magic stars. `dealt` is of cards, whose moves lead one way, and `large` has 311,460 configurations, whose
     diameter takes seconds.
+    `stopped` is a search of Hakoiri-musume until its first goal, `pegs` one of the first layers of peg solitaire.
     `studied` and `hunted` are deals of Gap. `generated` are boards of sliding blocks, `family` all of given pieces.
     """
 
@@ -52,6 +53,8 @@ class Site:
     hunted: str
     generated: str
     family: str
+    stopped: str
+    pegs: str
 
 
 @pytest.fixture(scope="session")
@@ -71,6 +74,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         asked(PuzzleSpec("gap", {"ranks": "3"}), "hunt", legs=8),
         asked(PuzzleSpec("sliding"), "generate", **FAMILY, boards=3, seconds=60.0),
         asked(PuzzleSpec("sliding"), "boards", **FAMILY, hardest=7),
+        (PuzzleSpec("klotski"), "explore", {"until_goal": True}, {}),
+        (PuzzleSpec("peg-solitaire"), "explore", {"layers": 3}, {}),
     ]
     names = [driven(command.data, *run).name for run in wanted]
     yield Site(*entered(command.start("serve", "--port", "0", executable=HAKOIRI)), *names)
@@ -128,9 +133,9 @@ def watched(context: BrowserContext, token: str) -> Iterator[Page]:
     wrong: list[str] = []
 
     def said(message: ConsoleMessage) -> None:
-        # The browser tells of what was refused, whatever the page does: an invalid board, a request cut off; and of
-        # a map that the test takes a picture of.
-        expected = ("status of 422", "net::ERR_FAILED", "GPU stall due to ReadPixels")
+        # The browser tells of what was refused, whatever the page does: an invalid board, a busy server, a request
+        # cut off; and of a map that the test takes a picture of.
+        expected = ("status of 422", "status of 503", "net::ERR_FAILED", "GPU stall due to ReadPixels")
         if message.type in ("error", "warning") and not any(text in message.text for text in expected):
             wrong.append(message.text)
 

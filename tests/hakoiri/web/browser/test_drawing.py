@@ -33,7 +33,7 @@ def tool(page: Page, name: str) -> None:
 def test_a_board_is_drawn_solved_undone_linked_and_run(page: Page) -> None:
     page.goto("/#/new/sliding")
     verdict, text = page.locator(".verdict"), page.get_by_label("Board (required)")
-    drag(page, (1, 2), (1, 3), (2, 3), (2, 2))
+    drag(page, (1, 2), (2, 3))
     expect(verdict).to_contain_text("No goal yet · 12 configurations, the farthest 4 moves away")
     drag(page, (3, 1), (4, 1))
     drag(page, (5, 3))
@@ -61,9 +61,53 @@ def test_a_board_is_drawn_solved_undone_linked_and_run(page: Page) -> None:
     expect(page.get_by_role("button", name="Undo")).to_be_disabled()
     page.get_by_role("button", name="Start", exact=True).click()
     expect(page.locator(".facts")).to_contain_text("3 moves")
-    page.get_by_role("link", name="Board", exact=True).click()
+    page.get_by_role("link", name="Analyse", exact=True).click()
     page.get_by_role("link", name="Edit the board").click()
     expect(verdict).to_contain_text("Solvable in 3 moves")
+
+
+def test_a_drag_is_a_rectangle_with_alt_any_form_and_keys_undo(page: Page) -> None:
+    page.goto("/#/new/sliding")
+    text = page.get_by_label("Board (required)")
+    drag(page, (1, 1), (2, 2), (3, 2))
+    expect(text).to_have_value("AA..\nAA..\nAA..\n....\n....")
+    page.keyboard.down("Alt")
+    drag(page, (1, 3), (2, 3), (2, 4))
+    page.keyboard.up("Alt")
+    expect(text).to_have_value("AAB.\nAABB\nAA..\n....\n....")
+    drag(page, (3, 3), (1, 4))
+    expect(text).to_have_value("AAB.\nAABB\nAAC.\n....\n....")
+    page.locator(".draft").focus()
+    for _ in range(2):
+        page.keyboard.press("Control+z")
+    expect(text).to_have_value("AA..\nAA..\nAA..\n....\n....")
+    page.keyboard.press("Control+y")
+    expect(text).to_have_value("AAB.\nAABB\nAA..\n....\n....")
+
+
+@both
+def test_a_drawn_board_is_made_harder_named_and_undone(page: Page) -> None:
+    """The generator is filled from the drawing with its walls."""
+    page.goto("/#/new/sliding?start=AA.B/AA.C/DD../..%23%23&goal=A@2,3")
+    verdict, text = page.locator(".verdict"), page.get_by_label("Board (required)")
+    expect(verdict).to_contain_text("Solvable in")
+    before, moves = text.input_value(), int(verdict.inner_text().split()[2])
+    page.get_by_role("button", name="Make it harder").click()
+    expect(text).not_to_have_value(before)
+    expect(verdict).not_to_contain_text(f"Solvable in {moves} move")
+    assert int(re.findall(r"Solvable in (\d+)", verdict.inner_text())[0]) > moves
+    assert text.input_value().endswith("##")
+    page.get_by_role("button", name="Undo").click()
+    expect(text).to_have_value(before)
+    page.get_by_label("Title").fill("Corner")
+    page.get_by_label("Author").fill("Somebody")
+    page.get_by_label("find boards of a given difficulty").check()
+    for name, value in (("size", "..../..../..../..##"), ("pieces", "2x2:1 1x1:2 2x1:1"), ("where", "2x2@2,3")):
+        expect(page.locator(f"#{name}-generated")).to_have_value(value)
+    page.get_by_label("explore all that the start reaches").check()
+    expect(page).to_have_url(re.compile("title=Corner"))
+    page.get_by_role("button", name="Start", exact=True).click()
+    expect(page.get_by_role("heading", name="Corner, by Somebody")).to_be_visible()
 
 
 def test_pieces_have_the_same_colours_where_they_are_drawn_and_where_they_are_played(page: Page) -> None:
@@ -72,7 +116,7 @@ def test_pieces_have_the_same_colours_where_they_are_drawn_and_where_they_are_pl
     drawn = fills(page)
     assert set(drawn) == set("ABCDEFGHIJ") and len(set(drawn.values())) == 4
     page.get_by_role("button", name="Start", exact=True).click()
-    page.get_by_role("link", name="Board", exact=True).click()
+    page.get_by_role("link", name="Analyse", exact=True).click()
     expect(page.locator(".distance")).to_contain_text("to the goal")
     assert fills(page) == drawn
 
@@ -148,7 +192,7 @@ def test_a_known_board_is_a_choice_and_a_run_without_end_is_confirmed(page: Page
     page.goto("/#/new/klotski")
     expect(page.locator(".verdict")).to_contain_text("Solvable in 116 moves")
     page.get_by_label("Puzzle").select_option("century (sliding)")
-    expect(page.locator(".verdict")).to_contain_text("Solvable in 131 moves")
+    expect(page.locator(".verdict")).to_contain_text("Solvable in 111 moves")
     expect(page.locator(".head")).to_contain_text("Winning Ways")
     page.goto("/#/new/tiles?rows=4&columns=4")
     expect(page.locator(".verdict .reason")).to_contain_text("are free")
@@ -183,8 +227,9 @@ def test_boards_are_generated_and_played(page: Page) -> None:
     expect(page.locator(".state")).to_contain_text("complete")
     generated, moves = address_of(page), boards.first.locator("strong").inner_text()
     page.get_by_role("button", name="Play board 1").click()
+    page.get_by_role("link", name="Analyse", exact=True).click()
     expect(page.locator(".distance")).to_have_text(f"{moves.split()[0]}moves to the goal")
-    played = address_of(page).partition("?")[0]
+    played = address_of(page).partition("?")[0].replace("/board", "/play")
     page.goto(generated)
     page.get_by_role("button", name="Play board 1").click()
     expect(page.locator(".distance")).to_be_visible()
@@ -200,6 +245,7 @@ def test_a_board_whose_run_was_deleted_is_explored_again(site: Site, browser: Br
     for _ in range(2):
         page.goto(f"/#/runs/{site.family}")
         page.get_by_role("button", name="Play board 2").click()
+        page.get_by_role("link", name="Analyse", exact=True).click()
         expect(page.locator(".distance")).to_have_text("23moves to the goal")
         played.add(address_of(page).partition("?")[0])
         page.get_by_role("button", name="Delete").click()

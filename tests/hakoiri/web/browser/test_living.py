@@ -137,6 +137,7 @@ def test_studies_of_sizes_boards_and_starts_are_begun(page: Page, site: Site) ->
     expect(page.get_by_text("any of the 3 pieces of the shape of A satisfies it")).to_be_visible()
     expect(page.get_by_role("row", name="1 one A. A (1x1) at row 1 column 2 1")).to_be_visible()
     page.get_by_role("button", name="Play one").click()
+    page.get_by_role("link", name="Analyse", exact=True).click()
     expect(page.locator(".distance")).to_contain_text("move to the goal")
     page.goto("/#/new/pancakes")
     page.get_by_label("study one size after another").check()
@@ -238,7 +239,8 @@ def test_it_is_said_that_the_server_is_gone(browser: Browser, tmp_path: Path) ->
 
 def test_who_logs_out_is_not_let_in_again(page: Page, site: Site) -> None:
     """By no other tab either."""
-    page.goto("/#/")
+    page.goto("/#/glossary")
+    expect(page.locator("dt").first).to_be_visible()
     page.get_by_role("button", name="Log out").click()
     expect(page.get_by_role("heading", name="Logged out")).to_be_visible()
     expect(page.get_by_role("button", name="Log out")).to_be_hidden()

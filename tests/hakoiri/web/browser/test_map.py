@@ -135,6 +135,19 @@ def test_points_are_reached_by_buttons_and_paths_lead_between_any_two(page: Page
     expect(page.locator(".chosen")).to_contain_text(f"the marked point: {length} moves")
 
 
+def test_goals_are_marked_and_the_point_below_the_pointer_says_its_distances(page: Page, site: Site) -> None:
+    page.goto(f"/#/runs/{site.explored}/map")
+    expect(page.locator(".goals")).to_be_visible()
+    box = page.locator("canvas.map").bounding_box()
+    assert box
+    for step in range(3, 18):
+        page.mouse.move(box["x"] + box["width"] * step / 20, box["y"] + box["height"] / 2, steps=4)
+        page.evaluate("() => new Promise(requestAnimationFrame)")
+        if page.locator(".hover").inner_text():
+            break
+    expect(page.locator(".hover")).to_have_text(re.compile(r"^\d+ from the start, \d+ to the goal"))
+
+
 def test_another_component_and_a_plane(page: Page, site: Site) -> None:
     opened(page, f"{site.counted}/map?k=2")
     shown = page.locator("canvas")

@@ -13,11 +13,15 @@ from tests.hakoiri.web.browser.conftest import NARROW, WIDE, Site, on_this_machi
 
 pytestmark = [pytest.mark.ci_slow, pytest.mark.browser]
 PAGES = {
-    "runs": ("#/", ".run .picture"),
+    "landing": ("#/", ".hero .piece.able"),
+    "runs": ("#/runs", ".run .picture"),
+    "browse": ("#/browse", ".run .picture"),
     "glossary": ("#/glossary", "dt"),
     "new": ("#/new/klotski", ".drawn svg"),
     "overview": ("#/runs/{explored}", ".bars"),
     "board": ("#/runs/{explored}/board", ".move.best"),
+    "play": ("#/runs/{explored}/play", ".move"),
+    "stopped": ("#/runs/{stopped}/board", ".move.best"),
     "hardest": ("#/runs/{explored}/hardest", ".central svg"),
     "layer": ("#/runs/{explored}/layer?n=57", ".central svg"),
     "scrambles": ("#/runs/{explored}/sample", ".central svg"),
@@ -173,7 +177,7 @@ def test_everything_is_reached_by_keys_alone(page: Page) -> None:
     expect(page.locator(".drawn code")).to_have_text(".12/345")
     enter("button", "Start")
     expect(page.locator(".state")).to_contain_text("complete")
-    enter("link", "Board")
+    enter("link", "Analyse")
     enter("button", re.compile("^3 up"))
     expect(page.locator(".figures")).to_contain_text("1 played")
     tab_to(page, page.locator(".statistics summary"))
@@ -198,12 +202,12 @@ def test_a_page_that_is_late_leaves_the_focus_to_whoever_has_moved_it(page: Page
     page.route("**/layers", hold)
     with page.expect_request("**/layers"):
         page.goto(f"/#/runs/{site.explored}")
-    board = page.get_by_role("link", name="Board", exact=True)
+    board = page.get_by_role("link", name="Analyse", exact=True)
     tab_to(page, board)
     expect(page.locator(".histogram")).to_be_hidden()
     held[0].continue_()
     expect(page.locator(".histogram")).to_be_visible()
-    expect(page).to_have_title(re.compile("klotski"))
+    expect(page).to_have_title(re.compile("Hakoiri-musume"))
     expect(board).to_be_focused()
 
 
@@ -252,7 +256,7 @@ def test_the_red_bar_says_what_it_is(page: Page, site: Site) -> None:
 
 
 def test_the_page_that_is_shown_is_marked_in_the_navigation(page: Page, site: Site) -> None:
-    page.goto("/")
+    page.goto("/#/runs")
     marked = page.locator("header nav [aria-current=page]")
     expect(marked).to_have_text("Runs")
     page.get_by_role("link", name="New run", exact=True).first.click()

@@ -2,7 +2,7 @@
 
 import {h, put, s} from "../lib/dom.js";
 import {number} from "../lib/format.js";
-import {Chart, LEFT, steps, tens, TOP} from "./frame.js";
+import {ceiling, Chart, LEFT, steps, tens, TOP} from "./frame.js";
 
 export class Histogram extends Chart {
   // `what` are the words: {bar: "layer", bars, of: "configurations", title}; the plural `bars` by default ends with s.
@@ -11,7 +11,7 @@ export class Histogram extends Chart {
     super();
     Object.assign(this, {what, values: [], first: 0, marked: null, logarithmic: false});
     this.read = h("p", {class: "reading"}, " ");
-    this.element.append(this.read);
+    this.plot.after(this.read);
     this.plot.classList.add("histogram");
     this.plot.addEventListener("pointermove", event => this.#point(event));
     this.plot.addEventListener("pointerleave", () => this.#reading(null));
@@ -26,6 +26,10 @@ export class Histogram extends Chart {
     Object.assign(this, {values, marked, first});
     this.draw();
     return this;
+  }
+
+  rows() {
+    return [[this.what.bar, this.what.of], ...this.values.map((value, place) => [place + this.first, value])];
   }
 
   scale(logarithmic) {
@@ -46,13 +50,16 @@ export class Histogram extends Chart {
     const {values, marked, floor} = this;
     // Not as arguments of Math.max: there may be too many.
     const most = values.reduce((greatest, value) => Math.max(greatest, value), 1);
+    // No bar is higher than the axis.
+    const top = this.logarithmic ? 10 ** Math.ceil(Math.log10(Math.max(most, 10))) : ceiling(most);
     this.across = (this.wide - LEFT) / values.length;
     const gap = this.across > 3 ? Math.min(2, this.across * 0.25) : 0;
-    const bar = (value, place) => `M${(LEFT + place * this.across).toFixed(2)},${floor}v${(-this.#height(value, most)).toFixed(2)}h${(this.across - gap).toFixed(2)}V${floor}z`;
-    const levels = (this.logarithmic ? tens(most).filter(value => value <= most) : steps(most)).map(value => this.level(value, floor - this.#height(value, most)));
-    const ticks = steps(Math.max(values.length - 1, 1)).map(place => this.tick(place + this.first, LEFT + (place + 0.5) * this.across));
+    const bar = (value, place) => `M${(LEFT + place * this.across).toFixed(2)},${floor}v${(-this.#height(value, top)).toFixed(2)}h${(this.across - gap).toFixed(2)}V${floor}z`;
+    const levels = (this.logarithmic ? tens(top) : steps(top)).map(value => this.level(value, floor - this.#height(value, top)));
+    const ticks = steps(Math.max(this.first + values.length - 1, 1)).filter(value => value >= this.first)
+      .map(value => this.tick(value, LEFT + (value - this.first + 0.5) * this.across));
     this.under = s("rect", {class: "under", y: TOP, width: Math.max(this.across, 1), height: floor - TOP, visibility: "hidden"});
-    put(this.plot, ...levels, this.under, s("path", {class: "bars", d: values.map(bar).join("")}),
+    put(this.plot, ...this.titles(this.what.bar, this.what.of), ...levels, this.under, s("path", {class: "bars", d: values.map(bar).join("")}),
       marked !== null && values[marked] !== undefined && s("path", {class: "marked", d: bar(values[marked], marked)}), ...ticks);
     this.#reading(null);
     this.plot.setAttribute("aria-label", `${this.what.title}: ${number(values.length)} ${this.what.bars ?? `${this.what.bar}s`}, the largest with ${number(most)} ${this.what.of}`);

@@ -2,6 +2,8 @@
 
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 export const [EMPTY, WALL, ANYTHING] = ".#*";
+// The car that must leave, in collections of Rush Hour: the second one only in the middle row.
+const CARS = ["X", "A"];
 // The most cells of a board with its walls. At most 64 may be free, which the service says.
 export const MOST = 256;
 
@@ -24,6 +26,16 @@ export class Draft {
     if (!columns || rows.some(row => row.length !== columns) || rows.length * columns > MOST) return null;
     const draft = new Draft(rows.length, columns, [...rows.join("")]);
     return draft.with({goal: draft.#targets(goal)});
+  }
+
+  // The usual goal of a board of one line: its car at the right end of its row.
+  static exit(text) {
+    const draft = text.includes("/") ? null : Draft.of(text);
+    const cars = draft ? CARS.map(letter => [letter, draft.piece(letter)]) : [];
+    const rowOf = cells => Math.floor(cells[0] / draft.columns);
+    const car = cars.find(([letter, cells]) => cells.length > 1 && cells.at(-1) - cells[0] === cells.length - 1
+      && (letter === CARS[0] || rowOf(cells) === Math.floor((draft.rows - 1) / 2)));
+    return car ? `${car[0]}@${rowOf(car[1]) + 1},${draft.columns - car[1].length + 1}` : "";
   }
 
   with(changes) {
@@ -111,6 +123,36 @@ export class Draft {
     const beside = own.some(other => Math.abs(Math.floor(other / this.columns) - Math.floor(cell / this.columns)) + Math.abs(other % this.columns - cell % this.columns) === 1);
     if (this.cells[cell] !== EMPTY || (own.length && !beside)) return this;
     return this.#without(letter).with({cells: this.cells.with(cell, letter)});
+  }
+
+  // Empty cells between two corners become a piece; null if some are not empty.
+  block(letter, one, other) {
+    const sides = divide => [divide(one), divide(other)].sort((least, most) => least - most);
+    const [top, bottom] = sides(cell => Math.floor(cell / this.columns));
+    const [left, right] = sides(cell => cell % this.columns);
+    const inside = cell => cell >= top * this.columns && cell < (bottom + 1) * this.columns && cell % this.columns >= left && cell % this.columns <= right;
+    if (this.cells.some((here, cell) => inside(cell) && here !== EMPTY)) return null;
+    return this.with({cells: this.cells.map((here, cell) => (inside(cell) ? letter : here))});
+  }
+
+  // The family of boards that it belongs to, in the words of a generator: its size and walls, its pieces, its goal.
+  get family() {
+    const form = cells => {
+      const shape = this.shape(cells);
+      const places = shape.split(" ").map(place => place.split(",").map(Number));
+      const [down, across] = [0, 1].map(axis => 1 + Math.max(...places.map(place => place[axis])));
+      if (down * across === cells.length) return `${across}x${down}`;
+      return Array.from({length: down}, (_, row) => Array.from({length: across}, (__, column) => (places.some(place => place[0] === row && place[1] === column) ? "x" : ".")).join("")).join("/");
+    };
+    const forms = this.letters.map(letter => form(this.piece(letter)));
+    const [[letter, cells] = []] = this.goal;
+    const corner = cells && this.#corner(cells);
+    return {
+      size: this.cells.includes(WALL) ? this.#text(this.cells.map(cell => (cell === WALL ? WALL : EMPTY))) : `${this.columns}x${this.rows}`,
+      pieces: [...new Set(forms)].map(one => `${one}:${forms.filter(other => other === one).length}`).join(" "),
+      empty: String(this.cells.filter(cell => cell === EMPTY).length),
+      goal: this.goal.size === 1 && letter !== EMPTY ? `${form(cells)}@${corner[0] + 1},${corner[1] + 1}` : "",
+    };
   }
 
   // A wall is built on an empty cell, or taken away.

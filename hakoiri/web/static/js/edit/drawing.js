@@ -1,6 +1,7 @@
 // The picture of a board that is being drawn: its pieces, walls, goals and exits, and the cell that keys would change.
 
 import {s} from "../lib/dom.js";
+import {outline} from "../picture/shapes.js";
 import {EMPTY, WALL} from "./draft.js";
 
 // The side of a cell, and the gap around a piece.
@@ -56,10 +57,10 @@ function target(draft, letter, cells) {
   const edges = cells.flatMap(cell => {
     const [x, y] = corner(draft, cell);
     const sides = [[-1, 0, x, y, x + SIDE, y], [1, 0, x, y + SIDE, x + SIDE, y + SIDE], [0, -1, x, y, x, y + SIDE], [0, 1, x + SIDE, y, x + SIDE, y + SIDE]];
-    return sides.filter(([down, right]) => !draft.shifted([cell], down, right)?.some(other => cells.includes(other))).map(([,, ...line]) => line);
+    return sides.filter(([down, right]) => !draft.shifted([cell], down, right)?.some(other => cells.includes(other))).map(([,, x1, y1, x2, y2]) => [[x1, y1], [x2, y2]]);
   });
   const covered = draft.cells[cells.at(-1)] !== EMPTY;
-  return s("g", {class: "target"}, ...edges.map(([x1, y1, x2, y2]) => s("line", {x1, y1, x2, y2})),
+  return s("g", {}, outline(edges),
     letter !== EMPTY && !covered && label(draft, cells.at(-1), letter, "wanted"));
 }
 

@@ -1,6 +1,6 @@
 // A board that is drawn by mouse, finger or keys, with tools, undo and redo.
 
-import {button, h, s, say} from "../lib/dom.js";
+import {button, enable, h, s, say} from "../lib/dom.js";
 import {choice} from "../parts/choice.js";
 import {numeric} from "../parts/fields.js";
 import {shareButton} from "../parts/share.js";
@@ -11,12 +11,17 @@ const ARROWS = {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRi
 // What a tool does with the cell that is pressed and each one that is dragged over: a function of the draft, that cell, and
 // what was pressed: {letter, cell, base}, the piece, its cell, and the draft before.
 const TOOLS = {
-  piece: {words: "Piece", help: "Drag over empty cells to draw a piece, from a piece to make it larger.", act: (draft, cell, {letter}) => (letter ? draft.grow(letter, cell) : draft)},
+  piece: {words: "Piece", help: "Drag from corner to corner to draw a piece; with Alt, or from a piece, cell by cell.", act: drawn},
   wall: {words: "Wall", help: "Press or drag to build walls, from a wall to take them away.", act: (draft, cell, {base, cell: first}) => draft.wall(cell, base.cells[first] !== WALL)},
   move: {words: "Move", help: "Drag a piece to another place.", act: (draft, cell, held) => moved("move", cell, held)},
   goal: {words: "Goal", help: "Drag a piece to where it must get; to the edge, and that is its exit. Dragged nowhere, it has no goal.", act: (draft, cell, held) => moved("aim", cell, held)},
   erase: {words: "Erase", help: "Press a piece or a wall to take it off.", act: (draft, cell) => draft.erase(cell)},
 };
+
+function drawn(draft, cell, {letter, base, cell: first, free}) {
+  if (!letter) return draft;
+  return free || base.at(first) ? draft.grow(letter, cell) : base.block(letter, first, cell) ?? draft;
+}
 
 function moved(how, cell, {base, letter, cell: first}) {
   if (!base.at(first)) return base;
@@ -29,8 +34,8 @@ export class Editor {
     Object.assign(this, {changed, tool: "piece", draft: Draft.of(start, goal) ?? new Draft(5, 4), past: [], future: [], held: null, cursor: 0});
     this.svg = s("svg", {class: "picture draft", role: "application", tabindex: "0", "aria-describedby": "draft-help"});
     this.help = h("p", {class: "muted small", id: "draft-help"});
-    this.undo = button("Undo", () => this.#back(this.past, this.future), {title: "Z"});
-    this.redo = button("Redo", () => this.#back(this.future, this.past), {title: "Y"});
+    this.undo = button("Undo", () => this.#back(this.past, this.future), {title: "Ctrl+Z"});
+    this.redo = button("Redo", () => this.#back(this.future, this.past), {title: "Ctrl+Y"});
     [this.rows, this.columns] = [numeric(5, 1, MOST), numeric(4, 1, MOST)];
     for (const input of [this.rows, this.columns]) {
       input.addEventListener("change", () => this.#resize());
@@ -74,7 +79,7 @@ export class Editor {
       const cell = cellOf(event);
       if (event.button !== 0 || cell === null) return;
       svg.setPointerCapture(event.pointerId);
-      this.#press(cell);
+      this.#press(cell, event.altKey);
     });
     svg.addEventListener("pointermove", event => {
       const cell = cellOf(event);
@@ -83,6 +88,12 @@ export class Editor {
     svg.addEventListener("pointerup", () => this.#release());
     svg.addEventListener("pointercancel", () => this.#giveUp());
     svg.addEventListener("keydown", event => this.#key(event));
+    this.element.addEventListener("keydown", event => {
+      const which = {z: event.shiftKey ? this.redo : this.undo, y: this.redo}[event.key.toLowerCase()];
+      if (!which || !(event.ctrlKey || event.metaKey) || event.target.closest("input")) return;
+      event.preventDefault();
+      which.click();
+    });
   }
 
   #key(event) {
@@ -105,9 +116,9 @@ export class Editor {
     return `Row ${Math.floor(cell / this.draft.columns) + 1} column ${cell % this.draft.columns + 1}: ${what}`;
   }
 
-  #press(cell) {
+  #press(cell, free = false) {
     const letter = this.draft.at(cell) ?? (this.draft.cells[cell] === EMPTY ? this.draft.freeLetter : null);
-    this.held = {base: this.draft, letter, cell};
+    this.held = {base: this.draft, letter, cell, free};
     this.#over(cell);
   }
 
@@ -173,6 +184,7 @@ export class Editor {
     this.svg.classList.toggle("holding", this.held !== null);
     this.svg.setAttribute("aria-label", `Board of ${draft.rows} rows and ${draft.columns} columns to draw on`);
     [this.rows.value, this.columns.value] = [draft.rows, draft.columns];
-    [this.undo.disabled, this.redo.disabled] = [!this.past.length, !this.future.length];
+    enable(this.undo, this.past.length > 0);
+    enable(this.redo, this.future.length > 0);
   }
 }

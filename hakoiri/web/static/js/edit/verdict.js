@@ -1,8 +1,11 @@
 // What a run would find: whether its start can be solved, in how many moves, among how many configurations.
 
-import {post} from "../lib/api.js";
+import {post, sleep} from "../lib/api.js";
 import {h, put} from "../lib/dom.js";
 import {bytes, counted, duration, number} from "../lib/format.js";
+
+// The status of a server that judges one board at a time, and the seconds until it is asked again.
+const [BUSY, PAUSE] = [503, 1];
 
 export class Verdict {
   // `found` is the last answer, null while there is none.
@@ -14,6 +17,7 @@ export class Verdict {
   // One question at a time; of those that come meanwhile only the last is asked. `told` is called with null, or the error.
   async ask(wanted, told) {
     this.wanted = this.next = wanted;
+    this.#wait("checking …");
     if (this.busy) return;
     this.busy = true;
     while (this.next) {
@@ -26,15 +30,30 @@ export class Verdict {
         wrong = error;
       }
       if (mine !== this.wanted) continue;
+      if (wrong?.status === BUSY) {
+        this.#wait("The server is checking another board; asking again …");
+        await sleep(PAUSE);
+        this.next ??= this.wanted;
+        continue;
+      }
       this.found = found;
+      this.element.classList.remove("stale");
       put(this.element, ...(found ? worded(found) : []));
       told(wrong);
     }
     this.busy = false;
   }
 
+  // The answer of the stroke before stays, dimmed.
+  #wait(words) {
+    this.element.classList.add("stale");
+    this.element.querySelector(".checking")?.remove();
+    this.element.prepend(h("p", {class: "checking small"}, words));
+  }
+
   clear() {
     this.wanted = this.next = this.found = null;
+    this.element.classList.remove("stale");
     put(this.element);
   }
 }

@@ -41,7 +41,7 @@ async function problem(answer) {
   return error;
 }
 
-const sleep = seconds => new Promise(resolve => { setTimeout(resolve, seconds * 1000); });
+export const sleep = seconds => new Promise(resolve => { setTimeout(resolve, seconds * 1000); });
 
 // Fetches an existing answer in the `form` json, or arrayBuffer for a file.
 export const get = async (words, query, form = "json") => (await ask("GET", address(words, query)))[form]();
@@ -67,10 +67,13 @@ export const health = async () => (await fetch(address(["health"]))).json();
 
 export const post = async (words, body, headers) => (await ask("POST", address(words), body ?? {}, headers)).json();
 
-// Makes a run and waits until it is no longer under way. With the same key it is the run that was made before.
-export async function made(asked, key) {
-  let run = await post(["runs"], asked, {"Idempotency-Key": key});
+// Makes a run and waits until it is no longer under way. With the same key, the request by default, it is the run that was
+// made before.
+export async function made(asked, waiting = () => {}, key = JSON.stringify(asked)) {
+  const sum = [...key].reduce((found, letter) => (Math.imul(found, 31) + letter.codePointAt(0)) >>> 0, 7);
+  let run = await post(["runs"], asked, {"Idempotency-Key": `page ${sum} ${encodeURIComponent(key).slice(0, 150)}`});
   while (run.status === "running" || run.status === "queued") {
+    waiting(run);
     await sleep(PAUSE);
     run = await get(["runs", run.run]);
   }

@@ -24,6 +24,20 @@ export function put(element, ...children) {
 
 export const button = (words, onclick, properties) => h("button", {type: "button", onclick, ...properties}, words);
 
+// Saves a file.
+export function save(file, name) {
+  const link = h("a", {href: URL.createObjectURL(file), download: name});
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href));
+}
+
+// Enables or disables a button; the focus of one that is disabled goes to one beside it.
+export function enable(which, wanted) {
+  const held = which === document.activeElement;
+  which.disabled = !wanted;
+  if (held && !wanted) (which.parentElement.querySelector("button:not(:disabled)") ?? document.getElementById("main")).focus();
+}
+
 // Announces words to screen readers.
 export function say(words) {
   document.getElementById("said").textContent = words;

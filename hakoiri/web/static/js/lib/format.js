@@ -34,9 +34,6 @@ export function left(bounds) {
   return most - least < 1 ? duration(most) : `${duration(least)} to ${duration(most)}`;
 }
 
-export const counted = (count, one, many = `${one}s`) => `${number(count)} ${count === 1 ? one : many}`;
+export const counted = (count, one, many = `${one}s`) => `${typeof count === "string" ? count : number(count)} ${count === 1 ? one : many}`;
 
 export const when = text => new Date(text.replace(" ", "T")).toLocaleString("en-GB", {dateStyle: "medium", timeStyle: "short"});
-
-// metric=unit, rows=3: without braces.
-export const options = values => Object.entries(values ?? {}).filter(([, value]) => value).map(([name, value]) => `${name} ${value}`).join(", ");

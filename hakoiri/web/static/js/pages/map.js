@@ -11,10 +11,14 @@ import {Scene} from "../map/scene.js";
 import {Ways} from "../map/ways.js";
 import {errorOf, namesOf, partOf, summaryOf, titleOf, worded} from "../map/words.js";
 import {choice} from "../parts/choice.js";
+import {factsOf} from "../parts/facts.js";
 import {patiently} from "../parts/waiting.js";
 import {still} from "../picture/shapes.js";
 import {Positions} from "../play/positions.js";
 import {address, go, note} from "../router.js";
+
+// The most goals marked.
+const MOST_GOALS = 300;
 
 export async function show(place, {run, query}, current) {
   const asked = {component: query.k, dim: query.dim};
@@ -30,6 +34,7 @@ class View {
   constructor(run, map, query) {
     Object.assign(this, {run, map, query, from: 0, chosen: 0, positions: new Positions(run.run), ways: new Ways(map)});
     this.names = namesOf(map);
+    this.goals = [...map.columns.goal_distance ?? []].flatMap((distance, goal) => (distance === 0 ? [goal] : [])).slice(0, MOST_GOALS);
     this.by = query.by in map.columns ? query.by : "depth";
     this.canvas = h("canvas", {class: "map", tabindex: "0", role: "application", "aria-label": summaryOf(map), "aria-describedby": "map-help"});
     this.camera = new Camera(map.places);
@@ -37,6 +42,8 @@ class View {
     this.repaint = () => this.scene?.ask();
     this.hands = new Hands(this.canvas, this.camera, (x, y, twice) => this.#tap(x, y, twice), this.repaint);
     this.legend = h("figure", {class: "legend"});
+    this.hover = h("span", {class: "muted hover"});
+    this.canvas.addEventListener("pointermove", event => this.#over(event));
     this.card = h("section", {class: "card chosen", "aria-label": "The chosen configuration"});
     this.element = h("section", {class: "mapped"}, this.#stage(), this.card);
     this.theme = new MutationObserver(this.repaint);
@@ -109,7 +116,17 @@ class View {
     const distances = this.map.columns[this.by];
     const bounds = boundsOf(distances);
     this.scene?.colour(shares(distances, bounds));
-    put(this.legend, ...legendOf(bounds, titleOf(this.map, this.by), distances.includes(-1)));
+    put(this.legend, ...legendOf(bounds, titleOf(this.map, this.by), distances.includes(-1)), this.goals.length > 0 && h("span", {class: "goals"}, "goals"), this.hover);
+  }
+
+  // The distances of the point below the pointer.
+  #over({offsetX, offsetY, buttons}) {
+    if (buttons || this.hovering || !this.scene) return;
+    this.hovering = requestAnimationFrame(() => {
+      this.hovering = null;
+      const point = this.scene.at(offsetX, offsetY);
+      this.hover.textContent = point < 0 ? "" : Object.entries(this.map.columns).map(([name, values]) => worded(this.map, name, values[point])).join(", ");
+    });
   }
 
   // Points that have a name.
@@ -139,7 +156,7 @@ class View {
   async choose(point) {
     this.chosen = point;
     this.way = this.ways.path(this.from, point);
-    const marks = [{point: this.from, colour: "way", hole: 0}, {point, colour: "chosen", hole: 0.45}];
+    const marks = [...this.goals.map(goal => ({point: goal, colour: "goal", hole: 0.6})), {point: this.from, colour: "way", hole: 0}, {point, colour: "chosen", hole: 0.45}];
     this.scene?.show(this.way ?? [], marks);
     try {
       const position = await this.positions.of(keyOf(this.map, point));
@@ -161,7 +178,7 @@ class View {
     put(this.card,
       h("a", {class: "board", href: address(["runs", run.run, "board"], {at: configuration}), "aria-label": `Play ${configuration}`}, still(position.picture, configuration)),
       h("p", {class: "where"}, h("code", {}, configuration)),
-      h("dl", {class: "facts"}, facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, number(value))))),
+      factsOf(facts.map(([name, value]) => [name, number(value)])),
       h("p", {class: "muted"}, way),
       h("div", {class: "row"},
         h("a", {class: "button strong", href: address(["runs", run.run, "board"], {at: configuration})}, "Play from here"),
@@ -205,5 +222,5 @@ class View {
 // The style of the canvas names the colours of the page that are used on it.
 function coloursOf(canvas) {
   const style = getComputedStyle(canvas);
-  return {ground: style.backgroundColor, way: style.color, unknown: style.borderTopColor, chosen: style.fill};
+  return {ground: style.backgroundColor, way: style.color, unknown: style.borderTopColor, chosen: style.fill, goal: style.stroke};
 }

@@ -1,14 +1,18 @@
 // A new run: a form made of the puzzle's options, with the board drawn while you type, or to be drawn.
 
-import {get, post} from "../lib/api.js";
+import {get, made, post} from "../lib/api.js";
 import {sure} from "../lib/asking.js";
-import {h, put} from "../lib/dom.js";
+import {button, h, put} from "../lib/dom.js";
 import {go, note} from "../router.js";
+import {Draft} from "../edit/draft.js";
 import {needs, Verdict} from "../edit/verdict.js";
 import {check, control, field} from "../parts/fields.js";
+import {fewestOf, givenOf} from "../parts/families.js";
 import {kindsOf} from "../parts/kinds.js";
 import {still} from "../picture/shapes.js";
 
+// A hunt for a harder board: variations of each that is found, its seconds, and the most positions of one.
+const HUNT = {hunt: 60, seconds: 20, cap: 100000, boards: 1};
 // Milliseconds after the last key before the board is fetched.
 const PAUSE = 120;
 // The puzzle whose boards are drawn by hand.
@@ -36,7 +40,8 @@ class RunForm {
     this.wrong = h("p", {class: "reason", role: "alert"});
     this.send = h("button", {type: "submit", class: "strong"}, "Start");
     this.sent = h("div", {class: "row"}, this.send);
-    this.element = h("form", {class: "new card", onsubmit: event => this.#submit(event), oninput: () => this.#typed()},
+    this.harder = button("Make it harder", () => this.#harder(), {hidden: true});
+    this.element = h("form", {class: "new card", onsubmit: event => this.#submit(event), oninput: event => this.#typed(event)},
       h("div", {class: "head"}, field("puzzle", "Puzzle", this.select, ""), this.summary),
       this.shown = h("div", {class: "shown"}, this.drawn, this.verdict.element), this.side = h("div", {}, this.fields));
   }
@@ -45,10 +50,9 @@ class RunForm {
   async #chosen(name) {
     const classic = this.classics.get(name);
     if (!classic) return this.choose(name);
-    await this.choose(classic.puzzle, {start: classic.start, ...classic.options});
+    await this.choose(classic.puzzle, givenOf(classic));
     this.select.value = name;
-    const moves = Object.entries(classic.moves).map(([metric, count]) => `${count} ${metric}`).join(", ");
-    this.summary.textContent = `${classic.title}. Fewest moves: ${moves}. Source: ${classic.source}.`;
+    this.summary.textContent = `${classic.title}. Fewest moves: ${fewestOf(classic)}. Source: ${classic.source}.`;
     return null;
   }
 
@@ -61,11 +65,13 @@ class RunForm {
     this.verdict.clear();
     this.inputs = new Map(puzzle.options.map(option => [option.name, control(option)]));
     this.start = h("textarea", {id: "start", rows: "3", spellcheck: "false", autocapitalize: "off", placeholder: "the usual start"});
-    this.goal = h("input", {id: "goal", spellcheck: "false", autocapitalize: "off", placeholder: "the usual goal"});
+    this.goal = this.inputs.get("goal") ?? h("input", {id: "goal", spellcheck: "false", autocapitalize: "off", placeholder: "the usual goal"});
+    [this.title, this.author] = ["", ""].map(() => h("input", {maxlength: 80}));
+    [this.title.value, this.author.value] = [given.title ?? "", given.author ?? ""];
     this.name = h("input", {id: "name", spellcheck: "false", placeholder: "automatic"});
     const notes = new Set(puzzle.notes);
     const needed = [...notes].some(word => word.startsWith("needs"));
-    this.kind = kindsOf(puzzle);
+    this.kind = kindsOf(puzzle, given.kind);
     this.merge = notes.has("--merge-mirrors") && check("merge", "count mirror images as one configuration");
     this.optional = new Map(puzzle.options.map(({name: option, allowed}) => {
       const input = this.inputs.get(option);
@@ -76,11 +82,12 @@ class RunForm {
       puzzle.options.map(option => this.optional.get(option.name)),
       this.kind.element,
       this.optional.get("start"),
+      name === DRAWN && [field("title", "Title", this.title, ""), field("author", "Author", this.author, "")],
       h("details", {}, h("summary", {}, "More"),
         notes.has("--goal") && !this.inputs.has("goal") && field("goal", "Goal", this.goal, "* for anything"), this.merge && this.merge.element,
         field("name", "Name of the run", this.name, "letters, digits, - and _")));
     this.start.value = (given.start ?? "").replaceAll("/", "\n");
-    if (!this.inputs.has("goal")) this.goal.value = given.goal ?? "";
+    this.goal.value = given.goal ?? "";
     for (const [option, input] of this.inputs) if (given[option]) input.value = given[option];
     this.#arrange();
     await this.#edit(name);
@@ -107,13 +114,13 @@ class RunForm {
     if (name !== DRAWN) return;
     const {Editor} = await import("../edit/editor.js");
     if (this.chosen.name !== name) return;
-    this.editor = new Editor(this.#startText() ?? "", this.inputs.get("goal").value, (start, goal) => {
+    this.editor = new Editor(this.#startText() ?? "", this.goal.value, (start, goal) => {
       this.start.value = start.replaceAll("/", "\n");
-      this.inputs.get("goal").value = goal;
+      this.goal.value = goal;
       this.#draw();
     });
     put(this.drawn, this.editor.element);
-    this.editor.svg.after(this.verdict.element);
+    this.editor.svg.after(this.verdict.element, this.harder);
   }
 
   #options() {
@@ -124,7 +131,35 @@ class RunForm {
     return this.start.value.trim().split(/\s*\n\s*/).join("/") || null;
   }
 
-  #typed() {
+  // The fields of a family of boards are those of the drawing, until they are typed.
+  #fill() {
+    const {goal, ...family} = this.editor.draft.family;
+    for (const [name, value] of Object.entries({...family, where: goal})) {
+      const inputs = this.fields.querySelectorAll(`#${name}, #${name}-generated`);
+      for (const input of inputs) if (!input.dataset.typed) input.value = value;
+    }
+  }
+
+  // A harder board of the same pieces takes the place of the drawing; Undo brings it back.
+  async #harder() {
+    const {found} = this.verdict;
+    const {goal, ...options} = Object.fromEntries(this.#options());
+    const asked = {puzzle: DRAWN, options, kind: "generate", ...this.editor.draft.family, ...HUNT, least: found.goal_depth + 1};
+    [this.harder.disabled, this.harder.textContent, this.wrong.textContent] = [true, "searching …", ""];
+    try {
+      const run = await made(asked, ({progress}) => { this.harder.textContent = progress.headline || "searching …"; });
+      const [best] = (await get(["runs", run.run, "summary"])).rows ?? [];
+      if (!best) throw new Error(`No harder board of these pieces was found in ${HUNT.seconds} seconds`);
+      [this.start.value, this.goal.value] = [best.board.replaceAll("/", "\n"), best.goal];
+      this.#draw();
+    } catch (error) {
+      this.wrong.textContent = error.message;
+    }
+    [this.harder.disabled, this.harder.textContent] = [false, "Make it harder"];
+  }
+
+  #typed({target}) {
+    target.dataset.typed = "yes";
     clearTimeout(this.waiting);
     this.waiting = setTimeout(() => this.#draw(), PAUSE);
   }
@@ -134,9 +169,12 @@ class RunForm {
     this.#arrange();
     const usual = new Map(this.chosen.options.map(option => [option.name, option.default]));
     const changed = this.#options().filter(([name, value]) => value !== usual.get(name));
-    note(["new", this.chosen.name], {start: this.#startText(), goal: this.goal.value.trim(), ...Object.fromEntries(changed)});
-    if (this.editor) this.editor.load(this.#startText() ?? "", this.inputs.get("goal").value.trim());
-    else this.#picture();
+    if (this.editor && !this.goal.value && this.inputs.get("axis").value) this.goal.value = Draft.exit(this.#startText() ?? "");
+    note(["new", this.chosen.name], {start: this.#startText(), goal: this.goal.value.trim(), title: this.title.value, author: this.author.value, ...Object.fromEntries(changed)});
+    if (this.editor) {
+      this.editor.load(this.#startText() ?? "", this.goal.value.trim());
+      if (this.editor.draft.letters.length) this.#fill();
+    } else this.#picture();
     const {kind} = this.kind.value();
     if (["explore", "census"].includes(kind) && (this.#startText() || !this.editor)) this.verdict.ask(this.#asked(), error => this.#judged(error));
     else {
@@ -147,7 +185,9 @@ class RunForm {
 
   // Of other puzzles the request for the picture says what is wrong.
   #judged(error) {
-    if (this.editor) this.wrong.textContent = error?.message ?? "";
+    if (!this.editor) return;
+    this.#blame(error?.message ?? "");
+    this.harder.hidden = !(this.verdict.found?.goal_depth > 0 && this.editor.draft.family.goal);
   }
 
   async #picture() {
@@ -163,7 +203,7 @@ class RunForm {
     } catch (error) {
       if (!arrived()) return;
       const empty = !this.#startText();
-      this.wrong.textContent = empty ? "" : error.message;
+      this.#blame(empty ? "" : error.message);
       put(this.drawn, empty && h("p", {class: "muted"}, error.message));
     }
   }
@@ -176,13 +216,21 @@ class RunForm {
     const start = without.includes("start") ? null : this.#startText();
     const asked = {
       puzzle: this.chosen.name,
-      options: {...Object.fromEntries(options), ...(goal ? {goal} : {})},
+      options: {...Object.fromEntries(options), ...(goal && !without.includes("goal") ? {goal} : {})},
       start,
       merge_mirrors: Boolean(this.merge && this.merge.input.checked),
       name: this.name.value.trim() || null,
       ...kind,
     };
     return Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== null && value !== false));
+  }
+
+  // An error stands beside the field that it names.
+  #blame(message) {
+    const named = [...this.optional].find(([name, element]) => !element.hidden && new RegExp(`\\b${name}\\b`).test(message));
+    if (named) named[1].append(this.wrong);
+    else this.sent.before(this.wrong);
+    this.wrong.textContent = message;
   }
 
   // A run that would not end is confirmed first.
@@ -200,9 +248,11 @@ class RunForm {
     try {
       const run = await post(["runs"], asked);
       sessionStorage.setItem(run.run, run.notes.join("\n"));
+      const title = [this.title.value, this.author.value].filter(Boolean).join(", by ");
+      if (title) localStorage.setItem(`name ${run.run}`, title);
       go(["runs", run.run]);
     } catch (error) {
-      this.wrong.textContent = error.message;
+      this.#blame(error.message);
       this.send.disabled = false;
     }
   }

@@ -3,9 +3,9 @@
 import {Histogram} from "../charts/histogram.js";
 import {get, health} from "../lib/api.js";
 import {h, put} from "../lib/dom.js";
-import {follow} from "../lib/events.js";
 import {bytes, counted, duration, left, number, short, when} from "../lib/format.js";
 import {exportsOf} from "../parts/exports.js";
+import {factsOf} from "../parts/facts.js";
 import {barOf, moving} from "../parts/life.js";
 import {scaleSwitch} from "../parts/choice.js";
 import {expandersOf, keptOf, tablesOf} from "../parts/tables.js";
@@ -26,7 +26,7 @@ export async function show(place, {run, redraw}, current) {
 class Overview {
   constructor(run, redraw) {
     Object.assign(this, {run, redraw, layers: [], by: [], drawing: false, told: 0});
-    this.figures = h("dl", {class: "facts"});
+    this.figures = h("div", {});
     this.progress = h("div", {class: "progress", role: "status", "aria-live": "off"});
     this.histogram = new Histogram(run.kind === "hardest"
       ? {bar: "distance", of: "configurations", title: "Configurations at each distance from the goal"}
@@ -35,7 +35,7 @@ class Overview {
       h("div", {class: "heading"}, h("h2", {}, run.kind === "hardest" ? "Distances from the goal" : "Layers"), scaleSwitch(wanted => this.histogram.scale(wanted))),
       this.histogram.element, this.table = h("details", {}, h("summary", {}, "Table")));
     [this.kept, this.tables, this.files] = [h("div", {}), h("div", {}), h("div", {})];
-    this.element = h("section", {}, h("section", {class: "card"}, this.progress, this.figures), this.chart, this.kept, this.tables, this.files);
+    this.element = h("section", {}, h("section", {class: "card"}, this.progress, this.figures), this.chart, h("div", {class: "sizes"}), this.kept, this.tables, this.files);
     this.table.addEventListener("toggle", () => this.#layerTable());
   }
 
@@ -47,21 +47,32 @@ class Overview {
       for (const layer of layers) this.#add(layer);
       this.#plot();
     }
+    if (this.run.kind === "census" && this.run.status === "complete") await this.#sizes();
     put(this.tables, await tablesOf(this.run));
     put(this.files, this.run.status === "complete" && exportsOf(this.run));
+  }
+
+  // The sizes of the components of a whole space.
+  async #sizes() {
+    const {components} = await get(["runs", this.run.run, "components"], {limit: 10000});
+    const sizes = components.map(({size}) => size).sort((one, other) => other - one);
+    const chart = new Histogram({bar: "component by size", bars: "components", of: "configurations", title: "Components, the largest first"});
+    chart.scale(true);
+    if (sizes.length > 1) put(this.tables.parentElement.querySelector(".sizes"), h("section", {class: "card"}, h("h2", {}, "Sizes of the components"), chart.show(sizes).element));
   }
 
   // Updates figures and bars until the run is complete, also after a resume elsewhere; returns a function that ends this.
   follow() {
     if (this.run.status === "complete") return () => {};
-    const stop = follow(this.run.run, {
-      progress: found => this.#heard(found),
-      layer: layer => {
-        this.#add(layer);
-        this.#plot();
-      },
-      state: found => this.#state(found, () => stop()),
-    }, gone => (gone ? this.#lost() : this.#helpers()));
+    // Server-sent events; a dropped stream goes on by itself after the last event heard.
+    const source = new EventSource(`api/runs/${encodeURIComponent(this.run.run)}/events`);
+    const stop = () => source.close();
+    const heard = (name, act) => source.addEventListener(name, event => act(JSON.parse(event.data)));
+    heard("progress", found => this.#heard(found));
+    heard("layer", layer => { this.#add(layer); this.#plot(); });
+    heard("state", found => this.#state(found, stop));
+    source.addEventListener("error", () => this.#lost());
+    source.addEventListener("open", () => this.#helpers());
     return stop;
   }
 
@@ -126,17 +137,17 @@ class Overview {
   #figures() {
     const {run} = this;
     const rest = left(run.seconds_left);
-    put(this.progress, moving(run) && [barOf(run), h("p", {}, [run.progress.headline, rest && `${rest} left`].filter(Boolean).join(" · ")),
+    const {done, total} = run.progress;
+    put(this.progress, moving(run) && [barOf(run), h("p", {}, [total && `${Math.floor(100 * done / total)} %`, run.progress.headline, rest && `${rest} left`].filter(Boolean).join(" · ")),
       run.missing && h("p", {class: "reason"}, run.missing)]);
-    put(this.figures, ...factsOf(run).filter(([, value]) => value !== null && value !== "–").map(([name, value, wide]) =>
-      h("div", {class: wide ? "wide" : null}, h("dt", {}, name), h("dd", {}, value))));
+    put(this.figures, factsOf(figuresOf(run).filter(([, value]) => value !== null && value !== "–")));
     put(this.kept, expandersOf(run), keptOf(run));
   }
 }
 
 const some = value => (value === null || value === undefined ? null : number(value));
 
-function factsOf(run) {
+function figuresOf(run) {
   const disk = run.stored_bytes || run.progress.disk;
   return [
     [run.progress.unit, number(run.progress.done)],

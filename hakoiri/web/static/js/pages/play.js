@@ -1,25 +1,42 @@
-// The board of a run: distances at every step, hints, films, a link to any configuration.
+// The board of a run. To play, answers are hidden until they are asked for; to analyse, all are shown at every step.
 
-import {button, h, put, say} from "../lib/dom.js";
+import {line} from "../charts/line.js";
+import {button, enable, h, put, say} from "../lib/dom.js";
 import {counted, number} from "../lib/format.js";
 import {Board} from "../picture/board.js";
 import {shade} from "../picture/hints.js";
+import {still} from "../picture/shapes.js";
 import {Hand} from "../play/drag.js";
-import {along, Film, SPEEDS, towardGoal} from "../play/film.js";
+import {Film, SPEEDS} from "../play/film.js";
 import {Game} from "../play/game.js";
-import {trace} from "../play/trace.js";
+import {Positions} from "../play/positions.js";
 import {compute, get} from "../lib/api.js";
-import {GOALS} from "../parts/families.js";
+import {GOALS, rulesOf} from "../parts/families.js";
 import {startOf} from "../parts/pictures.js";
 import {shareButton} from "../parts/share.js";
 import {Statistics} from "../parts/statistics.js";
 import {address, note} from "../router.js";
 
-export async function show(place, {run, query}) {
-  const view = new View(run);
-  await view.open(query);
+// Up to this size, paths from anywhere are found at once.
+const SMALL = 200000;
+// The board that was shown last: its game goes on where the reader comes back to it without another position.
+let kept = null;
+
+export async function show(place, {run, query, tab = "board"}) {
+  let sorry = "";
+  if (kept?.run.run !== run.run || kept.run.status !== run.status || Object.keys(query).length) {
+    kept = new View(run, query.to ?? null);
+    await kept.open(query).catch(error => {
+      sorry = `${error.message}. The board is at the start.`;
+      kept = new View(run, null);
+      return kept.open({});
+    });
+  }
+  const view = kept;
+  view.tab = tab;
   put(place, view.element);
   view.refresh();
+  view.wrong.textContent = sorry;
   const keys = event => view.key(event);
   document.addEventListener("keydown", keys);
   return () => {
@@ -29,25 +46,50 @@ export async function show(place, {run, query}) {
 }
 
 class View {
-  constructor(run) {
-    this.run = run;
+  // `target` is the end of a given path, or null. A run that stopped at its first goal has the path to that one.
+  constructor(run, target) {
+    Object.assign(this, {run, target, hints: 0, stopped: !target && run.until_goal && run.status === "complete" && run.goal_depth !== null});
+    this.ways = target || this.stopped ? new Map() : null;
     this.board = new Board();
-    this.game = new Game(run.run, this.board, () => this.refresh(), error => { this.wrong.textContent = error.message; });
+    this.positions = new Positions(run.run, this.ways);
+    this.game = new Game(this.positions, this.board, () => this.refresh(), error => { this.wrong.textContent = error.message; });
     this.hand = new Hand(this.board, this.game);
     this.statistics = new Statistics(run, this.board);
     this.shaded = localStorage.getItem("shaded") !== "no";
-    this.film = new Film(this.game, towardGoal(this.game), () => this.#controls());
+    this.film = new Film(this.game, () => this.#controls());
     this.#build();
   }
 
-  // Opens the path that the address names, else its configuration, else the start.
-  async open({at, from, to}) {
-    const start = from ?? this.run.start ?? (await startOf(this.run)).configuration;
-    await this.game.open(from ?? at ?? start);
-    this.started = (await this.game.positions.of(start)).key;
-    if (!from || !to) return;
-    this.walk = await compute(["runs", this.run.run, "path"], {from, to});
-    this.film.next = along(this.game, this.walk.configurations);
+  get playing() {
+    return this.tab === "play";
+  }
+
+  // Opens the configuration that the address names, else the start of its path, else that of the run.
+  async open({at, from}) {
+    this.from = from ?? (this.target ? at : null);
+    const start = this.from ?? this.run.start ?? (await startOf(this.run)).configuration;
+    if (this.ways) await this.#aim(this.stopped ? null : at ?? start);
+    if (this.target) put(this.aimed, h("figcaption", {class: "muted"}, "Target"), still((await new Positions(this.run.run).of(this.target)).picture, this.target));
+    await this.game.open(at ?? start);
+    this.started = (await this.positions.of(start)).at;
+  }
+
+  // A shortest path to the target: the distances of the configurations on it.
+  async #aim(from) {
+    const {keys, length} = await compute(["runs", this.run.run, "path"], {from, to: this.target ?? "goal"});
+    keys.forEach((key, step) => this.ways.set(key, length - step));
+    this.length ??= length;
+    this.positions.forget();
+  }
+
+  // From beside the path, another one.
+  async #again(from) {
+    try {
+      await this.#aim(from);
+      if (this.game.now.at === from) await this.game.to(this.game.place);
+    } catch (error) {
+      put(this.distance, h("span", {class: "reason"}, error.message));
+    }
   }
 
   #build() {
@@ -63,67 +105,104 @@ class View {
     Object.assign(this, {tools});
     this.distance = h("p", {class: "distance"});
     this.aside = h("p", {class: "muted"});
-    this.trace = h("div", {class: "trace"});
+    this.done = h("div", {class: "done", role: "status"});
+    this.aimed = h("figure", {class: "aimed"});
+    this.trace = h("div", {class: "trace answers"});
     this.moves = h("ol", {class: "moves"});
     this.wrong = h("p", {class: "reason", role: "alert"});
     const speed = h("select", {"aria-label": "Speed of the film", onchange: event => { this.film.pause = SPEEDS[event.target.value]; }},
       Object.keys(SPEEDS).map(name => h("option", {selected: name === "usual"}, name)));
-    const shading = h("label", {class: "check"}, h("input", {type: "checkbox", checked: this.shaded, onchange: event => this.#shading(event.target.checked)}), " shade the best moves");
+    const shading = h("label", {class: "check answers"}, h("input", {type: "checkbox", checked: this.shaded, onchange: event => this.#shading(event.target.checked)}), " shade the best moves");
     this.element = h("section", {class: "play"},
-      h("div", {class: "figures"}, this.distance, this.aside),
+      h("div", {class: "figures"}, this.distance, this.aside, this.done, this.aimed),
       h("div", {class: "stage"}, this.board.svg, h("p", {class: "where"}, this.aim = h("span", {}), h("br"), this.text = h("code", {}))),
       this.trace,
       h("div", {class: "panel"},
-        h("div", {class: "row"}, tools.hint, tools.undo, tools.redo),
-        h("div", {class: "row"}, tools.play, speed),
+        h("div", {class: "row reach"}, tools.hint, tools.undo, tools.redo),
+        h("div", {class: "row answers"}, tools.play, speed),
         h("div", {class: "row"}, tools.restart, tools.shuffle, shareButton(), tools.edit), shading, this.wrong,
         h("h2", {}, "Legal moves"), this.moves),
       this.statistics.element);
+    this.statistics.element.classList.add("answers");
   }
 
   refresh() {
     const {now, past, place} = this.game;
     if (!this.element.isConnected || !now) return;
     this.wrong.textContent = "";
+    this.element.classList.toggle("playing", this.playing);
     this.hand.refresh();
     this.#shade();
     this.#figures(now, past, place);
-    this.statistics.show(now.key);
+    if (!this.playing) this.statistics.show(now.key);
     this.#list(now);
     this.#controls();
     this.text.textContent = this.board.spelled(now.configuration);
-    this.aim.textContent = now.aim ? `Goal: ${now.aim}` : "";
+    this.aim.textContent = this.target ? "" : now.aim ? `Goal: ${now.aim}` : "";
     if (this.tools.edit) this.tools.edit.href = address(["new", "sliding"], {goal: GOALS[this.run.puzzle], ...this.run.parameters, start: now.configuration});
-    note(["runs", this.run.run, "board"], this.walk ? this.#walked() : {at: now.configuration});
-  }
-
-  // At the start of a path, the address keeps both its ends.
-  #walked() {
-    const [from, to] = [this.walk.configurations[0], this.walk.configurations.at(-1)];
-    return this.game.now.key === this.started ? {from, to} : {at: this.game.now.configuration};
+    const path = this.target ? {from: this.from, to: this.target} : {};
+    note(["runs", this.run.run, this.tab ?? "board"], this.target && now.at === this.started ? path : {...path, at: now.configuration});
   }
 
   #figures(now, past, place) {
     const away = now.goal_distance;
-    const solved = away === 0;
-    if (away === null) this.#unknown(now);
-    else put(this.distance, solved ? h("strong", {class: "big"}, "Solved") : [h("strong", {class: "big"}, number(away)), away === 1 ? "move to the goal" : "moves to the goal"]);
+    const solved = away === 0 || (now.goal === true && !this.target);
+    const whither = this.target ? "target" : "goal";
+    const big = (value, words) => put(this.distance, h("strong", {class: "big"}, value), words);
+    if (solved) big(this.target ? "Arrived" : "Solved", "");
+    else if (this.playing) big(number(place), place === 1 ? "move played" : "moves played");
+    else if (away === null) this.#unknown(now);
+    else big(number(away), `${away === 1 ? "move" : "moves"} to the ${whither}`);
     this.distance.classList.toggle("solved", solved);
-    const from = now.depth === null ? null : `${number(now.depth)} from the start`;
+    const from = now.depth === null || now.depth === undefined ? null : `${number(now.depth)} from the start`;
     // On a given path only the end is a goal, so no move is a mistake.
-    const mistakes = this.walk ? [] : this.game.mistakes;
+    const mistakes = this.ways ? [] : this.game.mistakes;
     const made = mistakes.filter(step => step <= place).length;
     const part = this.run.kind === "census" && now.component !== null ? `component ${now.component}` : null;
-    put(this.aside, [from, part, `${number(place)} played`, made && counted(made, "mistake")].filter(Boolean).join(" · "));
-    put(this.trace, trace(this.game, mistakes));
+    put(this.aside, this.playing ? rulesOf(this.run.puzzle) : [from, part, `${number(place)} played`, made && counted(made, "mistake")].filter(Boolean).join(" · "));
+    put(this.done, ...(this.playing ? this.#result(solved, past, place) : []));
+    put(this.trace, past.length > 1 && past.some(({goal}) => goal !== null) && this.#trace(mistakes));
     const moved = past[place].words;
-    say(`${moved ? `${moved}. ` : ""}${mistakes.includes(place) ? "A mistake. " : ""}${solved ? "Solved." : now.lost ? "No way to the goal." : away === null ? "" : `${number(away)} to the goal.`}`);
+    const told = solved ? "Solved." : this.playing ? "" : now.lost ? "No way to the goal." : away === null ? "" : `${number(away)} to the ${whither}.`;
+    say(`${moved ? `${moved}. ` : ""}${mistakes.includes(place) && !this.playing ? "A mistake. " : ""}${told}`);
+  }
+
+  // The distance over the moves played: a cross for each mistake, pressed to go to a step.
+  #trace(mistakes) {
+    const {past, place} = this.game;
+    const marks = mistakes.map(step => ({place: step, words: `Mistake, move ${number(step)}: ${past[step].words}`}));
+    const words = [`Distance to the goal over ${counted(past.length - 1, "move")} played`, ...marks.map(mark => mark.words)].join(". ");
+    return line(past.map(step => step.goal), place, words, {marks, press: step => this.game.to(step)});
+  }
+
+  // What was played beside the fewest moves, and the best result without hints, which this browser keeps.
+  #result(solved, [{at, goal: fewest}], place) {
+    const name = `best ${this.run.run} ${at} ${this.target ?? ""}`;
+    const before = Number(localStorage.getItem(name)) || Infinity;
+    if (solved && place && !this.hints && place < before) localStorage.setItem(name, place);
+    const best = Math.min(before, solved && place && !this.hints ? place : Infinity);
+    const kept = best < Infinity && h("p", {class: "muted"}, `Your best: ${counted(best, "move")}`, this.hints > 0 && `; ${counted(this.hints, "hint")} this time`);
+    if (!solved || !place) return [kept];
+    return [h("p", {}, h("strong", {}, `Solved in ${counted(place, "move")}. `),
+      fewest === null ? "" : place === fewest ? "No way is shorter." : `The fewest are ${number(fewest)}.`), kept,
+    h("p", {class: "row"}, button("Play again", () => this.#restart(), {class: "strong"}),
+      h("a", {class: "button", href: address(["runs", this.run.run, "board"])}, "Analyse these moves"))];
   }
 
   // A large run has its goal distances in a run of its own; a button creates it.
   #unknown(now) {
     if (now.lost) return void put(this.distance, h("strong", {}, "No way to the goal"));
-    const findable = this.run.status === "complete" && now.goal_distance_unknown.includes("hardest");
+    if (this.target) {
+      put(this.distance, h("span", {}, "Beside the path "), button("Path from here", () => this.#again(now.at)));
+      if (this.run.configurations <= SMALL) this.#again(now.at);
+      return;
+    }
+    const complete = this.run.status === "complete";
+    if (this.stopped || (complete && now.goal_distance_unknown.endsWith("not complete"))) {
+      const why = this.stopped ? "the run stopped at its first goal" : "the run has only its first layers";
+      return void put(this.distance, h("span", {}, `Distance to the goal: unknown, as ${why} `), h("a", {class: "button", href: address(["new", this.run.puzzle], {...this.run.parameters, start: this.run.start})}, "Explore all"));
+    }
+    const findable = complete && now.goal_distance_unknown.includes("hardest");
     const reason = findable ? "not computed yet" : now.goal_distance_unknown;
     put(this.distance, h("span", {}, `Distance to the goal: ${reason} `), findable && button("Compute all", () => this.#compute()));
   }
@@ -132,31 +211,31 @@ class View {
     try {
       const waiting = ({progress, headline}) => put(this.distance, progress?.headline || headline || "computing …");
       await compute(["runs", this.run.run, "hardest"], {limit: 1}, {waiting});
-      this.game.positions.forget();
-      await this.game.open(this.game.now.key);
+      this.positions.forget();
+      await this.game.to(this.game.place);
     } catch (error) {
       put(this.distance, h("span", {class: "reason"}, error.message));
     }
   }
 
-  // The focus stays on the list for play by keys.
+  // The focus stays on the list for play by keys. In play the order tells nothing.
   #list(now) {
     const here = this.moves.contains(document.activeElement);
-    put(this.moves, now.moves.map(move => h("li", {},
-      h("button", {type: "button", class: now.best.includes(move) ? "move best" : "move", onclick: () => this.game.play(move)},
-        h("span", {}, this.board.worded(move.move)),
-        h("span", {class: "muted"}, change(now, move))))));
+    const best = move => !this.playing && now.best.includes(move);
+    const moves = now.moves.map(move => ({move, words: this.board.worded(move.move)}));
+    if (this.playing) moves.sort((one, other) => one.words.localeCompare(other.words));
+    put(this.moves, moves.map(({move, words}) => h("li", {},
+      h("button", {type: "button", class: best(move) ? "move best" : "move", onclick: () => this.game.play(move)},
+        h("span", {}, words), !this.playing && h("span", {class: "muted"}, change(now, move, this.ways))))));
     if (!now.moves.length) put(this.moves, h("li", {class: "muted"}, "none: this is a dead end"));
     if (here) this.moves.querySelector("button")?.focus();
   }
 
-  // Shades the next move of the path, else the moves that lead nearer to the goal.
-  async #shade() {
+  // Shades the moves that lead nearer to the goal or target, the hinted one alone where a hint was asked for.
+  #shade() {
     const {now} = this.game;
-    const best = this.walk ? [await this.film.next()].filter(Boolean) : now.best;
-    if (now !== this.game.now) return;
-    const hint = this.hinted === now.key ? best.slice(0, 1) : null;
-    shade(this.board, hint ?? (this.shaded ? best : []));
+    if (this.hinted === now.key) shade(this.board, now.best.slice(0, 1));
+    else shade(this.board, this.shaded && !this.playing ? now.best : []);
   }
 
   #shading(wanted) {
@@ -167,21 +246,24 @@ class View {
 
   #controls() {
     const {tools, game, film} = this;
-    tools.undo.disabled = game.place <= 0;
-    tools.redo.disabled = game.place >= game.past.length - 1;
-    tools.hint.textContent = this.walk ? "Step" : this.hinted === game.now?.key ? "Take the hint" : "Hint";
-    tools.hint.disabled = !this.walk && !game.now?.best.length;
-    tools.play.textContent = film.playing ? "❚❚ Pause" : this.walk ? `▶ Play the path of ${counted(this.walk.length, "move")}` : "▶ Play the solution";
-    tools.play.disabled = !film.playing && !this.walk && !game.now?.best.length;
-    tools.restart.disabled = game.now?.key === this.started;
+    const none = !game.now?.best.length;
+    const step = this.target && !this.playing;
+    enable(tools.undo, game.place > 0);
+    enable(tools.redo, game.place < game.past.length - 1);
+    tools.hint.textContent = step ? "Step" : this.hinted === game.now?.key ? "Take the hint" : "Hint";
+    enable(tools.hint, !none);
+    tools.hint.title = none ? "No hint is known here" : "H";
+    tools.play.textContent = film.playing ? "❚❚ Pause" : this.target ? `▶ Play the path of ${counted(this.length, "move")}` : "▶ Play the solution";
+    enable(tools.play, film.playing || !none);
+    enable(tools.restart, game.now?.at !== this.started);
   }
 
   // Shows a best move; asked again, makes it.
   hint() {
-    if (this.walk) return this.film.step();
     const {now, board} = this.game;
     const [move] = now.best;
-    if (!move || this.hinted === now.key) return move ? this.game.play(move) : Promise.resolve();
+    if (!move || this.hinted === now.key || (this.target && !this.playing)) return move ? this.game.play(move) : Promise.resolve();
+    this.hints += 1;
     this.hinted = now.key;
     this.#shade();
     this.#controls();
@@ -192,6 +274,7 @@ class View {
 
   async #restart() {
     this.film.stop();
+    Object.assign(this, {hints: 0, hinted: null});
     await this.game.open(this.started);
   }
 
@@ -208,17 +291,17 @@ class View {
     const arrows = {ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowRight: [1, 0]};
     const actions = {h: () => this.hint(), z: () => this.game.undo(), y: () => this.game.redo()};
     if (event.key in arrows) this.game.toward(arrows[event.key]);
-    else if (event.key === " " && event.target.closest("button, a, .piece") === null) {
+    else if (event.key === " " && !this.playing && event.target.closest("button, a, .piece") === null) {
       event.preventDefault();
       this.tools.play.click();
     } else actions[event.key]?.();
   }
 }
 
-// The effect of a move on the distance: 1 nearer, same distance, 1 farther.
-function change(now, {goal_distance: after}) {
+// The effect of a move on the distance: 1 nearer, same distance, 1 farther. Beside a given path it is not known.
+function change(now, {goal_distance: after}, ways) {
   const before = now.goal_distance;
-  if (after === null) return before !== null || now.lost ? "no way to the goal" : "";
+  if (after === null) return !ways && (before !== null || now.lost) ? "no way to the goal" : "";
   if (before === null) return number(after);
   const step = after - before;
   const words = step < 0 ? `${-step} nearer` : step > 0 ? `${step} farther` : "same distance";

@@ -2,14 +2,15 @@
 
 import {get} from "../lib/api.js";
 import {button, h, put} from "../lib/dom.js";
-import {options} from "../lib/format.js";
+import {calledOf, valueOf} from "../parts/families.js";
 import {lifeButtons, stateBadge, whyOf} from "../parts/life.js";
 import {address} from "../router.js";
 
 // The views and the kinds of run that have them; each module is fetched on demand.
 const TABS = [
   {name: "", words: "Overview", kinds: null, page: () => import("./overview.js")},
-  {name: "board", words: "Board", kinds: ["explore", "census"], page: () => import("./play.js")},
+  {name: "play", words: "Play", kinds: ["explore", "census"], page: () => import("./play.js")},
+  {name: "board", words: "Analyse", kinds: ["explore", "census"], page: () => import("./play.js")},
   {name: "hardest", words: "Hardest", kinds: ["explore", "census"], has: run => run.kind === "census" || run.goal_depth !== null, page: () => import("./hardest.js")},
   {name: "layer", words: "Layer", kinds: ["explore"], has: (run, tab) => tab.name === "layer", page: () => import("./layer.js")},
   {name: "components", words: "Components", kinds: ["explore", "census"], page: () => import("./components.js")},
@@ -27,12 +28,12 @@ export async function show(place, {path: [, name, asked = ""], query}, current) 
   const below = h("div", {});
   put(place, head, below);
   if (!current()) return null;
-  const notes = await notesOf(run.puzzle);
+  const [notes, called] = await Promise.all([notesOf(run.puzzle), calledOf(run)]);
   let drawn = null;
   let requests = 0;
   const draw = found => {
     drawn = found.status;
-    drawHead(head, found, tab, notes, redraw);
+    drawHead(head, found, tab, notes, redraw, called);
   };
   // Draws the head anew, unless it shows the given status already.
   const redraw = async status => {
@@ -45,7 +46,7 @@ export async function show(place, {path: [, name, asked = ""], query}, current) 
   draw(run);
   const {show: showView} = await tab.page();
   try {
-    return await showView(below, {run, query, redraw}, current);
+    return await showView(below, {run, query, redraw, tab: tab.name}, current);
   } catch (error) {
     const again = () => show(place, {path: ["runs", name, asked], query}, current);
     put(below, h("p", {class: "reason", role: "alert"}, error.message), h("p", {class: "row"}, button("Try again", again)));
@@ -61,19 +62,26 @@ async function notesOf(puzzle) {
   return known.get(puzzle);
 }
 
-function drawHead(head, run, tab, notes, redraw) {
+function drawHead(head, run, tab, notes, redraw, called) {
   const tabs = TABS.filter(({kinds, note, has}) => (!kinds || kinds.includes(run.kind)) && (!note || notes.includes(note)) && (!has || has(run, tab)));
   const gone = async () => {
     try {
       await redraw();
     } catch {
-      location.hash = "#/";
+      location.hash = "#/runs";
     }
+  };
+  const rename = () => {
+    const name = prompt("The name of this run, which this browser keeps:", called);
+    if (name === null) return;
+    if (name) localStorage.setItem(`name ${run.run}`, name);
+    else localStorage.removeItem(`name ${run.run}`);
+    calledOf(run).then(found => drawHead(head, run, tab, notes, redraw, found));
   };
   put(head,
     h("div", {class: "heading"},
-      h("h1", {}, run.puzzle, h("small", {}, ` ${options(run.parameters)}`)),
-      h("div", {class: "row"}, stateBadge(run), ...lifeButtons(run, gone))),
+      h("h1", {}, called, h("small", {}, ` ${Object.entries(run.parameters).filter(([name, value]) => value && name !== "goal").map(([name, value]) => `${name}: ${valueOf(name, value)}`).join(", ")}`)),
+      h("div", {class: "row"}, stateBadge(run), button("Rename", rename, {class: "quiet", title: "This browser keeps the name."}), ...lifeButtons(run, gone))),
     whyOf(run),
     // What the puzzle remarked on when the run was made in this tab.
     h("p", {class: "muted small"}, sessionStorage.getItem(run.run)),

@@ -5,7 +5,9 @@ import {button, h, put} from "../lib/dom.js";
 import {counted, duration, left, short, when} from "../lib/format.js";
 import {barOf, lifeButtons, lonely, moving, stateBadge, whyOf} from "../parts/life.js";
 import {address} from "../router.js";
-import {startOf} from "../parts/pictures.js";
+import {calledOf} from "../parts/families.js";
+import {hero} from "../parts/hero.js";
+import {startOf, whenSeen} from "../parts/pictures.js";
 import {still} from "../picture/shapes.js";
 
 // Milliseconds between updates while a run is queued or running, and otherwise.
@@ -26,8 +28,9 @@ export async function show(place, where, current) {
   const cards = new Map();
   const filter = h("input", {type: "search", placeholder: "Filter", "aria-label": "Filter runs by any of their words", oninput: () => refresh()});
   const sort = h("select", {"aria-label": "Order", onchange: () => refresh()}, Object.keys(SORTS).map(words => h("option", {}, words)));
-  put(place, h("section", {},
-    h("div", {class: "heading"}, h("h1", {}, "Runs"), h("div", {class: "row"}, filter, sort, h("a", {class: "button strong", href: "#/new"}, "New run"))),
+  const landing = !where.path.length;
+  put(place, landing && hero(), h("section", {},
+    h("div", {class: "heading"}, h(landing ? "h2" : "h1", {}, "Runs"), h("div", {class: "row"}, filter, sort, h("a", {class: "button strong", href: "#/new"}, "New run"))),
     wrong, list, more));
   let timer = null;
   let shown = PAGE;
@@ -40,8 +43,11 @@ export async function show(place, where, current) {
       const chosen = filter.value || sort.selectedIndex;
       const {runs, next} = await get(["runs"], {limit: chosen ? MOST : shown});
       if (!current()) return;
-      if (runs.length) arrange(list, cards, nested(runs, filter.value, SORTS[sort.value]), refresh);
-      else put(list, h("li", {class: "card empty"}, h("p", {}, "No runs yet."), h("a", {class: "button strong", href: "#/new/klotski"}, "Explore Hakoiri-musume")));
+      const found = await Promise.all(nested(runs, filter.value, SORTS[sort.value]).map(async ([run, derived]) => [run, derived, await calledOf(run)]));
+      if (!current()) return;
+      if (found.length) arrange(list, cards, found, refresh);
+      else if (runs.length) put(list, h("li", {class: "card empty"}, h("p", {}, `No run has the words “${filter.value}”.`), button("Show all", () => { filter.value = ""; refresh(); })));
+      else put(list, h("li", {class: "card empty"}, h("p", {}, "No runs yet: play a puzzle, and its positions are explored."), h("a", {class: "button strong", href: "#/browse"}, "Browse puzzles")));
       put(more, next && !chosen && button("More", () => { shown += PAGE; refresh(); }));
       wrong.textContent = "";
       pause = runs.some(moving) ? BUSY : IDLE;
@@ -67,27 +73,17 @@ function nested(runs, text, order) {
 
 // Reuses cards, so that nothing flickers and the focus stays; only changed cards are redrawn.
 function arrange(list, cards, runs, refresh) {
-  const wanted = runs.map(([run, derived]) => {
+  const wanted = runs.map(([run, derived, name]) => {
     const card = cards.get(run.run) ?? newCard(run);
     cards.set(run.run, card);
-    const text = JSON.stringify([run, derived]);
+    const text = JSON.stringify([run, derived, name]);
     if (card.text !== text) {
       card.text = text;
-      put(card.body, ...bodyOf(run, refresh), derived.length > 0 && h("ul", {class: "derived"}, derived.map(lineOf)));
+      put(card.body, ...bodyOf(run, name, refresh), derived.length > 0 && h("ul", {class: "derived"}, derived.map(lineOf)));
     }
     return card.element;
   });
   if (wanted.length !== list.children.length || wanted.some((card, place) => list.children[place] !== card)) put(list, ...wanted);
-}
-
-// Calls `act` when the element comes into view, so that a long list fetches only visible boards.
-function whenSeen(element, act) {
-  const observer = new IntersectionObserver(seen => {
-    if (!seen.some(({isIntersecting}) => isIntersecting)) return;
-    observer.disconnect();
-    act();
-  });
-  observer.observe(element);
 }
 
 function newCard(run) {
@@ -103,23 +99,22 @@ const lineOf = run => h("li", {}, h("a", {href: address(["runs", run.run])}, run
 
 const PLAYABLE = new Set(["explore", "census"]);
 
-function bodyOf(run, refresh) {
-  const figures = [counted(run.progress.done, run.progress.unit.replace(/s$/, ""), run.progress.unit),
+function bodyOf(run, name, refresh) {
+  const {done, total, unit} = run.progress;
+  const figures = [counted(done, unit.replace(/s$/, ""), unit),
     run.solutions === undefined || run.solutions === null ? null : counted(run.solutions, "solution"),
-    run.depth === null ? null : counted(run.depth + 1, "layer"),
-    run.seconds ? duration(run.seconds) : null, run.rate ? `${short(run.rate)}/s` : null].filter(Boolean);
+    run.goal_depth === null || run.goal_depth === undefined ? null : `solved in ${counted(run.goal_depth, "move")}`,
+    run.seconds ? duration(run.seconds) : null, moving(run) && run.rate ? `${short(run.rate)}/s` : null].filter(Boolean);
   const links = [h("a", {class: "button", href: address(["runs", run.run])}, "Open")];
-  if (PLAYABLE.has(run.kind) && run.configurations) links.unshift(h("a", {class: "button strong", href: address(["runs", run.run, "board"])}, "Play"));
+  if (PLAYABLE.has(run.kind) && run.configurations) links.unshift(h("a", {class: "button strong", href: address(["runs", run.run, "play"])}, "Play"));
+  const rest = [total && `${Math.floor(100 * done / total)} %`, left(run.seconds_left) && `${left(run.seconds_left)} left`].filter(Boolean).join(" · ");
   return [
-    h("div", {class: "heading"}, h("h2", {}, h("a", {href: address(["runs", run.run])}, run.puzzle || run.run)), stateBadge(run)),
-    h("p", {class: "muted"}, [run.kind, run.details].filter(Boolean).join(" · ")),
+    h("div", {class: "heading"}, h("h2", {}, h("a", {href: address(["runs", run.run])}, name)), stateBadge(run)),
     h("p", {}, figures.join(" · ")),
-    moving(run) && barOf(run),
-    moving(run) && left(run.seconds_left) && h("p", {class: "muted"}, `${left(run.seconds_left)} left`),
+    moving(run) && [barOf(run), rest && h("p", {class: "muted"}, rest)],
     whyOf(run),
     lonely(run),
-    h("p", {class: "muted small"}, run.run, run.created && ` · ${when(run.created)}`,
-      run.digest && [" · digest ", h("code", {title: run.digest}, run.digest.slice(0, 12))]),
+    h("p", {class: "muted small meta", title: run.details}, [`${run.puzzle} ${run.kind}`, run.details, run.run, run.created && when(run.created)].filter(Boolean).join(" · ")),
     h("div", {class: "row"}, ...links, ...lifeButtons(run, refresh)),
-  ];
+  ].flat();
 }

@@ -3,6 +3,7 @@
 import {Histogram} from "../charts/histogram.js";
 import {button, h, put} from "../lib/dom.js";
 import {counted, number} from "../lib/format.js";
+import {factsOf} from "./facts.js";
 import {linked, pairOf} from "./pictures.js";
 import {patiently} from "./waiting.js";
 
@@ -42,11 +43,12 @@ function told(run, found) {
   const alone = found.size === 1;
   return [
     h("h2", {}, `Component ${number(found.component)}`),
-    h("dl", {class: "facts"}, facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, number(value))))),
+    factsOf(facts.map(([name, value]) => [name, number(value)])),
     h("h3", {}, alone ? "A single configuration" : `Farthest pairs: ${counted(found.diameter, "move")} apart`),
     firstOf(found.pairs, PAIRS, pair => pairOf(run, pair, found.diameter), "pairs"),
     ...(alone || !found.central ? [] : [
       h("h3", {}, `Centre: at most ${counted(found.radius, "move")} from every other configuration`),
+      found.central.length < found.centre && h("p", {class: "muted"}, `${number(found.centre)} configurations; ${number(found.central.length)} of them are here.`),
       firstOf(found.central, CENTRAL, text => h("figure", {}, linked(run, text)), "central"),
     ]),
     ...(found.eccentricities && !alone ? farFrom(found.eccentricities) : []),

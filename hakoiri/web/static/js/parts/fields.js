@@ -1,6 +1,7 @@
 // Fields of forms.
 
 import {h} from "../lib/dom.js";
+import {valueOf} from "./families.js";
 
 export function field(id, words, input, help) {
   input.id = id;
@@ -24,7 +25,7 @@ export function boundsOf({allowed}) {
 // `allowed` is the words of an option's values: a|b|c, 1..9, or free text.
 export function control(option) {
   const {default: usual, allowed} = option;
-  if (/^[^ |]+(\|[^ |]+)+$/.test(allowed)) return h("select", {}, allowed.split("|").map(value => h("option", {selected: value === usual}, value)));
+  if (/^[^ |]+(\|[^ |]+)+$/.test(allowed)) return h("select", {}, allowed.split("|").map(value => h("option", {value, selected: value === usual}, valueOf(option.name, value))));
   const bounds = boundsOf(option);
   return bounds ? numeric(usual, ...bounds) : h("input", {value: usual, spellcheck: "false", autocapitalize: "off"});
 }

@@ -4,10 +4,11 @@ import {h} from "../lib/dom.js";
 import {boundsOf, check, field, numeric} from "./fields.js";
 
 // {element, value}: the part of the form, and the fields that it adds to a new run. `without` are options to leave out.
-export function kindsOf(puzzle) {
+export function kindsOf(puzzle, wanted = null) {
   const choices = choicesFor(puzzle, new Set(puzzle.notes));
+  const first = Math.max(0, choices.findIndex(({value}) => value().kind === wanted));
   const rows = choices.map(({words, fields = []}, place) => {
-    const radio = h("input", {type: "radio", name: "kind", checked: place === 0, onchange: () => show()});
+    const radio = h("input", {type: "radio", name: "kind", checked: place === first, onchange: () => show()});
     const below = h("div", {class: "below"}, fields);
     return {radio, below, element: h("div", {}, h("label", {class: "check"}, radio, ` ${words}`), fields.length > 0 && below)};
   });
@@ -30,8 +31,8 @@ function choicesFor(puzzle, notes) {
   ];
   if (notes.has("--whole")) found.push({words: "take a census of the whole space, with all components", value: () => ({kind: "census"})});
   if (notes.has("study deals")) found.push(studyOf(puzzle));
-  if (notes.has("--from DEAL")) found.push(huntOf());
-  if (notes.has("moves score")) found.push(optimisationOf());
+  if (notes.has("--from DEAL")) found.push(timed("hunt", "hunt for the hardest deal", "hunting", 30));
+  if (notes.has("moves score")) found.push(timed("optimise", "find a good play of the board", "optimising", 10));
   if (notes.has("study sizes")) found.push(sizesOf(puzzle));
   if (notes.has("study boards")) found.push(boardsOf(), generatorOf());
   found.push(startsOf());
@@ -109,27 +110,11 @@ function generatorOf() {
 // Many starts, each searched by itself.
 function startsOf() {
   const list = h("textarea", {rows: "4", required: true, spellcheck: "false", autocapitalize: "off"});
-  return {
-    words: "search from every start of a list",
-    fields: [field("list", "starts", list, "one per line, perhaps after its name")],
-    value: () => ({kind: "starts", starts: list.value}),
-  };
+  return {words: "search from every start of a list", fields: [field("list", "starts", list, "one per line, perhaps after its name")], value: () => ({kind: "starts", starts: list.value})};
 }
 
-function huntOf() {
-  const seconds = numeric(30, 1);
-  return {
-    words: "hunt for the hardest deal",
-    fields: [field("hunting", "seconds", seconds)],
-    value: () => ({kind: "hunt", seconds: Number(seconds.value)}),
-  };
-}
-
-function optimisationOf() {
-  const seconds = numeric(10, 1);
-  return {
-    words: "find a good play of the board",
-    fields: [field("optimising", "seconds", seconds)],
-    value: () => ({kind: "optimise", seconds: Number(seconds.value)}),
-  };
+// A search that ends after some seconds.
+function timed(kind, words, id, usual) {
+  const seconds = numeric(usual, 1);
+  return {words, fields: [field(id, "seconds", seconds)], value: () => ({kind, seconds: Number(seconds.value)})};
 }

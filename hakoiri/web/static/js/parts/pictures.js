@@ -8,7 +8,7 @@ import {address} from "../router.js";
 
 // A configuration, linked to its board.
 export function linked(run, configuration) {
-  const link = h("a", {href: address(["runs", run.run, "board"], {at: configuration}), "aria-label": `Play ${configuration}`});
+  const link = h("a", {href: address(["runs", run.run, "board"], {at: configuration}), "aria-label": `Analyse ${configuration}`});
   get(["runs", run.run, "pictures", configuration])
     .then(found => put(link, still(found.picture, configuration)))
     .catch(error => put(link, error.message));
@@ -20,7 +20,7 @@ export const choosable = (picture, ...below) => h("figure", {}, picture, h("figc
 
 // Boards of a run to choose from, each to be played.
 export const boardsOf = (run, configurations) => configurations.map(text => choosable(linked(run, text),
-  h("a", {class: "button", href: address(["runs", run.run, "board"], {at: text})}, "Play")));
+  h("a", {class: "button", href: address(["runs", run.run, "play"], {at: text})}, "Play")));
 
 // Two configurations side by side, `moves` apart, with a link that plays the path between them.
 export function pairOf(run, [from, to], moves) {
@@ -39,4 +39,14 @@ export function startOf(run) {
     starts.get(words).catch(() => starts.delete(words));
   }
   return starts.get(words);
+}
+
+// Calls `act` when the element comes into view, so that a long list fetches only visible boards.
+export function whenSeen(element, act) {
+  const observer = new IntersectionObserver(seen => {
+    if (!seen.some(({isIntersecting}) => isIntersecting)) return;
+    observer.disconnect();
+    act();
+  });
+  observer.observe(element);
 }

@@ -14,22 +14,25 @@ export const startsOf = (run, starts) => starts.map(({board, goal, moves, name, 
   startOf({puzzle: run.puzzle, start: board, parameters}).then(found => put(drawn, still(found.picture, board))).catch(error => put(drawn, error.message));
   const words = [name, mix, solutions && counted(solutions, "solution"), positions && counted(positions, "position")].filter(Boolean).join(" · ");
   const what = name || `board ${place + 1}`;
-  const play = button("Play", () => played(run, {board, parameters}, play), {"aria-label": `Play ${what}`});
+  const play = playButton({puzzle: run.puzzle, options: parameters, start: board}, "Play", {"aria-label": `Play ${what}`});
   return choosable(drawn, h("p", {}, h("strong", {}, counted(moves, "move"))), h("p", {class: "muted small"}, words),
     h("p", {class: "row"}, play, h("a", {class: "button", href: address(["new", run.puzzle], {...parameters, start: board}), "aria-label": `Edit ${what}`}, "Edit")));
 });
 
 // Explores a board, unless that was done before, and opens it, unless the reader has gone elsewhere.
-async function played(run, {board, parameters}, play) {
-  const {hash} = location;
-  const [asked, key] = [{puzzle: run.puzzle, options: parameters, start: board}, `${run.run} ${board}`];
-  [play.disabled, play.textContent] = [true, "exploring …"];
-  try {
-    // The run that was made before may have been deleted.
-    const found = await made(asked, key).catch(error => (error.status === 404 ? made(asked, `${key} ${Date.now()}`) : Promise.reject(error)));
-    if (location.hash === hash) go(["runs", found.run, ...(found.status === "complete" ? ["board"] : [])]);
-  } catch (error) {
-    play.after(h("span", {class: "reason", role: "alert"}, error.message));
-  }
-  [play.disabled, play.textContent] = [false, "Play"];
+export function playButton(asked, words, properties) {
+  const play = button(words, async () => {
+    const {hash} = location;
+    const waiting = ({progress: {done, total}}) => { play.textContent = total ? `${Math.floor(100 * done / total)} %` : "exploring …"; };
+    [play.disabled, play.textContent] = [true, "exploring …"];
+    try {
+      // The run that was made before may have been deleted.
+      const found = await made(asked, waiting).catch(error => (error.status === 404 ? made(asked, waiting, `again ${Date.now()}`) : Promise.reject(error)));
+      if (location.hash === hash) go(["runs", found.run, ...(found.status === "complete" ? ["play"] : [])]);
+    } catch (error) {
+      play.after(h("span", {class: "reason", role: "alert"}, error.message));
+    }
+    [play.disabled, play.textContent] = [false, words];
+  }, properties);
+  return play;
 }

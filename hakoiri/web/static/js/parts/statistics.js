@@ -4,6 +4,7 @@ import {Histogram} from "../charts/histogram.js";
 import {compute} from "../lib/api.js";
 import {button, h, put} from "../lib/dom.js";
 import {number} from "../lib/format.js";
+import {factsOf} from "./facts.js";
 
 // For larger runs a process answers, so a button asks.
 const SMALL = 200000;
@@ -49,7 +50,7 @@ export class Statistics {
     ].map(([name, value]) => [name, exact(value)]);
     if (idle !== null) figures.push(["pieces that need not move", letters.sort().join(" ") || "none"]);
     return [
-      h("dl", {class: "facts"}, figures.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
+      factsOf(figures),
       ...(good.length ? [h("h3", {}, "Good moves by step, in %"), this.chart.show(good.map(share => Math.round(100 * share)), null, 1).element] : []),
     ];
   }

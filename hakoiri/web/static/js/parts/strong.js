@@ -2,6 +2,7 @@
 
 import {button, h, put} from "../lib/dom.js";
 import {counted, number} from "../lib/format.js";
+import {factsOf} from "./facts.js";
 import {pairOf} from "./pictures.js";
 import {tableOf} from "./tables.js";
 import {patiently} from "./waiting.js";
@@ -36,7 +37,7 @@ function told(run, found) {
   return [h("section", {class: "card"},
     h("h2", {}, "Strong components"),
     h("p", {class: "muted"}, "In a strong component, every configuration reaches every other. Between strong components, moves lead from sources to sinks and never back."),
-    h("dl", {class: "facts"}, facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, number(value))))),
+    factsOf(facts.map(([name, value]) => [name, number(value)])),
     found.components.length > 0 && [h("h3", {}, "The largest, each with a farthest pair"), drawn, more]),
     rows.length > 0 && tableOf({name: "sizes", title: "strong components by size and diameter", rows: rows.slice(0, ROWS), rest: left}),
   ];

@@ -1,7 +1,7 @@
 // A board whose pieces live on from one configuration to the next, so that they can glide.
 
 import {s} from "../lib/dom.js";
-import {boxOf, isLettered, likeness, shapesOf} from "./shapes.js";
+import {boxOf, goalOf, groundsOf, isLettered, likeness, shapesOf} from "./shapes.js";
 
 const same = (one, other) => Math.abs(one.x - other.x) < 0.01 && Math.abs(one.y - other.y) < 0.01;
 const apart = (one, other) => (one.x - other.x) ** 2 + (one.y - other.y) ** 2;
@@ -13,8 +13,9 @@ export class Board {
     this.grounds = s("g", {class: "grounds"});
     this.ghosts = s("g", {class: "ghosts"});
     this.group = s("g", {class: "pieces"});
+    this.goal = s("g", {class: "marks"});
     this.marks = s("g", {class: "marks"});
-    this.svg = s("svg", {class: "picture playable", role: "group", "aria-label": "The board"}, this.grounds, this.group, this.marks, this.ghosts);
+    this.svg = s("svg", {class: "picture playable", role: "group", "aria-label": "The board"}, this.grounds, this.group, this.goal, this.marks, this.ghosts);
   }
 
   // The picture from now on. `change` says what the move that led here did with the parts as they were called before.
@@ -23,8 +24,9 @@ export class Board {
     this.lettered = isLettered(picture);
     this.svg.setAttribute("viewBox", boxOf(picture));
     if (change) this.#move(change);
-    const ground = picture.parts.filter(part => part.name === "ground");
+    const ground = groundsOf(picture);
     this.grounds.replaceChildren(...ground.flatMap(part => shapesOf(part, picture)));
+    this.goal.replaceChildren(...ground.flatMap(goalOf));
     this.#match(picture.parts.filter(part => part.name !== "ground"));
   }
 

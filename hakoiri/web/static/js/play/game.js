@@ -1,7 +1,6 @@
 // A game on the configurations of a run: its position, its history, its legal moves. Draws only the board.
 
 import {centre, distance} from "../picture/hints.js";
-import {Positions} from "./positions.js";
 
 // So near to a place is on it.
 const REACH = 20;
@@ -12,8 +11,8 @@ const wayOf = move => move.move.split(/[ ,]/)[0];
 
 export class Game {
   // `changed` is called after each move, `failed` with the error of one that could not be made.
-  constructor(run, board, changed, failed) {
-    Object.assign(this, {board, changed, failed, positions: new Positions(run), past: [], place: -1, now: null, busy: false});
+  constructor(positions, board, changed, failed) {
+    Object.assign(this, {board, changed, failed, positions, past: [], place: -1, now: null, busy: false});
   }
 
   // Any configuration; the past is forgotten.
@@ -25,25 +24,27 @@ export class Game {
 
   // The one who drags a piece back where it came from takes a move back.
   play(move, {mayTakeBack = false} = {}) {
-    if (mayTakeBack && this.past[this.place - 1]?.key === move.key) return this.undo();
-    return this.#turn(async () => this.#arrive(await this.positions.of(move.key), this.board.worded(move.move), move.change));
+    if (mayTakeBack && this.past[this.place - 1]?.at === move.at) return this.undo();
+    return this.#turn(async () => this.#arrive(await this.positions.of(move.at), this.board.worded(move.move), move.change));
   }
 
   undo() {
-    return this.#to(this.place - 1);
+    return this.to(this.place - 1);
   }
 
   redo() {
-    return this.#to(this.place + 1);
+    return this.to(this.place + 1);
   }
 
-  #to(place) {
+  // Any step of the past, or the present one again, whose distance may be known by now.
+  to(place) {
     if (!this.past[place]) return Promise.resolve();
     return this.#turn(async () => {
-      const {key} = this.past[place];
-      const found = await this.positions.of(key);
-      const change = this.now.moves.find(move => move.key === key)?.change ?? null;
+      const {at} = this.past[place];
+      const found = await this.positions.of(at);
+      const change = this.now.moves.find(move => move.at === at)?.change ?? null;
       this.place = place;
+      Object.assign(this.past[place], {goal: found.goal_distance, lost: found.lost});
       this.#show(found, change);
     });
   }
@@ -63,7 +64,7 @@ export class Game {
   }
 
   #arrive(found, words, change) {
-    this.past = [...this.past.slice(0, this.place + 1), {key: found.key, words, goal: found.goal_distance, lost: found.lost}];
+    this.past = [...this.past.slice(0, this.place + 1), {key: found.key, at: found.at, words, goal: found.goal_distance, lost: found.lost}];
     this.place = this.past.length - 1;
     this.#show(found, change);
   }
@@ -72,7 +73,7 @@ export class Game {
     this.now = found;
     this.board.show(found.picture, change);
     this.changed(this);
-    for (const move of found.best.slice(0, 1)) this.positions.of(move.key).catch(() => {});
+    for (const move of found.best.slice(0, 1)) this.positions.of(move.at).catch(() => {});
   }
 
   // The steps after which the goal is farther, or out of reach: their numbers.

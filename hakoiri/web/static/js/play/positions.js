@@ -6,16 +6,16 @@ import {get} from "../lib/api.js";
 const MOST = 300;
 
 export class Positions {
-  constructor(run) {
-    this.run = run;
-    this.known = new Map();
+  // `ways` are the moves left to a target, by key: if it is given, they take the place of the distances to the goal.
+  constructor(run, ways = null) {
+    Object.assign(this, {run, ways, known: new Map()});
   }
 
   // A position by text or key; fetched once.
   of(configuration) {
     if (!this.known.has(configuration)) {
       if (this.known.size >= MOST) this.known.delete(this.known.keys().next().value);
-      const found = this.#ask(configuration);
+      const found = this.ask(configuration);
       found.catch(() => this.known.delete(configuration));
       this.known.set(configuration, found);
     }
@@ -26,21 +26,36 @@ export class Positions {
     this.known.clear();
   }
 
-  async #ask(configuration) {
+  async ask(configuration) {
     const where = ["runs", this.run, "positions", configuration];
-    const [position, drawn] = await Promise.all([get(where), get(["runs", this.run, "pictures", configuration])]);
-    const changes = new Map(drawn.moves.map(move => [move.key, move]));
-    const moves = position.moves.map(move => moveOf(move, changes.get(move.key)));
-    const lost = position.goal_distance === null && position.goal_distance_unknown.startsWith("no goal can be reached");
-    return {...position, lost, aim: drawn.goal_text, picture: drawn.picture, moves, best: bestOf(position, moves)};
+    const [facts, drawn] = await Promise.all([get(where), get(["runs", this.run, "pictures", configuration])]);
+    const left = found => ({...found, goal_distance: this.ways ? this.ways.get(found.key) ?? null : found.goal_distance});
+    // Moves beyond the layers that a run has found cannot be followed.
+    const moves = facts.moves.filter(move => move.depth !== null || facts.depth === null)
+      .flatMap(move => drawn.moves.filter(({key}) => key === move.key).map(change => moveOf(left(move), change)));
+    const position = left(facts);
+    const lost = facts.goal_distance === null && facts.goal_distance_unknown.startsWith("no goal can be reached");
+    return {...position, ...placed(drawn, facts), lost: lost && !this.ways, moves, best: bestOf(position, moves)};
   }
 }
+
+// Positions of a puzzle without a run: nothing is known of them but their moves.
+export class Boards extends Positions {
+  async ask(configuration) {
+    const drawn = await get(["boards", `${this.run}.json`], {conf: configuration, moves: "true"});
+    return {...drawn, ...placed(drawn, drawn), goal_distance: null, moves: drawn.moves.map(change => moveOf({}, change)), best: []};
+  }
+}
+
+// The name by which a position is asked for again: where images are merged, the one that is drawn.
+const placed = (drawn, {key, configuration}) => ({key, at: drawn.at ?? key, configuration: drawn.configuration ?? configuration, aim: drawn.goal_text, picture: drawn.picture});
 
 // A move glides where one piece is moved and none looks different; others may leave the board.
 function moveOf(move, change) {
   const glides = change.moved.length === 1 && !change.changed.length;
   const places = change.places.map(([x, y]) => ({x, y}));
-  return {...move, change, places, moved: new Set(change.moved.map(part => part.name)), glide: glides ? change.moved[0] : null};
+  return {...move, key: change.key, at: change.at ?? change.key, move: change.move ?? move.move ?? "", change, places,
+    moved: new Set(change.moved.map(part => part.name)), glide: glides ? change.moved[0] : null};
 }
 
 // The moves after which the goal is nearer.

@@ -1,0 +1,133 @@
+"""A new visitor: the board of the landing page, all puzzles, play with its answers hidden, keys, charts, refusals."""
+
+import re
+from urllib.parse import parse_qs
+
+import pytest
+from playwright.sync_api import Browser, Page, ViewportSize, expect
+
+from tests.hakoiri.web.browser.conftest import NARROW, Site, address_of, both
+
+pytestmark = [pytest.mark.ci_slow, pytest.mark.browser]
+
+
+@both
+def test_from_the_address_to_the_first_moved_piece_without_a_click(page: Page, site: Site) -> None:
+    page.goto("/")
+    piece = page.locator('.hero .piece[data-piece="I"]')
+    expect(piece).to_have_class(re.compile("able"))
+    box = piece.bounding_box()
+    assert box and box["y"] + box["height"] < page.viewport_size["height"]  # type: ignore[index]
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 1.6, box["y"] + box["height"] / 2, steps=8)
+    page.mouse.up()
+    expect(page.locator(".hero .where")).to_have_text("1 move played")
+    page.get_by_role("button", name="Play", exact=True).click()
+    expect(page.locator(".distance")).to_have_text("0moves played")
+    expect(page.locator(".figures")).to_contain_text("Slide pieces until the large one is at the exit below")
+
+
+def test_puzzles_and_known_boards_are_pictures_with_fewest_moves_and_sizes(page: Page, site: Site) -> None:
+    page.goto("/#/browse")
+    card = page.locator(".run", has_text="Hakoiri-musume, Huarong Dao")
+    card.scroll_into_view_if_needed()
+    expect(card.locator("svg.picture")).to_be_visible()
+    expect(card).to_contain_text("116 if one cell is one move")
+    expect(page.locator(".run", has_text="Towers of Hanoi").first).to_contain_text("64 positions")
+    page.get_by_role("button", name="Play Towers of Hanoi").click()
+    expect(page.locator(".distance")).to_have_text("0moves played")
+
+
+@both
+def test_play_hides_answers_keeps_the_best_and_shows_the_fewest_at_the_end(page: Page, site: Site) -> None:
+    way = page.request.get(f"/api/runs/{site.explored}/path?to=goal").json()
+    page.goto(f"/#/runs/{site.explored}/play?at={way['configurations'][-3]}")
+    expect(page.locator(".distance")).to_have_text("0moves played")
+    for hidden in (".trace", ".statistics", ".move.best", ".piece.best", ".marks .arrow", ".move .muted"):
+        expect(page.locator(hidden).locator("visible=true")).to_have_count(0)
+    for _ in range(2):
+        at = parse_qs(address_of(page).partition("?")[2])["at"][0]
+        position = page.request.get(f"/api/runs/{site.explored}/positions/{at}").json()
+        page.locator(".move", has_text=re.compile(rf"^{position['moves'][0]['move']}$")).first.click()
+        expect(page.locator(".where code")).not_to_have_text(position["configuration"])
+    expect(page.locator(".done")).to_contain_text("Solved in 2 moves. No way is shorter.")
+    expect(page.locator(".done")).to_contain_text("Your best: 2 moves")
+    page.get_by_role("link", name="Analyse these moves").click()
+    expect(page.locator(".figures")).to_contain_text("2 played")
+    page.locator(".trace svg").click(position={"x": 40, "y": 20})
+    expect(page.locator(".figures")).to_contain_text("0 played")
+    page.get_by_role("link", name="Play", exact=True).click()
+    expect(page.locator(".done")).to_contain_text("Your best: 2 moves")
+
+
+def test_a_board_that_a_link_does_not_name_rightly_is_at_the_start(page: Page, site: Site) -> None:
+    page.goto(f"/#/runs/{site.explored}/board?at=AABB")
+    expect(page.get_by_role("alert")).to_contain_text("The board is at the start.")
+    expect(page.locator(".distance")).to_have_text("116moves to the goal")
+
+
+def test_the_focus_is_never_lost_and_a_sheet_names_the_keys(page: Page, site: Site) -> None:
+    page.goto(f"/#/runs/{site.explored}/board")
+    page.locator(".move").first.click()
+    undo = page.get_by_role("button", name="Undo")
+    undo.focus()
+    page.keyboard.press("Enter")
+    expect(undo).to_be_disabled()
+    expect(page.get_by_role("button", name="Hint")).to_be_focused()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_contain_text("a hint; again: makes the move")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+@pytest.mark.parametrize("page", [NARROW], indirect=True, ids=["narrow"])
+def test_a_phone_has_hint_and_undo_in_reach_one_line_of_tabs_and_no_sideways_scroll(page: Page, site: Site) -> None:
+    page.goto(f"/#/runs/{site.explored}/board")
+    page.get_by_text("Statistics of this board").scroll_into_view_if_needed()
+    for name in ("Hint", "Undo"):
+        expect(page.get_by_role("button", name=name)).to_be_in_viewport()
+    assert page.locator(".tabs").evaluate("tabs => tabs.offsetHeight") < 60
+    page.set_viewport_size(ViewportSize(width=320, height=640))
+    for address in ("", "browse", "new/klotski", "new/sliding?start=AA/B.", f"runs/{site.explored}"):
+        page.goto(f"/#/{address}")
+        expect(page.locator("main svg").first).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 320, address
+    page.set_viewport_size(ViewportSize(width=844, height=390))
+    page.goto(f"/#/runs/{site.explored}/board")
+    expect(page.locator(".playable")).to_be_in_viewport(ratio=0.95)
+
+
+def test_a_chart_is_saved_a_run_verified_and_its_terms_explained(page: Page, site: Site) -> None:
+    page.goto(f"/#/runs/{site.explored}")
+    with page.expect_download() as values:
+        page.get_by_role("button", name="Save values").click()
+    rows = values.value.path().read_text(encoding="utf-8").splitlines()
+    assert rows[:2] == ["layer,configurations", "0,1"] and len(rows) == 169
+    with page.expect_download() as picture:
+        page.get_by_role("button", name="Save picture").click()
+    assert picture.value.path().read_bytes().startswith(b"\x89PNG")
+    page.get_by_role("button", name="Verify").click()
+    expect(page.get_by_text("configurations derived again, nothing is wrong")).to_be_visible()
+    page.get_by_text("Cite this result").click()
+    expect(page.locator("details code").last).to_contain_text(f"run {site.explored} of")
+    page.locator("dt").get_by_role("link", name="layers").click()
+    expect(page.locator("#term-layer")).to_be_in_viewport()
+    page.goto(f"/#/runs/{site.counted}")
+    expect(page.get_by_role("img", name="Components, the largest first: 898 components")).to_be_visible()
+
+
+def test_errors_are_beside_their_field_and_named(page: Page, site: Site, browser: Browser) -> None:
+    page.goto("/#/new/sliding?start=AA/B.&goal=Z@9,9")
+    expect(page.locator(".field", has=page.locator("#option-goal")).get_by_role("alert")).to_contain_text("goal")
+    page.route("**/api/puzzles", lambda route: route.abort())
+    page.goto("/#/nowhere")
+    expect(page.get_by_role("heading", name="Not found")).to_be_visible()
+    context = browser.new_context(base_url=site.address)
+    other = context.new_page()
+    other.goto("/?token=wrong")
+    expect(other.get_by_role("alert")).to_have_text("This token is wrong.")
+    expect(other.get_by_role("button", name="Enter")).to_have_css("border-top-left-radius", "9px")
+    other.goto("/")
+    expect(other.get_by_role("alert")).to_be_hidden()
+    context.close()
