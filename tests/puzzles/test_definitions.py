@@ -8,12 +8,13 @@ from random import Random
 import numpy as np
 import pytest
 
-from hakoiri import Resources, explore_permutations
+from hakoiri import Resources, explore, explore_permutations
 from hakoiri.coordinator.runs.certificate import verify_file
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.errors import ConfigurationError, PuzzleError
 from hakoiri.keys.layout import ints
 from hakoiri.puzzles.conformance.pool import Case, explored
+from hakoiri.puzzles.conformance.rules import check_map
 from hakoiri.puzzles.conformance.suite import refusals
 from hakoiri.puzzles.definitions import coordinates
 from hakoiri.puzzles.definitions.coordinates import Ranked, order_at, rank_of
@@ -184,7 +185,7 @@ def test_coupled_coordinates_are_numbered_without_gaps() -> None:
     sizes = {path.name: puzzle_of(read_definition(str(path))).size for path in EXAMPLES if path.name != "dino.gap"}
     assert sizes == {
         "2x2x2.gap": 3_674_160, "3x3x3.gap": 43_252_003_274_489_856_000,
-        "corners.gap": 88_179_840, "skewb.tws": 3_149_280, "pyraminx.json": 933_120,
+        "corners.gap": 88_179_840, "corners.json": 88_179_840, "skewb.tws": 3_149_280, "pyraminx.json": 933_120,
         "topspin-10-4.tws": 3_628_800, "pancakes-9.gap": 362_880, "lx-9.gap": 362_880,
     }  # fmt: skip
 
@@ -334,6 +335,28 @@ def test_a_wrong_text_is_refused(text: str, expected: str, tmp_path: Path) -> No
     puzzle = puzzle_of(read_definition(str(tmp_path / "small.tws")))
     with pytest.raises(ConfigurationError, match=re.escape(expected)):
         puzzle.parse(text)
+
+
+def test_turns_of_the_whole_puzzle_are_symmetries(tmp_path: Path) -> None:
+    """A definition declares them as moves x, y, z; each is checked, on the moves and on keys."""
+    path = str(FOLDER / "corners.json")
+    with explore(path, layers=4, data=tmp_path) as run:
+        sizes = run.layer_sizes
+        layer = run.store.layer(3)
+    with explore(path, layers=4, merge_mirrors=True, data=tmp_path) as run:
+        assert [record.represented for record in run.store.layer_records()] == sizes == [1, 18, 243, 2_874, 28_000]
+        assert len(run.layer_sizes) == 5
+        assert sum(run.layer_sizes) < sum(sizes) / 20
+        classes = run.store.layer(3)
+    puzzle = puzzle_of(read_definition(path))
+    images = puzzle.mirrors()
+    assert len(images) == 23
+    assert np.array_equal(np.unique(np.concatenate([classes, *(image(classes) for image in images)])), layer)
+    for image in images:
+        check_map(puzzle, image, ints(layer[::50]))
+    # Of some moves only those turns that keep them.
+    assert len(puzzle_of(read_definition(path), moves="U,D").mirrors()) == 7
+    assert puzzle_of(read_definition(str(FOLDER / "corners.gap"))).mirrors() == []
 
 
 def test_permutations_from_python(tmp_path: Path) -> None:

@@ -57,6 +57,12 @@ def cube_corners(faces: str) -> dict[str, list[int]]:
     return _moves(_corner_stickers(), {face: _FACES[face] for face in faces}, 90, 0)
 
 
+def with_rotations(faces: str) -> dict[str, list[int]]:
+    """Return the moves of the corners by some faces, and turns of the whole cube with R, U and F."""
+    whole = {"x": _FACES["R"], "y": _FACES["U"], "z": _FACES["F"]}
+    return cube_corners(faces) | _moves(_corner_stickers(), whole, 90, -9)
+
+
 def skewb() -> dict[str, list[int]]:
     """Return the moves of the Skewb about four corners, of which no two are neighbours: they stay where they are."""
     stickers = _corner_stickers() + [(out, out) for out in _FACES.values()]
@@ -161,6 +167,7 @@ def files() -> dict[str, str]:
     """Return the content of each file of `examples/definitions`."""
     return {
         "2x2x2.gap": as_gap(cube_corners("URF")),
+        "corners.json": as_kpuzzle(from_permutations("Corners", with_rotations("URFDLB"), [], 0)),
         "3x3x3.gap": as_gap(cube()),
         "corners.gap": as_gap(cube_corners("URFDLB")),
         "dino.gap": as_gap(dino()),

@@ -156,19 +156,18 @@ class Searched(Coordinate):
         self.after = within[self.after[order]].astype(np.uint32)
         self._order()
 
-    def full_of(self, row: Row) -> int:
-        """Return the full number of a state; `ConfigurationError` if no moves lead there."""
-        code = int(np.array(row, dtype=np.int64) @ self._weights)
-        at = int(np.searchsorted(self._sorted, code))
-        if at == len(self._sorted) or self._sorted[at] != code:
+    def full_of(self, rows: _Numbers) -> _Numbers:
+        """Return the full number of states; `ConfigurationError` if no moves lead to one."""
+        full = self._by_code[np.searchsorted(self._sorted, self._codes(rows)).clip(max=self.states - 1)]
+        if not np.array_equal(self.rows[full], rows):
             raise ConfigurationError(f"this position cannot be reached: {self.what}")
-        return int(self._by_code[at])
+        return np.asarray(full)
 
-    def row_of(self, full: int) -> Row:
-        return [int(value) for value in self.rows[full]]
+    def rows_of(self, full: _Numbers) -> NDArray[Any]:
+        return self.rows[full]
 
-    def classes_of(self, full: int) -> Row:
-        return [int(each) for each in self.classes[full]]
+    def classes_of(self, full: _Numbers) -> _Numbers:
+        return self.classes[full]
 
 
 class Ranked(Coordinate):
@@ -197,22 +196,25 @@ class Ranked(Coordinate):
         self.halved = bool(moduli)
         self.size = self.states // (1 + self.halved)
 
-    def full_of(self, row: Row) -> int:
-        order = [self._labels.index(value) for value in row]
-        rank = rank_of(order)
-        return (_parity(order) * self.size + (rank >> 1)) if self.halved else rank
+    def full_of(self, rows: _Numbers) -> _Numbers:
+        orders = [[self._labels.index(value) for value in row] for row in rows.tolist()]
+        full = [_parity(order) * self.size * self.halved + (rank_of(order) >> self.halved) for order in orders]
+        return np.array(full, dtype=np.int64)
 
-    def row_of(self, full: int) -> Row:
+    def rows_of(self, full: _Numbers) -> NDArray[Any]:
+        return np.array([self._row_of(each) for each in full.tolist()], dtype=np.int64).reshape(-1, len(self.row))
+
+    def _row_of(self, full: int) -> Row:
         parity, number = divmod(full, self.size)
         ranks = [2 * number, 2 * number + 1] if self.halved else [number]
         orders = [order_at(rank, self.base) for rank in ranks]
         (order,) = [order for order in orders if not self.halved or _parity(order) == parity]
         return [self._labels[label] for label in order]
 
-    def classes_of(self, full: int) -> Row:
-        if not self.distinct:
-            return []
-        return [full // self.size if self.halved else _parity([self._labels.index(v) for v in self.row_of(full)])]
+    def classes_of(self, full: _Numbers) -> _Numbers:
+        if not self.distinct or self.halved:
+            return np.asarray(full // self.size).reshape(-1, 1)[:, : len(self.moduli)]
+        return np.array([[_parity(row)] for row in self.rows_of(full).tolist()], dtype=np.int64)
 
 
 def _parity(order: Sequence[int]) -> int:

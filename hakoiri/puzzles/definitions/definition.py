@@ -141,6 +141,16 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             source[there], twist[there] = place, -turned % most
         return Move(tuple(source), tuple(twist))
 
+    @property
+    def unmoved(self) -> Move:
+        """The move that does nothing."""
+        places = range(len(self.pieces))
+        return Move(tuple(places), (0,) * len(places))
+
+    def after(self, first: Move, second: Move) -> Move:
+        """Return the move that is `first`, then `second`."""
+        return self.move_of(turned_then(self.turn_of(first), self.turn_of(second)))
+
     def multiples(self, names: Sequence[str], metric: str) -> dict[str, Move]:
         """Return the moves of a metric by name, each different, from the moves that are named.
 

@@ -6,8 +6,8 @@ multiples such as ``U2``, inverses ``U'``, and groups as `puzzles.twisty.base` r
 """
 
 import re
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, lru_cache, partial
 from itertools import pairwise
 from math import factorial, prod
 from pathlib import Path
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakoiri.errors import ConfigurationError, PuzzleError
-from hakoiri.keys.layout import U128, Key, Keys, Mask
+from hakoiri.keys.layout import U128, Key, Keys, Mask, key_at
 from hakoiri.puzzles.contract import Expansion, Matching, Numbered, Puzzle
 from hakoiri.puzzles.definitions.coordinates import Coordinates, Ranked, Searched, numbering_of
 from hakoiri.puzzles.definitions.definition import METRICS, Definition, Move
@@ -39,6 +39,10 @@ from hakoiri.puzzles.twisty.base import PRIMES
 _WIDE = 1 << 63
 #: A piece in a text, and how often it is turned.
 _PIECE = re.compile(r"(?P<piece>\d{1,4}|\?)(?:\+(?P<twist>\d{1,3}|\?))?")
+#: A column for each place.
+_Table = NDArray[np.int64]
+#: Turns of the whole puzzle: a dodecahedron has 60.
+_MOST_TURNS = 60
 #: For each place a piece, and how often it is turned; ``None`` for any.
 _Pattern = tuple[list[int | None], list[int | None]]
 
@@ -114,49 +118,50 @@ class Defined(Numbered):
         return Puzzle.configurations(self) if self.layout is U128 else super().configurations()
 
     def successors(self, key: Key) -> list[Key]:
-        pieces, twists = self.unpack(key)
-        return [self.pack(*self._moved(move, pieces, twists)) for move in self._moves.values()]
+        pieces, twists = (rows[0].tolist() for rows in self.unpack(self.keys([key])))
+        return [self._key_after(move, pieces, twists) for move in self._moves.values()]
 
-    def _moved(self, move: Move, pieces: list[int], twists: list[int]) -> tuple[list[int], list[int]]:
+    def _key_after(self, move: Move, pieces: Sequence[int], twists: Sequence[int]) -> Key:
         after = [pieces[place] for place in move.source]
         turned = [twists[place] + twist for place, twist in zip(move.source, move.twist, strict=True)]
-        return after, [twist % most for twist, most in zip(turned, self._seen_of(after), strict=True)]
+        seen = (self._seen[orbit, piece] for orbit, row in enumerate(self._rows(after)) for piece in row)
+        return self._pack_one(after, [twist % most for twist, most in zip(turned, seen, strict=True)])
 
-    def _seen_of(self, pieces: list[int]) -> list[int]:
-        """Return the number of orientations that can be told of each piece."""
-        return [self._seen[orbit, piece] for orbit, row in enumerate(self._rows(pieces)) for piece in row]
+    def _pack_one(self, pieces: Sequence[int], twists: Sequence[int]) -> Key:
+        return key_at(self.pack(np.array([pieces]), np.array([twists])), 0)
 
-    def unpack(self, key: Key) -> tuple[list[int], list[int]]:
-        """Return the piece in each place, and how often it is turned."""
-        pieces, twists = list(self.definition.pieces), list(self.definition.twists)
-        for coordinate, full in zip(self._numbering.parts, self._states(self.keys([key])), strict=True):
-            for place, value in zip(coordinate.places, coordinate.row_of(int(full[0])), strict=True):
-                if coordinate.holds_pieces:
-                    pieces[place] = value // coordinate.kinds
-                if coordinate.holds_twists:
-                    twists[place] = value % coordinate.kinds
-        for place, piece in self._following(pieces):
-            pieces[place] = piece
+    def unpack(self, keys: Keys) -> tuple[_Table, _Table]:
+        """Return for each key and place the piece there, and how often it is turned."""
+        pieces, twists = (
+            np.tile(np.array(row), (len(keys), 1)) for row in (self.definition.pieces, self.definition.twists)
+        )
+        for coordinate, full in zip(self._numbering.parts, self._states(keys), strict=True):
+            rows = coordinate.rows_of(full).astype(np.int64)
+            if coordinate.holds_pieces:
+                pieces[:, coordinate.places] = rows // coordinate.kinds
+            if coordinate.holds_twists:
+                twists[:, coordinate.places] = rows % coordinate.kinds
+        for place, row in self._following(pieces):
+            pieces[:, place] = row
         return pieces, twists
 
-    def pack(self, pieces: list[int], twists: list[int]) -> Key:
-        """Return the key of a position; `ConfigurationError` if no moves lead there."""
-        if any(pieces[place] != piece for place, piece in self._following(pieces)):
+    def pack(self, pieces: _Table, twists: _Table) -> Keys:
+        """Return the keys of positions; `ConfigurationError` if no moves lead to one."""
+        if any((pieces[:, place] != row).any() for place, row in self._following(pieces)):
             raise ConfigurationError("this position cannot be reached: pieces that move together are apart")
-        totals = np.zeros((1, len(self._numbering.moduli)), dtype=np.int64)
-        outer, inner, size = 0, 0, 0
+        totals = np.zeros((len(pieces), len(self._numbering.moduli)), dtype=np.int64)
+        outer, inner, size = np.zeros(len(pieces), dtype=np.int64), np.zeros(len(pieces), dtype=np.int64), 0
         for number, coordinate in enumerate(self._numbering.parts):
-            row = [
-                coordinate.holds_pieces * pieces[place] * coordinate.kinds + coordinate.holds_twists * twists[place]
-                for place in coordinate.places
-            ]
-            full = coordinate.full_of(row)
+            rows = coordinate.holds_pieces * pieces * coordinate.kinds + coordinate.holds_twists * twists
+            full = coordinate.full_of(rows[:, coordinate.places])
             outer, size = outer * size + inner, coordinate.size
-            kind, inner = divmod(full, size)
-            if kind != self._numbering.class_in(number, totals)[0]:
+            kind, inner = np.divmod(full, size)
+            if (kind != self._numbering.class_in(number, totals)).any():
                 raise ConfigurationError(f"this position cannot be reached: {coordinate.what} does not fit the rest")
             totals += self._numbering.sums(number, coordinate.classes_of(full))
-        return (outer << 64 if self.layout is U128 else outer * size) + inner
+        if self.layout is U128:
+            return np.stack([outer, inner], axis=1).astype(np.uint64)
+        return (outer * size + inner).astype(self.layout.dtype)
 
     def _states(self, keys: Keys) -> Iterator[NDArray[np.int64]]:
         """Yield the full numbers of the states of each coordinate."""
@@ -171,19 +176,62 @@ class Defined(Numbered):
         totals = np.zeros((len(keys), len(self._numbering.moduli)), dtype=np.int64)
         for number, (coordinate, digit) in enumerate(zip(self._numbering.parts, digits, strict=True)):
             yield (full := self._numbering.class_in(number, totals) * coordinate.size + digit)
-            if isinstance(coordinate, Searched):
-                totals += self._numbering.sums(number, coordinate.classes[full])
+            if number < len(digits) - 1:
+                totals += self._numbering.sums(number, coordinate.classes_of(full))
 
-    def _following(self, pieces: list[int]) -> Iterator[tuple[int, int]]:
+    def _following(self, pieces: _Table) -> Iterator[tuple[int, _Table]]:
         """Yield places whose pieces are told by others, and these pieces."""
         for image in self._numbering.followers:
-            homes = {self.definition.pieces[place]: place for place in image}
+            told = np.zeros(max(self.definition.pieces) + 1, dtype=np.int64)
             for leader, place in image.items():
-                yield place, self.definition.pieces[image[homes[pieces[leader]]]]
+                told[self.definition.pieces[leader]] = self.definition.pieces[place]
+            for leader, place in image.items():
+                yield place, told[pieces[:, leader]]
+
+    def mirrors(self) -> Sequence[Callable[[Keys], Keys]]:
+        """Images by those turns of the whole puzzle, among the moves of the definition, that take moves to moves."""
+        start = self.keys([self.start])
+        images = [partial(self._turned, turn) for turn in self._whole_turns]
+        return [image for image in images if np.array_equal(image(start), start)]
+
+    @cached_property
+    def _whole_turns(self) -> list[Move]:
+        given, moves = self.definition, {*self._moves.values()}
+        if not self.vertex_transitive or any(given.twists):
+            return []
+        rotations = [move for name, move in given.multiples([*given.moves], "given").items() if name not in given.usual]
+        found = [given.unmoved]
+        for turn in found:
+            found += {given.after(turn, each) for each in rotations} - {*found}
+            if len(found) > _MOST_TURNS:
+                raise PuzzleError(f"{self.name} has more than {_MOST_TURNS} turns of the whole puzzle")
+        return [turn for turn in found[1:] if {self._conjugate(turn, move) for move in moves} == moves]
+
+    def _conjugate(self, turn: Move, move: Move) -> Move:
+        return self.definition.after(self.definition.after(self.definition.inverse(turn), move), turn)
+
+    def _turned(self, turn: Move, keys: Keys) -> Keys:
+        """Return the keys after the whole puzzle was turned and its pieces renamed: the solved one stays solved."""
+        pieces, twists = self.unpack(keys)
+        most, back = np.array(self.definition.orientations), self.definition.inverse(turn)
+        # A position is what the moves to it do: to each place comes the piece of a home, turned.
+        source = self._homes[np.arange(pieces.shape[1]), pieces]
+        twists = np.array(back.twist)[source] + twists
+        source, places = np.array(back.source)[source], list(turn.source)
+        twists = (twists[:, places] + np.array(turn.twist)) % most
+        return self.pack(np.array(self.definition.pieces)[source[:, places]], twists)
+
+    @cached_property
+    def _homes(self) -> _Table:
+        """For each place and each piece of its orbit the place that the piece has in the solved position."""
+        homes = np.zeros((len(self.definition.pieces), max(self.definition.pieces) + 1), dtype=np.int64)
+        for begin, end in pairwise(self.definition.begins):
+            homes[begin:end, self.definition.pieces[begin:end]] = np.arange(begin, end)
+        return homes
 
     def render(self, key: Key) -> str:
         first = self.definition.first
-        rows = zip(*map(self._rows, self.unpack(key)), strict=True)
+        rows = zip(*(self._rows(row[0].tolist()) for row in self.unpack(self.keys([key]))), strict=True)
         return "/".join(
             " ".join(f"{piece + first}" + f"+{twist}" * bool(twist) for piece, twist in zip(*row, strict=True))
             for row in rows
@@ -194,9 +242,9 @@ class Defined(Numbered):
         words = text.replace("/", " ").translate(PRIMES).split()
         if words and (words[0] in self._moves or not _PIECE.fullmatch(words[0].rstrip(","))):
             move = self.definition.algorithm(" ".join(words), self._moves)
-            return self.pack(*self._moved(move, self.definition.pieces, self.definition.twists))
+            return self._key_after(move, self.definition.pieces, self.definition.twists)
         pieces, twists = self._read(text)
-        return self.pack([piece or 0 for piece in pieces], [twist or 0 for twist in twists])
+        return self._pack_one([piece or 0 for piece in pieces], [twist or 0 for twist in twists])
 
     def match(self, pattern: str) -> Matching | None:
         """Coordinate by coordinate, where each of them has a table."""
