@@ -354,7 +354,7 @@ def test_turns_of_the_whole_puzzle_are_symmetries(tmp_path: Path) -> None:
     assert np.array_equal(np.unique(np.concatenate([classes, *(image(classes) for image in images)])), layer)
     for image in images:
         check_map(puzzle, image, ints(layer[::50]))
-    # Of some moves only those turns that keep them.
+    # With fewer moves, only those turns that keep them.
     assert len(puzzle_of(read_definition(path), moves="U,D").mirrors()) == 7
     assert puzzle_of(read_definition(str(FOLDER / "corners.gap"))).mirrors() == []
 
