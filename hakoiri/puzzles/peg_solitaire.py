@@ -72,7 +72,7 @@ class PegSolitaire(Reversible):
 
     def prepare(self, start: str | None) -> None:
         self._merged = self.parameters["symmetry"] == "on"
-        self.unmerged = type(self)({"symmetry": "off"}) if self._merged else None
+        self.unmerged = PegSolitaire({"symmetry": "off"}) if self._merged else None
 
     def usual_start(self) -> Key:
         return _FULL ^ _CENTRE

@@ -75,7 +75,7 @@ def moves_row(puzzle: Puzzle, key: Key, merged: Puzzle | None = None) -> dict[st
     for move, after in zip(moves, successors, strict=True):
         move |= {"key": merged.layout.text(merged.parse(puzzle.render(after))), "at": puzzle.render(after)}
         move["move"] = puzzle.describe_move(key, after)
-    return configuration_row(puzzle, key) | {"at": puzzle.render(key), "moves": moves}
+    return configuration_row(puzzle, key) | {"goal_text": merged.goal_text(), "at": puzzle.render(key), "moves": moves}
 
 
 def _change(puzzle: Puzzle, key: Key, after: Key) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import pytest
 
 from hakoiri.api import explore
 from hakoiri.coordinator.errors import UnanswerableError
+from hakoiri.coordinator.layers import job
 from hakoiri.coordinator.layers.job import probe
 from hakoiri.coordinator.layers.step import Pace
 from hakoiri.coordinator.session.resources import Resources, Tuning
@@ -151,7 +152,7 @@ def test_kernels_compiled_at_their_first_call_take_no_time_of_the_search(monkeyp
             return warm(keys)
 
         monkeypatch.setattr(puzzle, name, cold)
-    monkeypatch.setattr("hakoiri.coordinator.layers.job.clock", clock)
+    monkeypatch.setattr(job, "clock", clock)
     found = probe(puzzle)
     assert (found.configurations, found.goal_depth, found.exhausted) == (25_955, 116, True)
 

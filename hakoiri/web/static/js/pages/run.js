@@ -21,8 +21,10 @@ const TABS = [
 ];
 
 export async function show(place, {path: [, name, asked = ""], query}, current) {
-  const run = await get(["runs", name]);
   const tab = TABS.find(found => found.name === asked);
+  // Fetched beside the run.
+  const view = tab?.page();
+  const run = await get(["runs", name]);
   if (!tab) throw new Error(`run ${run.run} has no page ${asked}`);
   const head = h("div", {class: "run-head"});
   const below = h("div", {});
@@ -44,7 +46,7 @@ export async function show(place, {path: [, name, asked = ""], query}, current) 
     if (mine === requests) draw(found);
   };
   draw(run);
-  const {show: showView} = await tab.page();
+  const {show: showView} = await view;
   try {
     return await showView(below, {run, query, redraw, tab: tab.name}, current);
   } catch (error) {
