@@ -381,6 +381,10 @@ class Numbered(Puzzle):
         self.size = self.total = self.numbers = size
         self.layout = narrowest((size - 1).bit_length())
 
+    def coset_sizes(self) -> list[int]:
+        """Return the sizes, the greatest first, of blocks of numbers that every move leads to one block: cosets."""
+        return []
+
     def usual_start(self) -> Key:
         return 0
 

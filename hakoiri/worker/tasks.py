@@ -29,7 +29,7 @@ import numpy as np
 from hakoiri.errors import TaskError
 from hakoiri.keys.order import is_increasing, sort_keys
 from hakoiri.puzzles.capabilities import Dealt, Family, Placements, Scored
-from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.contract import Numbered, Puzzle
 from hakoiri.puzzles.nakuron.board import MOST_SIZE
 from hakoiri.storage.layers.blocks import lanes_of
 from hakoiri.worker.census.forests import PAIR_LAYOUTS, Forest
@@ -43,7 +43,7 @@ from hakoiri.worker.plays import moving, tilting
 from hakoiri.worker.pool import guarded
 from hakoiri.worker.solitaires import hunting as hunting_cards
 from hakoiri.worker.solitaires import solving as solving_cards
-from hakoiri.worker.studies import deals, designing, family
+from hakoiri.worker.studies import cosets, deals, designing, family
 from hakoiri.worker.transport.payload import Array, Arrays, packed, unpacked
 
 #: What the letters stand for.
@@ -59,6 +59,7 @@ _GRAPH, _GROUND = "offsets i4[E]<V", "u8[4,256,4] u8[4,256,4] u8[4,3,D,4] u8[1]<
 #: Task, and mover of a scored puzzle (`puzzles.capabilities.Scored`) -> what chunks share; each has; each gives.
 FORMS: Mapping[str, str] = {
     "before": f"cuts[R] u8[3] u8[W]; keys[K]; {_FOUND}",
+    "coset": "; u1[B]; u1[A]",
     "derive": "; keys[K]; batch[F] i8[K]=F i8[U]<K",
     "design": "; u1[B]; u1[A]",
     "diameters": f"; {_GRAPH} i8[C]@V; i4[G,3]",
@@ -248,6 +249,7 @@ TASKS: dict[str, Task] = {
     "hunt": _measured(Dealt, deals.Leg, lambda puzzle, leg: _WALKERS[puzzle.walker].walk(puzzle, leg)),
     "member": _measured(Family, family.MemberRequest, family.measure),
     "design": _measured(Family, designing.DesignRequest, designing.design),
+    "coset": _measured(Numbered, cosets.CosetRequest, cosets.fill),
     "start": _measured(Puzzle, deals.StartRequest, deals.measure),
     # Trees and plays.
     "subtrees": subtrees, "move": partial(_moved, "move"), "play": partial(_moved, "play"),

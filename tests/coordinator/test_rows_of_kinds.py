@@ -13,7 +13,7 @@ from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.names import ROWS
 from hakoiri.storage.results import ResultRows
-from tests.coordinator import test_boards, test_hunt, test_starts, test_study
+from tests.coordinator import test_boards, test_cosets, test_hunt, test_starts, test_study
 from tests.support.runs import StoppingAfter, driven, repaired, verified
 
 #: What the clock says.
@@ -45,6 +45,10 @@ def boards(data: Path, control: Any = None, workers: int = 1) -> Path:
 def starts(data: Path, control: Any = None, workers: int = 1) -> Path:
     spec = PuzzleSpec("sliding", {"goal": "A@1,2"})
     return test_starts.study(data, spec, test_starts.BOARDS * 3, control=control, workers=workers)
+
+
+def cosets(data: Path, control: Any = None, workers: int = 1) -> Path:
+    return test_cosets.study(data, control=control, workers=workers, size=11_520, cosets=20)
 
 
 def generated(data: Path, control: Any = None, workers: int = 1) -> Path:
@@ -84,6 +88,14 @@ KINDS = {
             (0, lambda row: row.update(layers=[1, 1]), "the sums of its rows"),
         ),
     ),
+    "cosets": Kind(
+        cosets, 15, "coset",
+        (
+            (0, lambda row: row["layers"].append(0), "but CosetFigures"),
+            (1, lambda row: row.update(most=12), "but CosetFigures"),
+            (2, lambda row: row["layers"].append(7), "the sums of its rows"),
+        ),
+    ),
     "generate": Kind(
         generated, 1, "batch", ((0, lambda row: row["boards"][0].update(solutions=9_999), "solutions of"),)
     ),
@@ -101,7 +113,7 @@ WITH_PLAYS = KINDS | {
     ),
 }  # fmt: skip
 #: Rows are counted.
-GONE = [(name, None) for name in ("deals", "sizes", "boards", "starts")]
+GONE = [(name, None) for name in ("deals", "sizes", "boards", "starts", "cosets")]
 LIES = [(name, number) for name, kind in WITH_PLAYS.items() for number in range(len(kind.lies))]
 every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 

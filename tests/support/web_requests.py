@@ -34,11 +34,11 @@ _VALUES = st.recursive(
 _FIELDS = (
     "puzzle", "options", "start", "kind", "until_goal", "merge_mirrors", "name", "sizes", "deals", "seed", "cap",
     "legs", "seconds", "rounds", "width", "strategy", "objective", "pool", "base", "diameters", "size",
-    "pieces", "empty", "starts", "component", "every",
+    "pieces", "empty", "starts", "component", "every", "cosets", "to_depth",
 )  # fmt: skip
 _KINDS = (
-    "explore", "census", "tree", "study", "sizes", "boards", "starts", "generate", "hunt", "optimise", "hardest",
-    "eccentricities",
+    "explore", "census", "tree", "study", "sizes", "boards", "starts", "cosets", "generate", "hunt", "optimise",
+    "hardest", "eccentricities",
 )  # fmt: skip
 _BODIES = st.fixed_dictionaries(
     {"puzzle": st.sampled_from(["tiles", "gap", "nakuron", "klotski", "magic-star", "x"]) | _VALUES},

@@ -16,6 +16,7 @@ from hakoiri.coordinator.studies.hunt import HuntFigures, Record
 from hakoiri.coordinator.studies.table import Deal
 from hakoiri.storage.names import run_directories
 from tests.support.commands import Hakoiri, wait_until
+from tests.support.geometry import FOLDER
 from tests.support.process_setup import stand_still_beyond
 from tests.support.runs import opened
 from tests.support.servers import Workers, by_workers
@@ -275,3 +276,35 @@ def test_a_study_that_may_need_more_memory_than_it_has_says_what_to_change(hakoi
     assert (refused.code, refused.stdout) == (1, "")
     assert "above the limit of 1 MB; lower --cap; set --memory " in refused.error
     assert refused.stderr == f"{refused.error}\n", "more than one line"
+
+
+# Cosets
+
+COSETS = ("study", "cosets", str(FOLDER / "pyraminx.json"), "--seed", "3")
+
+
+def test_rq_workers_fill_cosets_as_threads_do(hakoiri: Hakoiri, farm: Workers, tmp_path: Path) -> None:
+    with by_workers():
+        farmed = hakoiri.ask(*COSETS, "--redis", farm.url)
+    alone = hakoiri.ask(*COSETS, data=tmp_path / "other")
+    assert (farmed["rows"], farmed["god"]) == (alone["rows"], 11)
+    assert hakoiri.ask("verify", "last", "--full")["ok"]
+
+
+def test_a_killed_study_of_cosets_goes_on(hakoiri: Hakoiri) -> None:
+    definition = (FOLDER / "2x2x2.gap").read_text(encoding="utf-8")
+    file = hakoiri.data.parent / "cube.gap"
+    file.write_text(definition, encoding="utf-8")
+    line = ("study", "cosets", str(file), "--cosets", "40")
+    running = hakoiri.start(*line, before=partial(stand_still_beyond, "cosets_done", 10))
+    running.stands_still()
+    assert running.kill().code == -signal.SIGKILL
+    # What was read is pinned: the file is not needed to go on.
+    file.unlink()
+    found = hakoiri.ask("resume", "last")
+    assert (found["status"], found["cosets_done"], found["whole"]) == ("complete", 40, 729)
+    assert found["positions"] == 40 * 5_040
+    assert found["at_least"] <= 11 <= found["at_most"]
+    printed = " ".join(hakoiri.here("status", "last").stdout.split())
+    assert "cosets done 40 positions" in printed
+    assert hakoiri.ask("verify", "last")["checked"]["cosets"] == 2

@@ -1,4 +1,4 @@
-"""The commands ``study deals``, ``boards``, ``sizes``, ``starts`` and ``hunt``."""
+"""The commands ``study deals``, ``boards``, ``sizes``, ``starts``, ``cosets`` and ``hunt``."""
 
 import re
 import shlex
@@ -117,6 +117,29 @@ def starts(
     refuse_with_queue(queue, {"--csv": csv})
     asked = {"starts": read_text(file), "cap": cap}
     start_study("starts", shared.spec_of(puzzle, options, None, goal), asked, work, queue, _writing(csv, "starts"))
+
+
+@command_line("study cosets examples/definitions/corners.gap --cosets 12", words=2)
+def cosets(
+    puzzle: Annotated[str, shared.puzzle_argument("FILE of a definition: .tws, .json, .gap.")],
+    options: shared.PuzzleOptions = None,
+    cosets: Annotated[int | None, option("--cosets", "K", "Fill K cosets in total, not all.", min=1)] = None,
+    depth: Annotated[
+        int, option("--depth", "D", "Count up to depth D, and bound what is deeper. 0: as far as is quick.", min=0)
+    ] = 0,
+    seed: Annotated[int, shared.seed_option("the order of the cosets")] = 1,
+    queue: shared.QueueOption = False,
+    *,
+    work: Work,
+) -> None:
+    """Count the positions of a group that is too large to list.
+
+    Positions that agree in some coordinates, such as the twists of corners, are a coset. Each is filled by itself.
+    Reports positions by depth of the cosets done, and proven bounds of God's number. Run the same command again to
+    continue, with more --cosets to add to the study.
+    """
+    asked = {"cosets": cosets, "to_depth": depth, "seed": seed}
+    start_study("cosets", shared.spec_of(puzzle, options, None), asked, work, queue)
 
 
 @command_line("study sizes tiles --sizes 4..8", words=2)

@@ -20,6 +20,7 @@ KINDS: dict[str, tuple[str, str]] = {
     "sizes": ("hakoiri.coordinator.studies.sizes", "StudySizes"),
     "boards": ("hakoiri.coordinator.studies.boards", "StudyBoards"),
     "starts": ("hakoiri.coordinator.studies.starts", "StudyStarts"),
+    "cosets": ("hakoiri.coordinator.studies.cosets", "StudyCosets"),
     "generate": ("hakoiri.coordinator.studies.generate", "GenerateBoards"),
     "hunt": ("hakoiri.coordinator.studies.hunt", "HuntDeals"),
     "optimise": ("hakoiri.coordinator.plays.optimise", "Optimise"),

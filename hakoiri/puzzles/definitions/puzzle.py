@@ -102,6 +102,11 @@ class Defined(Numbered):
             (expand_wide if self.layout is U128 else expand_ranks)(keys, size, outer, inner, last.halved, room)
         return Expansion(room, np.full(len(keys), self.most_successors, dtype=np.uint16))
 
+    def coset_sizes(self) -> list[int]:
+        """The sizes of the sets of positions in which some of the outermost coordinates are the same."""
+        sizes = [each.size for each in self._numbering.parts]
+        return [prod(sizes[outer:]) for outer in range(1, len(sizes))]
+
     def are_keys(self, keys: Keys) -> Mask:
         if self.layout is not U128:
             return super().are_keys(keys)

@@ -156,9 +156,10 @@ class NewRun(BaseModel):
     `component` and `every`: if false, the diameter is enough. `explore` may have `starts`, several in a text with one
     or a pattern per line. `census` has `diameters`. `study` has `sizes`, `deals`, `seed`, `strategy`, `cap` and
     `shorten`. `sizes` has `sizes`. `boards` has `size`, `pieces`, `empty`, `goal`, `pairs` and `hardest`. `starts` has
-    `starts`, a text with one per line, and `cap`. `generate` has `size`, `pieces`, `empty`, `goal`, `least`, `most`,
-    `unique`, `no_idle`, `each`, `cap`, `seed`, `hunt`, `boards` and `seconds`. `hunt` has `objective`, `seed`, `cap`,
-    `pool`, and `seconds` or `legs`. `optimise` has `strategy`, `seed`, `width`, and `seconds` or `rounds`.
+    `starts`, a text with one per line, and `cap`. `cosets` has `cosets`, `to_depth`, `seed` and `size`. `generate` has
+    `size`, `pieces`, `empty`, `goal`, `least`, `most`, `unique`, `no_idle`, `each`, `cap`, `seed`, `hunt`, `boards` and
+    `seconds`. `hunt` has `objective`, `seed`, `cap`, `pool`, and `seconds` or `legs`. `optimise` has `strategy`,
+    `seed`, `width`, and `seconds` or `rounds`.
     """
 
     model_config = ConfigDict(extra="allow")
