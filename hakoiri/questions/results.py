@@ -125,14 +125,17 @@ class Export(Question):
     )  # fmt: skip
     edges: Path | None = parameter("--edges", "FILE", "Write only the moves: .csv or .parquet.")
     play: Path | None = parameter("--play", "FILE", "Write the distance to the goal and a best move of each: .csv.")
+    growth: Path | None = parameter(
+        "--growth", "FILE", "Add the sizes of the layers to a table of many runs, or replace them there: .csv."
+    )
     moves: bool = flag("--moves", "Include the name of each move.")
     images: bool = flag("--images", "Write every solution of a tree, not one per symmetry class.")
     layers: int | None = parameter("--layers", "N", "Write only layers 0 to N: configurations within N moves.", min=0)
     per_page: int | None = parameter("--per-page", "N", "With .pdf: boards on a page.", "6", min=1, max=30)
 
     def checked(self) -> Question:
-        if self.target is None and self.edges is None and self.play is None:
-            text = "no target is given; use --to FILE, --edges FILE for the moves, --play FILE for play"
+        if {self.target, self.edges, self.play, self.growth} == {None}:
+            text = "no target is given; use --to FILE, --edges FILE for the moves, --play FILE for play, --growth FILE"
             raise typer.BadParameter(text)
         return self
 
@@ -153,6 +156,12 @@ class Export(Question):
         if self.play is not None:
             count = export_play(run, self.play, means.control, means.observer)
             row |= {"play_file": str(self.play), "played": count}
+        if self.growth is not None:
+            from hakoiri.coordinator.runs.certificate import certificate_of
+            from hakoiri.export.growth import add_growth, growth_row
+
+            found = growth_row(certificate_of(run.store, exhausted=False), run.exhausted)
+            row |= {"growth_file": str(self.growth), "growth": add_growth(self.growth, found)}
         return row
 
     @staticmethod
@@ -178,3 +187,5 @@ class Export(Question):
             stdout().print(f"{counted(found['edges'], 'moves')} written to {self.edges}")
         if self.play is not None:
             stdout().print(f"best moves of {counted(found['played'], 'configurations')} written to {self.play}")
+        if self.growth is not None:
+            stdout().print(f"{self.growth} has the layers of {counted(found['growth'], 'runs')}")

@@ -2,7 +2,8 @@
 
     {"certificate": 1, "puzzle": "gap", "options": {"ranks": "7"}, "deal": rows joined by "/",
      "figures": {"positions": 423672, "moves": 34 or null, "depth": 55},
-     "layers": [{"size": 1, "digest": 32 hexadecimal digits}, ...], "digest": 64 hexadecimal digits}
+     "layers": [{"size": 1, "digest": 32 hexadecimal digits}, ...], "digest": 64 hexadecimal digits,
+     "definition": the text of a puzzle from a definition, only for these}
 
 The layers are those of a run by layers, the digests those of `storage.layers.blocks`. The figures of a deal come from a
 hunt, which searches in memory with other programs; its certificate is made only if both agree. For another puzzle, or
@@ -81,7 +82,7 @@ class Certificate:
             return replace(spec, starts=self.deal.removesuffix("\n"))
         return replace(spec, start=self.deal, merge_mirrors=self.merge_mirrors)
 
-    def as_dict(self) -> dict[str, Any]:
+    def fields(self) -> dict[str, Any]:
         """Return the fields of the file: a definition, and those of merged mirror images, only where there are any."""
         fields = {"certificate": _VERSION} | asdict(self)
         if not self.merge_mirrors:
@@ -103,14 +104,17 @@ def certify(
         return found
 
 
-def certificate_of(store: RunStore) -> Certificate:
-    """Return the certificate of a run by layers; `UnanswerableError` for another kind or an unfinished run."""
+def certificate_of(store: RunStore, exhausted: bool = True) -> Certificate:
+    """Return the certificate of a run by layers; `UnanswerableError` for another kind or an unfinished run.
+
+    Unless `exhausted`, also what would be that of a run with some layers of its space.
+    """
     spec, kind = PuzzleSpec.from_dict(store.manifest.puzzle), kind_of(store.manifest.kind)
     by_layers = kind.from_start and kind.has_graph and _goes_by_layers(spec)
     if not by_layers or spec.digest:
-        what = "explorations of built-in puzzles"
+        what = "explorations of built-in puzzles and definitions"
         raise UnanswerableError(f"run {store.directory.name} cannot have a certificate; only {what} have one")
-    if store.state.status != "complete" or not SearchFigures.of(store.state).exhausted:
+    if store.state.status != "complete" or (exhausted and not SearchFigures.of(store.state).exhausted):
         raise UnanswerableError(f"run {store.directory.name} is not complete", Hint("resume", store.directory.name))
     records, puzzle = store.layer_records(), spec.build()
     layers = [LayerDigest(each.size, each.digest, each.represented) for each in records]
@@ -122,13 +126,18 @@ def certificate_of(store: RunStore) -> Certificate:
 
 def write_certificate(certificate: Certificate, path: Path) -> None:
     """Write the file, replacing an older one; `NotWritableError` if that fails."""
-    fields = certificate.as_dict()
+    with naming(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    write_file(path, certificate_text(certificate))
+
+
+def certificate_text(certificate: Certificate) -> str:
+    """Return what its file has; it depends on nothing but the puzzle and the start."""
+    fields = certificate.fields()
     layers = ",\n  ".join(json.dumps(layer) for layer in fields["layers"])
     texts = {name: f"[\n  {layers}\n ]" if name == "layers" else json.dumps(fields[name]) for name in fields}
     text = ",\n".join(f' "{name}": {value}' for name, value in texts.items())
-    with naming(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-    write_file(path, f"{{\n{text}\n}}\n")
+    return f"{{\n{text}\n}}\n"
 
 
 def read_certificate(path: Path) -> Certificate:
@@ -143,7 +152,7 @@ def read_certificate(path: Path) -> Certificate:
     try:
         fields = msgspec.json.decode(raw)
         found = typed(fields, Certificate)
-        if json.dumps(found.as_dict(), sort_keys=True) != json.dumps(fields, sort_keys=True):
+        if json.dumps(found.fields(), sort_keys=True) != json.dumps(fields, sort_keys=True):
             raise ValueError(f"not of version {_VERSION}, or with fields that are not known")
         return found
     except (ValueError, RecursionError) as error:

@@ -5,8 +5,9 @@ each `outer` met in a batch, what the moves make of it is computed once; so batc
 
 The innermost coordinate has a table, or is the rank of an order. In a block of 8! ranks the things at all but the first
 eight places are fixed. The rank after a move is a sum over pairs of places (`puzzles.permutation.orders`). Two fixed
-ones add a constant. One of each adds numbers from two tables, by the kinds of the first four and of the last four of
-the eight. Two free ones add a number from a table by the order of the eight.
+ones add a constant. One of each adds numbers from four tables of the block, each for two of the eight places. Two free
+ones add a number from a table by the order of the eight. Numbers of all moves are neighbours, so they are added as
+vectors.
 """
 
 from typing import NamedTuple
@@ -21,7 +22,7 @@ _Words = NDArray[np.int64]
 #: Places whose orders have tables, and their orders.
 FREE, FREE_ORDERS = 8, 40_320
 #: Keys of a block from which on tables for it pay.
-_FEW = 256
+_FEW = 32
 
 
 class Outer(NamedTuple):
@@ -44,8 +45,9 @@ class Ranks(NamedTuple):
 
     `sources` has for each move and place where its thing comes from, `targets` the inverse. `things` are the labels in
     increasing order, and `states` the number of their orders. `worth[i]` is i!. The rest is for different things.
-    `free[move, q]` is the sum over pairs of free places in order q, `kinds[q]` the kinds of its halves.
-    `larger[place, kind]` tells how many of the eight are larger, and `parities[q]` whether q is odd.
+    `free[q, move]` is the sum over pairs of free places in order q, and `parities[q]` whether q is odd.
+    `kinds[q, pair]` tells how many of the eight are larger at two places each: eight times that of the first, and that
+    of the second.
     """
 
     sources: _Words
@@ -53,9 +55,8 @@ class Ranks(NamedTuple):
     things: _Words
     states: int
     worth: _Words
-    free: _Words
-    kinds: NDArray[np.uint16]
-    larger: _Words
+    free: Keys
+    kinds: NDArray[np.uint8]
     parities: _Words
 
 
@@ -186,7 +187,7 @@ def _expand_one(
     number: int | np.int64, kind: int | np.int64, halved: bool, ranks: Ranks, order: _Words, found: _Words
 ) -> None:
     """Set the number after each move of one order; `kind` is its class, its parity if `halved`."""
-    sources, _, things, states, worth, _, _, _, _ = ranks
+    sources, _, things, states, worth, _, _, _ = ranks
     moves, places = sources.shape
     if halved:
         if _read_order(2 * number, things, states, order) != kind:
@@ -215,31 +216,23 @@ def _expand_one(
 
 
 @jit
-def _sum_pairs(
-    order: _Words, target: _Words, ranks: Ranks, above: _Words, halves: _Words
-) -> int:  # fmt: skip
-    """Return what pairs of fixed places add to the rank after a move; set what pairs with a free one add, by kind.
+def _sum_pairs(order: _Words, target: _Words, worth: _Words, above: _Words, worths: Keys) -> int:
+    """Return what pairs of fixed places add to the rank after a move; set what pairs with a free one add.
 
-    `above` has how many of the eight are larger than the thing at a fixed place.
+    `above` has how many of the eight are larger than the thing at a fixed place. `worths` is by place and by how many
+    of the eight are larger than the thing there.
     """
-    places, worth, larger = len(order), ranks.worth, ranks.larger
-    constant = np.int64(0)
+    places, constant = len(order), np.int64(0)
     for one in range(FREE, places):
         for two in range(FREE, places):
             if target[one] < target[two]:
                 constant += (order[one] > order[two]) * worth[target[two]]
-    worths = np.zeros((FREE, FREE), dtype=np.int64)
     for place in range(FREE):
-        for count in range(FREE):
-            for fixed in range(FREE, places):
-                if target[place] < target[fixed]:
-                    worths[place, count] += (count < above[fixed]) * worth[target[fixed]]
-                else:
-                    worths[place, count] += (count >= above[fixed]) * worth[target[place]]
-    halves[:] = 0
-    for place in range(FREE):
-        for kind in range(larger.shape[1]):
-            halves[place // 4, kind] += worths[place, larger[place, kind]]
+        for fixed in range(FREE, places):
+            before = target[place] < target[fixed]
+            begin, end = (0, above[fixed]) if before else (above[fixed], FREE)
+            for count in range(begin, end):
+                worths[place, count] += worth[target[fixed] if before else target[place]]
     return int(constant)
 
 
@@ -250,25 +243,31 @@ def _expand_block(
 ) -> None:  # fmt: skip
     """Write the successors of keys of one block, whose first key is `begin` and whose first number is `block`."""
     moves, places = ranks.sources.shape
+    free, kinds = ranks.free, ranks.kinds
     order = np.empty(places, dtype=np.int64)
     odd = np.int64(_read_order(2 * block if halved else block, ranks.things, ranks.states, order)) ^ kind
     above = np.zeros(places, dtype=np.int64)
     for fixed in range(FREE, places):
         above[fixed] = (order[:FREE] > order[fixed]).sum()
-    numbers = np.empty(len(keys), dtype=np.int64)
+    worths, starts = np.zeros((FREE, FREE, moves), dtype=free.dtype), base.astype(room.dtype)
+    for move in range(moves):
+        worths[0, :, move] += free.dtype.type(
+            _sum_pairs(order, ranks.targets[move], ranks.worth, above, worths[:, :, move])
+        )
+    pairs = np.empty((FREE // 2, FREE * FREE, moves), dtype=free.dtype)
+    for pair in range(FREE // 2):
+        for each in range(FREE * FREE):
+            one, two, total = worths[2 * pair, each // FREE], worths[2 * pair + 1, each % FREE], pairs[pair, each]
+            for move in range(moves):
+                total[move] = one[move] + two[move]
+    shift = free.dtype.type(halved)
     for index in range(len(keys)):
         number = np.int64(keys[index]) - begin
-        numbers[index] = 2 * number + (ranks.parities[2 * number] ^ odd) if halved else number
-    halves, constants = np.empty((moves, 2, ranks.larger.shape[1]), dtype=np.int64), np.empty(moves, dtype=np.int64)
-    for move in range(moves):
-        constants[move] = _sum_pairs(order, ranks.targets[move], ranks, above, halves[move])
-    for first in range(0, len(keys), 1024):
-        last = min(first + 1024, len(keys))
+        if halved:
+            number = 2 * number + (ranks.parities[2 * number] ^ odd)
+        here, one, two = free[number], pairs[0, kinds[number, 0]], pairs[1, kinds[number, 1]]
+        three, four = pairs[2, kinds[number, 2]], pairs[3, kinds[number, 3]]
+        at = index * moves
         for move in range(moves):
-            constant, start, upper, lower = constants[move], base[move], halves[move, 0], halves[move, 1]
-            free = ranks.free[move]
-            for index in range(first, last):
-                number = numbers[index]
-                one, two = ranks.kinds[number, 0], ranks.kinds[number, 1]
-                rank = constant + free[number] + upper[one] + lower[two]
-                room[index * moves + move] = start + (rank >> 1 if halved else rank)
+            rank = here[move] + one[move] + two[move] + three[move] + four[move]
+            room[at + move] = starts[move] + (rank >> shift)

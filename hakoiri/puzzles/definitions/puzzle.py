@@ -32,7 +32,6 @@ from hakoiri.puzzles.definitions.kernels import (
 )
 from hakoiri.puzzles.options import Choice, Text
 from hakoiri.puzzles.permutation.orders import all_orders
-from hakoiri.puzzles.permutation.pancakes import spread_tables
 from hakoiri.puzzles.twisty.base import PRIMES
 
 #: Numbers from this on are keys of two words, the outer and the inner number.
@@ -330,11 +329,12 @@ def _rank_tables(coordinate: Ranked) -> Ranks:
     sources, targets = coordinate.sources, np.argsort(coordinate.sources, axis=1)
     worth = np.array([factorial(place) for place in range(sources.shape[1])], dtype=np.int64)
     things = np.array(coordinate.base)
-    halves = spread_tables()
-    if not coordinate.distinct:
-        none = np.zeros((0, FREE_ORDERS), dtype=np.int64)
-        return Ranks(sources, targets, things, coordinate.states, worth[:0], none, halves.halves, halves.larger, things)
     larger, digits = all_orders(FREE)
+    kinds = np.ascontiguousarray((larger[::2] * FREE + larger[1::2]).T.astype(np.uint8))
+    parities = digits.sum(axis=0) % 2
+    if not coordinate.distinct:
+        none = np.zeros((0, 0), dtype=np.uint64)
+        return Ranks(sources, targets, things, coordinate.states, worth[:0], none, kinds, parities)
     free = np.zeros((len(sources), FREE_ORDERS), dtype=np.int64)
     for move, target in enumerate(targets):
         for one in range(FREE):
@@ -342,10 +342,8 @@ def _rank_tables(coordinate: Ranked) -> Ranks:
                 # The thing of `one` comes before that of `two`, and fewer of the eight exceed it.
                 if target[one] < target[two]:
                     free[move] += (larger[one] < larger[two]) * worth[target[two]]
-    parities = digits.sum(axis=0) % 2
-    return Ranks(
-        sources, targets, things, coordinate.states, worth, free, halves.halves, halves.larger, parities
-    )  # fmt: skip
+    rows: Keys = np.ascontiguousarray(free.T, dtype=np.uint32 if coordinate.states < 1 << 32 else np.uint64)
+    return Ranks(sources, targets, things, coordinate.states, worth, rows, kinds, parities)
 
 
 @lru_cache(maxsize=8)

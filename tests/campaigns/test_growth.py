@@ -1,0 +1,91 @@
+"""The growth table: made from certificates, as CayleyPy and lightln2 publish the sizes of layers, and run again."""
+
+import csv
+import json
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from campaigns.growth import CERTIFICATES, TABLE, Space, certify, spaces
+from hakoiri import explore
+from hakoiri.coordinator.errors import UnanswerableError
+from hakoiri.coordinator.runs.certificate import read_certificate, verify_file
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control, SilentObserver
+from hakoiri.export.growth import COLUMNS, add_growth, growth_row
+from tests.support.commands import Hakoiri
+
+#: Rows that others publish, with the file in the repository named and, for CayleyPy, the row's key.
+PUBLISHED = json.loads((Path(__file__).parents[1] / "support" / "growth.json").read_text(encoding="utf-8"))
+#: The most configurations of a space that is run again.
+_FEW = 400_000
+
+
+def rows_of(table: Path) -> list[dict[str, str]]:
+    with table.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+ROWS = rows_of(TABLE)
+
+
+@pytest.mark.parametrize("published", PUBLISHED, ids=[row["source"].split("/")[-1] for row in PUBLISHED])
+def test_layers_are_as_others_publish_them(published: dict[str, Any]) -> None:
+    (row,) = [row for row in ROWS if (row["puzzle"], row["options"]) == (published["puzzle"], published["options"])]
+    layers = published["layers"]
+    assert row["layers"].split() == [str(size) for size in layers]
+    assert (row["configurations"], row["depth"]) == (str(sum(layers)), str(len(layers) - 1))
+
+
+def test_the_table_is_made_from_the_certificates(tmp_path: Path) -> None:
+    """All but the version of the program that made it."""
+    table = tmp_path / "growth.csv"
+    for file in sorted(file for folder in CERTIFICATES for file in folder.glob("*.json")):
+        add_growth(table, growth_row(read_certificate(file)))
+    assert [row | {"version": ""} for row in rows_of(table)] == [row | {"version": ""} for row in ROWS]
+
+
+def small_spaces() -> list[Space]:
+    sizes = {(row["puzzle"], row["layers"]): int(row["configurations"]) for row in ROWS}
+    small = {puzzle for (puzzle, _), size in sizes.items() if size < _FEW}
+    return [space for space in spaces() if space.puzzle in small]
+
+
+@pytest.mark.parametrize("space", small_spaces(), ids=lambda space: space.puzzle)
+def test_rows_are_found_again(space: Space, tmp_path: Path) -> None:
+    certify(space, tmp_path / "again.json")
+    again = growth_row(read_certificate(tmp_path / "again.json"))
+    (row,) = [row for row in ROWS if row["puzzle"] == space.puzzle]
+    assert row | {"version": ""} == again | {"version": ""}
+
+
+def test_a_certificate_of_a_definition_is_verified_without_its_file(tmp_path: Path) -> None:
+    file = CERTIFICATES[0] / "lrx_coset-00001111.json"
+    report = verify_file(file, True, Resources(), Control(), SilentObserver())
+    assert report.ok
+    assert report.checked["configurations"] == 70
+    wrong = tmp_path / "wrong.json"
+    wrong.write_text(file.read_text(encoding="utf-8").replace('"size": 2,', '"size": 3,', 1), encoding="utf-8")
+    assert not verify_file(wrong, True, Resources(), Control(), SilentObserver()).ok
+
+
+def test_anybody_adds_runs_to_a_table(tmp_path: Path) -> None:
+    table = tmp_path / "mine.csv"
+    with closing(Hakoiri(tmp_path / "home")) as hakoiri:
+        hakoiri.ask("run", "pancakes", "-o", "n=5", "--layers", "2")
+        assert hakoiri.ask("export", "last", "--growth", str(table))["growth"] == 1
+    (part,) = rows_of(table)
+    assert (part["exhausted"], part["certificate"], part["layers"]) == ("no", "", "1 4 12")
+    with explore("pancakes", options={"n": "5"}, data=tmp_path / "data") as run:
+        run.export(tmp_path / "pancakes.json")
+    whole = growth_row(read_certificate(tmp_path / "pancakes.json"))
+    # In place of the part, and again in place of itself.
+    assert [add_growth(table, whole), add_growth(table, whole)] == [1, 1]
+    assert rows_of(table) == [whole]
+    assert add_growth(table, whole | {"options": "n=4"}) == 2
+    table.write_text("puzzle,layers\n", encoding="utf-8")
+    with pytest.raises(UnanswerableError, match="is not a growth table; its first line must be puzzle,"):
+        add_growth(table, whole)
+    assert tuple(whole) == COLUMNS
