@@ -37,6 +37,8 @@ def read_board(text: str, several: Callable[[str], bool] | None = None) -> str:
     if several is not None and several(found):
         return found
     named = _named(text)
+    if len(found) > _MOST_BYTES:
+        raise ConfigurationError(f"{named} holds no board")
     blocks = [_rows_of(block) for block in re.split(r"\n\s*\n", found.replace("\r\n", "\n"))]
     boards = [rows for rows in blocks if len(rows) > 1]
     if len(boards) > 1:

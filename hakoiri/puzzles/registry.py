@@ -150,14 +150,16 @@ class PuzzleSpec:
         from hakoiri.puzzles.starts import MARKS, each_start
 
         lines = [line for _, line, _ in each_start(text, str)]
-        if sum("/" in line or "0x" in line.lower() for line in lines) > 1:
-            return True
+        are_boards = sum("/" in line or "0x" in line.lower() for line in lines) > 1
+        # Boards may also be the rows of a larger one.
+        if self.kind().start_is_board:
+            return are_boards
         try:
             self._plain(text)
         except PuzzleError:
-            if self.kind().start_is_board:
-                return False
-            return "/" not in self._plain(None).start_text() if len(lines) > 1 else bool(MARKS & {*text})
+            if are_boards or len(lines) < 2:
+                return are_boards or bool(MARKS & {*text})
+            return "/" not in self._plain(None).start_text()
         return False
 
 

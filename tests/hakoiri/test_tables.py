@@ -85,7 +85,8 @@ def test_a_run_fits_and_only_its_details_take_more_lines(
 )
 def test_layers_keep_their_figures(columns: int, wide: bool, digits: int, printed: Printed) -> None:
     rows = [
-        {"depth": depth, "size": 10**depth, "goals": 0, "digest": DIGEST[:32], "expanded_by": []} for depth in range(8)
+        {"depth": depth, "size": 10**depth, "goals": 0, "digest": DIGEST[:32], "expanded_by": [], "represented": None}
+        for depth in range(8)
     ]
     rows[7]["goals"] = 6_795
     _, *lines = printed(columns, lambda: LayerSizes(wide=wide).view(cast(Any, None), rows))

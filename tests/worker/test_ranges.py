@@ -132,7 +132,7 @@ def test_a_range_is_merged_of_whatever_was_found(keep: bool, filled: bool, span:
     summary, coded, keys = merge_range(PUZZLE, DEPTH, MergeInput(found(), known, keep))
     assert keys_in(coded, DEPTH, U32) == expected
     goals = sum(key >> 28 == 10 for key in expected)
-    assert summary.tolist() == [len(expected), goals, *lanes_by_the_book(expected, PUZZLE.layout)]
+    assert summary.tolist() == [len(expected), goals, 0, *lanes_by_the_book(expected, PUZZLE.layout)]
     assert keys.tolist() == (expected if keep else [])
     assert keys.dtype == np.uint32
     _, coded, _ = merge_range(PUZZLE, DEPTH, MergeInput(found(), known, keep, [within]))
@@ -146,7 +146,7 @@ def test_a_range_is_merged_of_whatever_was_found(keep: bool, filled: bool, span:
 def test_a_range_in_which_nothing_was_found_is_empty() -> None:
     for found in (RangeInput([], [], None), RangeInput([], [], Bitmap(64, 5))):
         summary, coded, keys = merge_range(PUZZLE, DEPTH, MergeInput(found, [], True))
-        assert (summary.tolist(), len(coded.firsts), len(keys)) == ([0, 0, 0, 0], 0, 0)
+        assert (summary.tolist(), len(coded.firsts), len(keys)) == ([0, 0, 0, 0, 0], 0, 0)
 
 
 # The key space cut into ranges: every key falls into the one range whose bounds hold it, whatever was sampled
