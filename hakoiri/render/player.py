@@ -1,24 +1,29 @@
-"""A run as a self-contained page to play: its board as the service shows it, and a table in place of the service."""
+"""A run as a self-contained page to play: its board as the service shows it, and rules or a table in its place.
+
+Sliding blocks are handed on as their pieces and goal: the page finds their configurations itself. Pages of
+other puzzles have all configurations with their pictures, distances and moves.
+"""
 
 import gzip
 import json
 import re
 from base64 import b64encode
-from collections.abc import Iterable
 from contextlib import suppress
 from os.path import normpath
 from pathlib import Path
 from typing import Any
-
-import numpy as np
+from urllib.parse import quote
 
 from hakoiri.coordinator.errors import RunError, UnanswerableError
 from hakoiri.coordinator.session.session import Control, Observer, SilentObserver
-from hakoiri.keys.layout import Key, ints
+from hakoiri.keys.layout import ints
 from hakoiri.keys.order import lower_bounds
+from hakoiri.puzzles.classics import CLASSICS
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.sliding_blocks.pieces import Blocks
 from hakoiri.render.films import page, script
-from hakoiri.render.images import text, titled
-from hakoiri.rows.positions import SMALL, PositionTable, moves_row, statistics_row, table_of
+from hakoiri.render.images import text
+from hakoiri.rows.positions import SMALL, PositionTable, configuration_row, moves_row, statistics_row, table_of
 from hakoiri.run.components import start_component
 from hakoiri.run.goals import require_goals
 from hakoiri.run.opened import OpenRun
@@ -35,16 +40,28 @@ _IMPORT = re.compile(r'(?:from |import\()"(\.[^"]+)"')
 _BATCH = 500
 _BODY = """\
 <style>@STYLE@
-main > h1 { font-size: 1.25rem; margin: 1rem 0; overflow-wrap: anywhere; }</style>
-<main id="main"><h1>@TITLE@</h1><div id="board"><noscript>This page needs scripts.</noscript></div></main>
+main > h1 { font-size: 1.25rem; overflow-wrap: anywhere; } main > .tabs { margin-bottom: 1.25rem; }</style>
+<main id="main"><h1>@TITLE@</h1>
+<nav class="tabs"><a href="#/runs/@RUN@/play">Play</a> <a href="#/runs/@RUN@/board">Analyse</a></nav>
+<div id="board"><p>Finding all configurations …</p><noscript>This page needs scripts.</noscript></div></main>
 <div id="said" class="unseen" role="status" aria-live="polite"></div>
 <script type="text/plain" id="table">@TABLE@</script>
 <script type="importmap">@MODULES@</script>
 <script type="module">
-import {run} from "lib/api.js";
-import {show} from "pages/play.js";
-import {parsed} from "router.js";
-show(document.getElementById("board"), {run, query: parsed(location.hash).query});
+await new Promise(seen => requestAnimationFrame(() => setTimeout(seen)));
+const modules = ["lib/api.js", "pages/play.js", "lib/dom.js"].map(name => import(name));
+const [{run}, {show}, {parsed}] = await Promise.all(modules), board = document.getElementById("board");
+let end = null;
+async function turn() {
+  const {path: [,, tab = "play"], query} = parsed(location.hash);
+  end?.();
+  end = await show(board, {run, query, tab});
+  for (const link of document.querySelectorAll("nav a")) {
+    link.setAttribute("aria-current", link.hash.endsWith(`/${tab}`) ? "page" : "false");
+  }
+}
+addEventListener("hashchange", turn);
+turn();
 </script>
 """
 
@@ -56,13 +73,18 @@ def save_player(run: OpenRun, target: Path, control: Control | None = None, obse
     by `control`; `target` is then unchanged.
     """
     table = _known(run)
-    packed = _PackedTable(run, table)
-    for done in range(0, len(table.keys), _BATCH):
-        (control or Control()).check()
-        (observer or SilentObserver()).progress(Progress(done, len(table.keys), headline="drawing configurations"))
-        packed.add(done, ints(table.keys[done : done + _BATCH]))
+    puzzle, statistics = run.puzzle.unmerged or run.puzzle, None
+    with suppress(RunError):  # Not all boards have any.
+        statistics = statistics_row(run, None)
+    held: dict[str, Any] = {"run": _described(run, table), "statistics": statistics, "goal": puzzle.goal_text()}
+    if isinstance(puzzle, Blocks) and not puzzle.several_starts:
+        held |= {"picture": configuration_row(puzzle, puzzle.start)["picture"], "sliding": _rules(puzzle)}
+    else:
+        held |= _listed(run.puzzle, table, control or Control(), observer or SilentObserver())
+    packed = gzip.compress(json.dumps(held, separators=(",", ":")).encode(), mtime=0)
     filled = {
-        "TITLE": text(titled(run.puzzle)), "TABLE": packed.text(), "MODULES": script({"imports": modules()}),
+        "TITLE": text(_title(run.puzzle)), "TABLE": b64encode(packed).decode("ascii"),
+        "RUN": text(quote(run.name)), "MODULES": script({"imports": modules()}),
         "STYLE": "\n".join((_STATIC / "style" / f"{name}.css").read_text("utf-8") for name in _STYLES),
     }  # fmt: skip
     with replaced(target) as part:
@@ -98,79 +120,57 @@ def modules() -> dict[str, str]:
     return found
 
 
-def _number(known: dict[str, int], value: object) -> int:
-    """Return the number of a value among the different ones, in the order in which they came."""
-    return known.setdefault(json.dumps(value, separators=(",", ":")), len(known))
+def _title(puzzle: Puzzle) -> str:
+    """Return the title of the classic that starts so, else what the puzzle is."""
+    start = puzzle.name, puzzle.start_text()
+    known = (each.title for each in CLASSICS.values() if (each.puzzle, each.start) == start)
+    return next(known, f"{puzzle.summary[:1].upper()}{puzzle.summary[1:]}")
 
 
-class _PackedTable:
-    """Texts, pictures, distances and moves of configurations, as `play/handed.js` reads them.
+def _described(run: OpenRun, table: PositionTable) -> dict[str, Any]:
+    """Return what the page of a board reads of a run."""
+    depth = int(table.depths.max())
+    return {
+        "run": run.name, "kind": "explore" if depth >= 0 else "census", "status": "complete", "depth": depth,
+        "start": run.puzzle.render(run.puzzle.start), "puzzle": run.puzzle.name,
+        "parameters": run.puzzle.option_texts(), "configurations": len(table.keys),
+    }  # fmt: skip
 
-    Parts, moves, and what else a picture has, are stored once each and named by numbers.
-    """
 
-    def __init__(self, run: OpenRun, table: PositionTable) -> None:
-        self._run, self._table = run, table
-        self._texts: list[str] = []
-        self._parts, self._frames, self._moves = dict[str, int](), dict[str, int](), dict[str, int]()
-        self._numbers: dict[str, list[int]] = {
-            name: [] for name in ("frame", "part", "parts_begin", "move", "moves_begin", "target")
-        }
+def _rules(puzzle: Blocks) -> dict[str, Any]:
+    """Return the board, its pieces in the order of their kinds, and the goal, as `play/sliding.js` reads them."""
+    board = puzzle.pieces
+    return {
+        "rows": board.rows, "columns": board.columns, "walls": sorted(board.walls), "blank": board.blank,
+        "metric": puzzle.parameters["metric"],
+        "pieces": [
+            {"letter": letter, "kind": number, "axis": kind.axis, "cells": kind.shape}
+            for number, kind in enumerate(board.kinds[:-1]) for letter in kind.typed
+        ],
+        "wishes": [[wish.kind, wish.corner[0] * board.columns + wish.corner[1]] for wish in puzzle.wishes],
+    }  # fmt: skip
 
-    def add(self, place: int, keys: list[Key]) -> None:
-        """Add the next configurations, the first of which is at `place`."""
-        numbers = self._numbers
-        for here, key in enumerate(keys, place):
-            row = moves_row(self._run.puzzle, key)
-            picture, moves = row["picture"], row["moves"]
-            self._texts.append(row["configuration"])
-            numbers["parts_begin"].append(len(numbers["part"]))
-            numbers["moves_begin"].append(len(numbers["move"]))
-            numbers["part"] += [_number(self._parts, part) for part in picture.pop("parts")]
-            numbers["frame"].append(_number(self._frames, picture))
-            self._add_moves(here, key, moves)
 
-    def _add_moves(self, here: int, key: Key, moves: list[dict[str, Any]]) -> None:
-        """Add the moves of a configuration, those that lead nearest to a goal first."""
-        targets = [int(move.pop("key"), 16) for move in moves]
-        places = lower_bounds(self._table.keys, self._run.puzzle.keys(targets))
-        far = len(self._table.keys)
-        goals = [far if goal < 0 else goal for goal in self._table.goals[places].tolist()]
-        for _, place, target, move in sorted(
-            zip(goals, places.tolist(), targets, moves, strict=True), key=lambda row: row[:2]
-        ):
-            words = self._run.puzzle.describe_move(key, target)
-            self._numbers["move"].append(_number(self._moves, {"move": words} | move))
-            self._numbers["target"].append(place - here)
+def _listed(puzzle: Puzzle, table: PositionTable, control: Control, observer: Observer) -> dict[str, Any]:
+    """Return rows of `play/handed.js`; parts, moves, and what else a picture has, are named by their numbers."""
+    rows, parts, frames, moves = list[Any](), dict[str, int](), dict[str, int](), dict[str, int]()
 
-    def text(self) -> str:
-        """Return the table, compressed, in Base64."""
-        numbers = self._numbers
-        for name in ("part", "move"):
-            numbers[f"{name}s_begin"].append(len(numbers[name]))
-        arrays: dict[str, Iterable[int]] = numbers | {"goals": self._table.goals, "depths": self._table.depths}
-        planes = {
-            name: np.array(values, dtype="<i4").view(np.uint8).reshape(-1, 4).T for name, values in arrays.items()
-        }
-        statistics = None
-        with suppress(RunError):  # Not all boards have any.
-            statistics = statistics_row(self._run, None)
-        header = {
-            "run": self._described(), "statistics": statistics, "texts": self._texts,
-            "parts": [*map(json.loads, self._parts)], "frames": [*map(json.loads, self._frames)],
-            "moves": [*map(json.loads, self._moves)],
-            "arrays": {name: plane.shape[1] for name, plane in planes.items()},
-        }  # fmt: skip
-        raw = json.dumps(header, separators=(",", ":")).encode()
-        raw = len(raw).to_bytes(4, "little") + raw + b"".join(plane.tobytes() for plane in planes.values())
-        return b64encode(gzip.compress(raw, mtime=0)).decode("ascii")
+    def number(known: dict[str, int], value: object) -> int:
+        return known.setdefault(json.dumps(value, separators=(",", ":")), len(known))
 
-    def _described(self) -> dict[str, Any]:
-        """Return what the page of a board reads of a run."""
-        run, puzzle = self._run, self._run.puzzle
-        depth = int(self._table.depths.max())
-        kind = "explore" if depth >= 0 else "census"
-        return {
-            "run": run.name, "kind": kind, "status": "complete", "depth": depth, "start": puzzle.render(puzzle.start),
-            "puzzle": puzzle.name, "parameters": puzzle.option_texts(),
-        }  # fmt: skip
+    for place, key in enumerate(ints(table.keys)):
+        if not place % _BATCH:
+            control.check()
+            observer.progress(Progress(place, len(table.keys), headline="drawing configurations"))
+        row = moves_row(puzzle, key)
+        picture, found = row["picture"], row["moves"]
+        targets = [int(move.pop("key"), 16) for move in found]
+        named = [{"move": puzzle.describe_move(key, to)} | move for to, move in zip(targets, found, strict=True)]
+        numbers = [number(parts, part) for part in picture.pop("parts")]
+        ways = zip(named, lower_bounds(table.keys, puzzle.keys(targets)).tolist(), strict=True)
+        rows.append([
+            row["configuration"], int(table.depths[place]), int(table.goals[place]), number(frames, picture), numbers,
+            [[number(moves, move), there] for move, there in ways],
+        ])  # fmt: skip
+    known = {"parts": parts, "frames": frames, "moves": moves}
+    return {"rows": rows} | {name: [*map(json.loads, values)] for name, values in known.items()}

@@ -3,6 +3,7 @@
 import gc
 import logging
 import os
+import re
 import signal
 import sys
 import threading
@@ -10,10 +11,15 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from fastapi import FastAPI
+from starlette.datastructures import Headers
 from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.responses import HTMLResponse, Response
 from starlette.staticfiles import StaticFiles
+from starlette.types import Receive, Scope, Send
 
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.web.asking import BuiltPuzzles
@@ -36,6 +42,30 @@ _ROUTERS = (
     puzzles.positions, puzzles.router, runs.router, answers.router, answers.questions, runs.events_router,
     puzzles.boards, puzzles.probes, server.router,
 )  # fmt: skip
+
+
+class _Compressed(GZipMiddleware):
+    """Compresses answers, except for those of requests for a part of a file."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        whole = scope["type"] != "http" or "range" not in Headers(scope=scope)
+        await (super().__call__ if whole else self.app)(scope, receive, send)
+
+
+class _Versioned(StaticFiles):
+    """Files whose address changes with them, so that browsers keep them without asking."""
+
+    def file_response(self, *given: Any, **more: Any) -> Response:
+        response = super().file_response(*given, **more)
+        response.headers["Cache-Control"] = "private, max-age=31536000, immutable"
+        return response
+
+
+def _index() -> HTMLResponse:
+    """Return the page; its scripts and styles have the time of the last change in their addresses."""
+    version = max(path.stat().st_mtime_ns for path in _STATIC.rglob("*"))
+    page = re.sub(r'"((?:js|style)/)', rf'"v/{version:x}/\1', (_STATIC / "index.html").read_text("utf-8"))
+    return HTMLResponse(page, headers={"Cache-Control": "no-cache"})
 
 
 def create() -> FastAPI:
@@ -75,7 +105,7 @@ def make_app(settings: Settings) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         lifespan=lifespan,
-        middleware=[Middleware(Guard, settings=settings)],
+        middleware=[Middleware(Guard, settings=settings), Middleware(_Compressed, compresslevel=6)],
         exception_handlers=HANDLERS,
     )
     app.state.settings, app.state.streams = settings, Streams(settings.processes)
@@ -88,5 +118,7 @@ def make_app(settings: Settings) -> FastAPI:
     app.state.metrics = Metrics(app.state.runs, app.state.streams)
     for router in _ROUTERS:
         app.include_router(router)
+    app.api_route("/", methods=["GET", "HEAD"], include_in_schema=False)(_index)
+    app.mount("/v/{version}", _Versioned(directory=_STATIC, check_dir=False), "versioned")
     app.mount("/", StaticFiles(directory=_STATIC, html=True, check_dir=False), "page")
     return app

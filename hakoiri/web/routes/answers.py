@@ -56,16 +56,25 @@ _TYPES = {
     "graphml": "application/graphml+xml",
     "parquet": "application/vnd.apache.parquet",
     "pdf": "application/pdf",
+    "html": "text/html; charset=utf-8",
 }
 
 
 @computed(router, "/export.{ending}", "All configurations as a file, with their moves if the format has moves.")
-def export(asked: AskedRun, ending: Literal["csv", "npz", "graphml", "parquet", "pdf"]) -> Response:
+def export(asked: AskedRun, ending: Literal["csv", "npz", "graphml", "parquet", "pdf", "html"]) -> Response:
     """POST writes the file: 202, with an address to poll in `Location`. GET supports `Range`.
 
-    A .pdf has boards to print, with their solutions.
+    A .pdf has boards to print, with their solutions; an .html is a page to play.
     """
     return asked.file(_TYPES[ending], Long("export", {}), ending)
+
+
+@computed(router, "/film.gif", "A film of a shortest path to the nearest goal.", response_class=Response)
+def film(asked: AskedRun, source: Annotated[str, Query(alias="from", max_length=10_000)]) -> Response:
+    """POST writes the film: 202, with an address to poll in `Location`."""
+    with asked.opened() as run:
+        key = run.puzzle.layout.text(run.puzzle.parse(source))
+    return asked.file("image/gif", Long("path", {"from": key}), "gif")
 
 
 @computed(router, "/map", "The map of a component: its state graph laid out.", response_class=Response)

@@ -7,7 +7,7 @@ process can read:
     holder   the process that answers, in the format of a run's lock; locked while that process lives
     answer   its stdout: one JSON object
     said     its stderr: progress and errors
-    export.*, map.* the file that the command writes
+    export.*, map.*, path.* the file that the command writes
 """
 
 import json
@@ -171,7 +171,7 @@ class Questions:
             place = self._place(files)
             question.folder.mkdir(parents=True, exist_ok=True)
             command, *words = question.words
-            words += [f"--to={question.file}"] if question.ending else []
+            words += [f"--{'film' if command == 'path' else 'to'}={question.file}"] if question.ending else []
             with open_inside(question.folder, HOLDER_FILE, "a+", "utf-8") as holder:
                 if not locked(holder):  # Another process answers it.
                     return

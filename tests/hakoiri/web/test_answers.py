@@ -303,6 +303,11 @@ def test_long_questions_are_commands(others: Served, tmp_path: Path) -> None:
         wait_until(partial(is_made, f"{where}/export.{ending}"))
         others.said("export", others.small, "--to", str(tmp_path / f"run.{ending}"))
         assert others.client.get(f"{where}/export.{ending}").content == (tmp_path / f"run.{ending}").read_bytes()
+    with open_run(others.small, others.data) as run:
+        film = f"{where}/film.gif?from={run.puzzle.render(run.puzzle.start)}"
+    wait_until(partial(is_made, film))
+    others.said("path", others.small, "--film", str(tmp_path / "run.gif"))
+    assert others.client.get(film).content == (tmp_path / "run.gif").read_bytes()
     wait_until(lambda: others.client.post(f"{where}/map").status_code == 200)
     others.said("map", others.small, "--to", str(tmp_path / "run.hakomap"))
     assert others.client.get(f"{where}/map").content == (tmp_path / "run.hakomap").read_bytes()
@@ -329,6 +334,7 @@ COMPARED = {
     "post /api/runs/{run}/verify": test_long_questions_are_commands,
     "get /api/runs/{run}/export.{ending}": test_long_questions_are_commands,
     "get /api/runs/{run}/map": test_long_questions_are_commands,
+    "get /api/runs/{run}/film.gif": test_long_questions_are_commands,
     "get /api/runs/{run}/questions/{number}": test_long_questions_are_commands,
     "delete /api/runs/{run}/questions/{number}": "Ctrl-C",
     "get /api/runs/{run}/questions/{number}/events": "the same as the question",
@@ -347,7 +353,7 @@ def test_every_route_is_compared(served: Served) -> None:
     known = served.client.get("/api/openapi.json").json()["paths"]
     # POST computes what GET answers, by the same function.
     both = [path for path, methods in known.items() if {*methods} == {"get", "post"} and path != "/api/runs"]
-    assert len(both) == 10
+    assert len(both) == 11
     routes = {f"{method} {path}" for path, methods in known.items() for method in methods}
     routes -= {f"post {path}" for path in both}
     expressions = {route: re.compile(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(route))) for route in routes}

@@ -21,7 +21,7 @@ from tests.support.web import TOKEN, client_of
 TEXT = (ROOT / "docs" / "reference" / "http.md").read_text(encoding="utf-8")
 HERE = "http://127.0.0.1:8080"
 #: Begin processes of their own, never end, or compute for long.
-_OF_THEIR_OWN = ("/events", "/verify", "/export.", "/map", "/questions/", "?all=true")
+_OF_THEIR_OWN = ("/events", "/verify", "/export.", "/film.gif", "/map", "/questions/", "?all=true")
 
 
 def lines() -> Iterator[str]:
@@ -96,7 +96,7 @@ def test_every_line_works_as_it_is_typed(tmp_path: Path) -> None:
         typed = line.replace("curl ", f"curl -sS {again}-w '\\n%{{http_code}}\\n' ", 1)
         if "/events" in line and "questions" not in line:
             typed += " || [ $? = 28 ]"
-        if "-X POST" in line and any(part in line for part in ("/export.", "/hardest", "/map")):
+        if "-X POST" in line and any(part in line for part in ("/export.", "/film.gif", "/hardest", "/map")):
             asked = line.replace("curl ", "curl -sS -o /dev/null -w '%{http_code}' ", 1)
             script.append(f"while [ $({asked}) = 202 ]; do sleep 0.1; done")
         script.append(f"echo; echo {shlex.quote(line)}; {typed}")

@@ -32,7 +32,7 @@ def reached(module: Path, lazily: bool = False) -> set[Path]:
 
 
 #: Scripts of the colours and of the interface's description, and the module of pages that are handed on.
-_OTHERS = {STATIC / "js" / name for name in ("lib/theme.js", "docs.js", "play/handed.js")}
+_OTHERS = {STATIC / "js" / name for name in ("lib/theme.js", "docs.js", "play/handed.js", "play/sliding.js")}
 
 
 def test_every_module_is_used_and_every_import_leads_to_one() -> None:

@@ -1,8 +1,7 @@
 // Shows the page of the address. A page is a function of its element and the address; it returns a function that ends it.
 
 import {post} from "./lib/api.js";
-import {button, h, put} from "./lib/dom.js";
-import {parsed} from "./router.js";
+import {button, h, parsed, put, sheet} from "./lib/dom.js";
 
 // The first words of an address -> the module of its page, fetched when it is asked for.
 const PAGES = {
@@ -12,6 +11,11 @@ const PAGES = {
   runs: () => import("./pages/run.js"),
   glossary: () => import("./pages/glossary.js"),
 };
+
+// The sheet of keys, which "?" opens.
+const KEYS = [["Tab", "to the next piece, move or field"], ["Arrows", "move the chosen piece, choose a cell, turn the map"], ["H", "a hint; again: makes the move"], ["Z, Y", "undo, redo"],
+  ["Space", "plays the solution; in the editor, takes and lets go"], ["Ctrl+Z, Ctrl+Y", "undo, redo in the editor"], ["Alt and drag", "draws a piece cell by cell"], ["Escape", "gives up what is held"],
+  ["+, −, 0", "the map nearer, farther, whole"], ["?", "this sheet"]];
 
 const main = document.getElementById("main");
 let end = () => {};
@@ -72,7 +76,7 @@ document.querySelector(".skip").addEventListener("click", event => {
 });
 
 addEventListener("keydown", event => {
-  if (event.key === "?" && !event.target.closest("input, select, textarea, dialog")) import("./parts/keys.js").then(({keySheet}) => keySheet());
+  if (event.key === "?" && !event.target.closest("input, select, textarea, dialog")) sheet("Keys", {}, h("dl", {class: "keys"}, KEYS.map(([key, does]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, does)]).flat()));
 });
 
 // A visitor who came by the token has a pass for a week.

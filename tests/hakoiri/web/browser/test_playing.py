@@ -206,6 +206,26 @@ def test_a_run_is_saved_as_a_file(page: Page, site: Site) -> None:
     assert len(saved.value.path().read_text(encoding="utf-8").splitlines()) == 25_956
 
 
+def test_a_board_is_handed_on(page: Page, site: Site) -> None:
+    """As a link and what embeds it, and as files: a page to play, a film, pictures; on paper the board stays."""
+    board(page, site)
+    page.get_by_role("button", name="Share").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_label("Link")).to_have_value(page.url)
+    expect(dialog.get_by_label("Embed")).to_have_value(re.compile(f'^<iframe src="{site.explored}.html#/runs/'))
+    begins = {"SVG": b"<svg ", "PNG": b"\x89PNG", "Film (GIF)": b"GIF89a", "Page to play (HTML)": b"<!DOCTYPE html>"}
+    for name, first in begins.items():
+        with page.expect_download() as download:
+            dialog.get_by_role("button", name=name).click()
+        assert download.value.path().read_bytes().startswith(first)
+        assert download.value.suggested_filename.startswith(f"{site.explored}.")
+    dialog.get_by_role("button", name="Close").click()
+    page.emulate_media(media="print")
+    expect(page.locator(".stage svg")).to_be_visible()
+    for hidden in (".top", ".panel", ".tabs"):
+        expect(page.locator(hidden)).to_be_hidden()
+
+
 def test_a_link_to_anywhere_leads_back_to_the_start(page: Page, site: Site) -> None:
     board(page, site, "?at=ABBC/ABBC/DEEF/DGHF/.I.J")
     distance(page, 115)

@@ -223,7 +223,7 @@ def test_light_and_dark_can_be_chosen(page: Page) -> None:
 def test_figures_and_times_are_short_and_keep_their_zeros(page: Page, site: Site) -> None:
     page.goto("/")
     short, duration = (
-        page.evaluate("async ([name, values]) => values.map((await import('/js/lib/format.js'))[name])", [name, values])
+        page.evaluate("async ([name, values]) => values.map((await import('/js/lib/dom.js'))[name])", [name, values])
         for name, values in [
             ("short", [0, 999, 1_000, 25_955, 100_000, 500_000, 999_999, 120_000_000, 10**11, 10**13]),
             ("duration", [0.5, 5, 59.97, 60, 119.6, 600, 3599.7, 7199.9, 1e6, 1.872e12]),

@@ -1,7 +1,6 @@
 // Points joined by a line, or by stairs where a value stays until the next; with bounds around each where they are known.
 
-import {put, s} from "../lib/dom.js";
-import {number, short} from "../lib/format.js";
+import {number, put, s, short} from "../lib/dom.js";
 import {ceiling, Chart, LEFT, steps, TOP} from "./frame.js";
 
 export class Curve extends Chart {

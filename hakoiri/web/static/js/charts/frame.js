@@ -1,18 +1,16 @@
 // What charts share: a plot as wide as its place on the screen, so that its words have the size of all others.
 
-import {button, h, s, save} from "../lib/dom.js";
-import {short} from "../lib/format.js";
+import {button, h, s, save, short} from "../lib/dom.js";
+import {drawing, pixels} from "../lib/snapshot.js";
 
 export const [LEFT, BOTTOM, TOP] = [52, 46, 26];
-// What a picture of a chart needs of the page's style.
-const STYLES = ["fill", "stroke", "stroke-width", "opacity", "font-family", "font-size", "text-anchor", "visibility"];
 
 export class Chart {
   constructor() {
     this.plot = s("svg", {role: "img"});
     this.element = h("figure", {class: "chart"}, this.plot, h("div", {class: "row end saves"},
       button("Save values", () => save(new Blob([this.rows().map(row => row.join(",")).join("\n")], {type: "text/csv"}), "chart.csv"), {class: "plain link"}),
-      button("Save picture", () => this.#picture(), {class: "plain link"})));
+      button("Save picture", async () => save(await pixels(drawing(this.plot, 2 * this.wide, 2 * this.high), this.plot), "chart.png"), {class: "plain link"})));
     new ResizeObserver(() => this.#fit()).observe(this.plot);
     this.#fit();
   }
@@ -25,22 +23,6 @@ export class Chart {
     this.floor = this.high - BOTTOM;
     this.plot.setAttribute("viewBox", `0 0 ${this.wide} ${this.high}`);
     this.draw();
-  }
-
-  // A picture at twice the size of the screen.
-  async #picture() {
-    const copy = this.plot.cloneNode(true);
-    const [from, to] = [this.plot, copy].map(plot => plot.querySelectorAll("*"));
-    from.forEach((shape, place) => STYLES.forEach(name => to[place].style.setProperty(name, getComputedStyle(shape).getPropertyValue(name))));
-    [copy.style.width, copy.style.height] = [`${2 * this.wide}px`, `${2 * this.high}px`];
-    const [image, canvas] = [new Image(), h("canvas", {width: 2 * this.wide, height: 2 * this.high})];
-    image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(copy))}`;
-    await image.decode();
-    const pen = canvas.getContext("2d");
-    pen.fillStyle = getComputedStyle(document.body).getPropertyValue("--surface");
-    pen.fillRect(0, 0, canvas.width, canvas.height);
-    pen.drawImage(image, 0, 0);
-    canvas.toBlob(file => save(file, "chart.png"));
   }
 
   // The titles of the axes.

@@ -1,7 +1,6 @@
 // Bars, one for each layer, that grow while a run lives. Thousands of layers are one path.
 
-import {h, put, s} from "../lib/dom.js";
-import {number} from "../lib/format.js";
+import {h, number, put, s} from "../lib/dom.js";
 import {ceiling, Chart, LEFT, steps, tens, TOP} from "./frame.js";
 
 export class Histogram extends Chart {

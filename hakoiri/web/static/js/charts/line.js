@@ -1,7 +1,6 @@
 // A small line of figures, one for each step; null leaves a gap. Marks are crosses, each with its words: {place, words}.
 
-import {s} from "../lib/dom.js";
-import {short} from "../lib/format.js";
+import {s, short} from "../lib/dom.js";
 
 const [WIDE, HIGH, EDGE, LEFT] = [320, 56, 7, 34];
 // Smaller differences look small.

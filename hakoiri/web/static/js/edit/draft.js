@@ -6,7 +6,6 @@ export const [EMPTY, WALL, ANYTHING] = ".#*";
 const CARS = ["X", "A"];
 // The most cells of a board with its walls. At most 64 may be free, which the service says.
 export const MOST = 256;
-
 const isPiece = letter => LETTERS.includes(letter);
 
 export class Draft {

@@ -7,9 +7,7 @@ import {EMPTY, WALL} from "./draft.js";
 // The side of a cell, and the gap around a piece.
 export const SIDE = 48;
 const GAP = 2;
-
 const corner = (draft, cell) => [cell % draft.columns * SIDE, Math.floor(cell / draft.columns) * SIDE];
-
 const box = (x, y, width, height, look) => s("rect", {x: x + GAP, y: y + GAP, width: width - 2 * GAP, height: height - 2 * GAP, ...look});
 
 export function draw(svg, draft, cursor) {

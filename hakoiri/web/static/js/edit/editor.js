@@ -1,11 +1,10 @@
 // A board that is drawn by mouse, finger or keys, with tools, undo and redo.
 
 import {button, enable, h, s, say} from "../lib/dom.js";
-import {choice} from "../parts/choice.js";
-import {numeric} from "../parts/fields.js";
-import {shareButton} from "../parts/share.js";
 import {Draft, EMPTY, MOST, WALL} from "./draft.js";
 import {draw, SIDE} from "./drawing.js";
+import {choice, numeric} from "../parts/fields.js";
+import {shareButton} from "../parts/share.js";
 
 const ARROWS = {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1]};
 // What a tool does with the cell that is pressed and each one that is dragged over: a function of the draft, that cell, and

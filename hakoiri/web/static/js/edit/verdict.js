@@ -1,8 +1,7 @@
 // What a run would find: whether its start can be solved, in how many moves, among how many configurations.
 
 import {post, sleep} from "../lib/api.js";
-import {h, put} from "../lib/dom.js";
-import {bytes, counted, duration, number} from "../lib/format.js";
+import {bytes, counted, duration, h, number, put} from "../lib/dom.js";
 
 // The status of a server that judges one board at a time, and the seconds until it is asked again.
 const [BUSY, PAUSE] = [503, 1];

@@ -64,7 +64,6 @@ export async function compute(words, query, {waiting = () => {}, form = "json"} 
 
 // The health of the service, also if it is not ok.
 export const health = async () => (await fetch(address(["health"]))).json();
-
 export const post = async (words, body, headers) => (await ask("POST", address(words), body ?? {}, headers)).json();
 
 // Makes a run and waits until it is no longer under way. With the same key, the request by default, it is the run that was

@@ -1,4 +1,4 @@
-// Elements from plain calls: h("a", {href: "#/"}, "Runs"). What is null or false is left out.
+// Elements from plain calls: h("a", {href: "#/"}, "Runs"). What is null or false is left out. Numbers and words for people, and addresses.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -13,7 +13,6 @@ function fill(element, properties, children) {
 }
 
 export const h = (tag, properties, ...children) => fill(document.createElement(tag), properties, children);
-
 export const s = (tag, properties, ...children) => fill(document.createElementNS(SVG, tag), properties, children);
 
 // Replaces the content of an element.
@@ -23,6 +22,25 @@ export function put(element, ...children) {
 }
 
 export const button = (words, onclick, properties) => h("button", {type: "button", onclick, ...properties}, words);
+
+function opened(properties, ...children) {
+  const dialog = h("dialog", {class: "asked", ...properties}, ...children);
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+  return dialog;
+}
+
+// A dialog with a title and a button that closes it.
+export function sheet(words, properties, ...children) {
+  const dialog = opened({"aria-labelledby": "sheet", ...properties}, h("h2", {id: "sheet"}, words), ...children.flat(), h("div", {class: "row end"}, button("Close", () => dialog.close())));
+}
+
+// A confirmation before something is done that is hard to undo: a promise of true or false.
+export const sure = (question, verb, not = "Keep") => new Promise(resolve => {
+  const dialog = opened({"aria-labelledby": "asked", onclose: () => resolve(dialog.returnValue === "yes")}, h("p", {id: "asked"}, question),
+    h("div", {class: "row end"}, button(not, () => dialog.close("no"), {class: "quiet"}), button(verb, () => dialog.close("yes"), {class: "danger"})));
+});
 
 // Saves a file.
 export function save(file, name) {
@@ -42,3 +60,66 @@ export function enable(which, wanted) {
 export function say(words) {
   document.getElementById("said").textContent = words;
 }
+
+const GROUPED = new Intl.NumberFormat("en-US");
+export const number = value => (value === null || value === undefined ? "–" : GROUPED.format(value));
+
+// 25.9 k, 240 M: for where there is little room.
+export function short(value) {
+  for (const [unit, size] of [["T", 1e12], ["G", 1e9], ["M", 1e6], ["k", 1e3]]) {
+    if (value >= size) return `${Number((value / size).toPrecision(3))} ${unit}`;
+  }
+  return String(Math.round(value));
+}
+
+export const bytes = value => (value === null || value === undefined ? "–" : `${short(value)}B`.replace(/(\d)B/, "$1 B"));
+
+// 59,000 years, 12 days, 1 h 5 min, 2.5 s.
+export function duration(seconds) {
+  if (seconds === null || seconds === undefined) return "–";
+  if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
+  for (const [unit, size] of [["years", 31557600], ["days", 86400]]) {
+    if (seconds >= 10 * size) return `about ${number(Number((seconds / size).toPrecision(2)))} ${unit}`;
+  }
+  const [whole, minutes] = [Math.round(seconds), Math.round(seconds / 60)];
+  if (whole < 60) return `${seconds.toFixed(1)} s`;
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+// Bounds on the seconds left, as the server gives them.
+export function left(bounds) {
+  if (!bounds) return null;
+  const [least, most] = bounds;
+  return most - least < 1 ? duration(most) : `${duration(least)} to ${duration(most)}`;
+}
+
+export const counted = (count, one, many = `${one}s`) => `${typeof count === "string" ? count : number(count)} ${count === 1 ? one : many}`;
+export const when = text => new Date(text.replace(" ", "T")).toLocaleString("en-GB", {dateStyle: "medium", timeStyle: "short"});
+
+// {path: ["runs", "NAME", "board"], query: {at: "CONF"}}
+export function parsed(hash) {
+  const [path, query = ""] = hash.replace(/^#\/?/, "").split("?");
+  return {
+    path: path.split("/").filter(Boolean).map(decodeURIComponent),
+    query: Object.fromEntries(new URLSearchParams(query.replaceAll("+", "%2B"))),
+  };
+}
+
+export function address(path, query = {}) {
+  const asked = Object.entries(query)
+    .filter(([, value]) => value)
+    .map(([name, value]) => `${name}=${encodeURIComponent(value).replace(/%(2F|40|2C)/g, decodeURIComponent)}`)
+    .join("&");
+  return `#/${path.map(encodeURIComponent).join("/")}${asked ? `?${asked}` : ""}`;
+}
+
+// The address changes, the page stays: for what a page shows already. A page or view that was left notes nothing.
+export function note(path, query) {
+  const here = parsed(location.hash).path;
+  if (here[0] === path[0] && (path[0] !== "runs" || here[2] === path[2])) history.replaceState(null, "", address(path, query));
+}
+
+export const go = (path, query) => {
+  location.hash = address(path, query);
+};

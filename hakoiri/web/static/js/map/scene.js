@@ -1,7 +1,7 @@
 // A map on a canvas, by WebGL 2. Nothing is drawn unless something has changed.
 
-import {isDark, partsOf, pixels, RAMPS} from "./colours.js";
 import {LINES, MARKS, POINTS, RIBBON} from "./shaders.js";
+import {isDark, partsOf, pixels, RAMPS} from "./words.js";
 
 // Sizes in pixels of the page.
 const [LEAST, MOST] = [2, 26];

@@ -1,18 +1,13 @@
 // The programs that draw a map: points as balls, moves as thin lines, a way as a ribbon, marks as rings.
 
 const SHARED = `#version 300 es
-precision highp float;
-uniform mat4 matrix;
-uniform vec3 ground;
+precision highp float; uniform mat4 matrix; uniform vec3 ground;
 uniform vec2 mist; // where it begins, and how deep it is
 float fog(float away) { return 0.72 * clamp((away - mist.x) / mist.y, 0.0, 1.0); }
 `;
 
 const COLOURED = `${SHARED}
-in vec3 place;
-in float share;
-uniform sampler2D ramp;
-uniform vec3 unknown;
+in vec3 place; in float share; uniform sampler2D ramp; uniform vec3 unknown;
 vec3 colour() { return share < 0.0 ? unknown : texture(ramp, vec2(share * 0.996 + 0.002, 0.5)).rgb; }
 `;
 
@@ -26,9 +21,7 @@ void main() {
   tint = mix(colour(), ground, fog(gl_Position.w));
 }`,
   fragment: `#version 300 es
-precision highp float;
-in vec3 tint;
-out vec4 seen;
+precision highp float; in vec3 tint; out vec4 seen;
 void main() {
   vec2 at = 2.0 * gl_PointCoord - 1.0;
   float near = dot(at, at);
@@ -40,26 +33,20 @@ void main() {
 
 export const LINES = {
   vertex: `${COLOURED}
-uniform float strength;
-out vec4 tint;
+uniform float strength; out vec4 tint;
 void main() {
   gl_Position = matrix * vec4(place, 1.0);
   tint = vec4(colour(), strength * (1.0 - fog(gl_Position.w)));
 }`,
   fragment: `#version 300 es
-precision highp float;
-in vec4 tint;
-out vec4 seen;
+precision highp float; in vec4 tint; out vec4 seen;
 void main() { seen = tint; }`,
 };
 
 // Each piece of the way is a quad between two points: its corners are 0 to 3.
 export const RIBBON = {
   vertex: `${SHARED}
-in vec3 from;
-in vec3 to;
-uniform vec2 screen;
-uniform float width;
+in vec3 from; in vec3 to; uniform vec2 screen; uniform float width;
 void main() {
   vec4 one = matrix * vec4(from, 1.0), other = matrix * vec4(to, 1.0);
   float nearest = 0.05;
@@ -73,26 +60,19 @@ void main() {
   gl_Position = here + vec4(off / screen * here.w, 0.0, 0.0);
 }`,
   fragment: `#version 300 es
-precision highp float;
-uniform vec3 paint;
-out vec4 seen;
+precision highp float; uniform vec3 paint; out vec4 seen;
 void main() { seen = vec4(paint, 1.0); }`,
 };
 
 export const MARKS = {
   vertex: `${SHARED}
-in vec3 place;
-uniform float width;
+in vec3 place; uniform float width;
 void main() {
   gl_Position = matrix * vec4(place, 1.0);
   gl_PointSize = width;
 }`,
   fragment: `#version 300 es
-precision highp float;
-uniform vec3 ground;
-uniform vec3 paint;
-uniform float hole;
-out vec4 seen;
+precision highp float; uniform vec3 ground; uniform vec3 paint; uniform float hole; out vec4 seen;
 void main() {
   float away = length(2.0 * gl_PointCoord - 1.0);
   if (away > 1.0 || away < hole - 0.2) discard;

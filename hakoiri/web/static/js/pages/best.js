@@ -1,9 +1,8 @@
 // The best play of an optimisation so far, replayed board by board.
 
-import {line} from "../charts/line.js";
 import {get} from "../lib/api.js";
-import {button, h, put, say} from "../lib/dom.js";
-import {counted, number} from "../lib/format.js";
+import {button, counted, h, number, put, say} from "../lib/dom.js";
+import {line} from "../charts/line.js";
 import {Board} from "../picture/board.js";
 import {SPEEDS} from "../play/film.js";
 

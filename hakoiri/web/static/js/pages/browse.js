@@ -1,13 +1,10 @@
 // All puzzles and known boards: picture, name, fewest moves, size of the space, each to be played.
 
 import {post} from "../lib/api.js";
-import {h, put} from "../lib/dom.js";
-import {counted, short} from "../lib/format.js";
+import {address, counted, h, put, short} from "../lib/dom.js";
 import {fewestOf, givenOf, nameOf, puzzlesOf, rulesOf} from "../parts/families.js";
-import {startOf, whenSeen} from "../parts/pictures.js";
-import {playButton} from "../parts/starts.js";
+import {playButton, startOf, whenSeen} from "../parts/pictures.js";
 import {still} from "../picture/shapes.js";
-import {address} from "../router.js";
 
 export async function show(place, where, current) {
   const {puzzles, classics} = await puzzlesOf();

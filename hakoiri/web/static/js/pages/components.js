@@ -1,12 +1,10 @@
 // The components of a run: a sortable table, and the distances of the chosen one. Directed runs show strong components.
 
 import {post} from "../lib/api.js";
-import {button, h, put} from "../lib/dom.js";
-import {counted, number} from "../lib/format.js";
+import {button, counted, go, h, note, number, put} from "../lib/dom.js";
 import {distancesOf} from "../parts/distances.js";
+import {patiently} from "../parts/life.js";
 import {strongOf} from "../parts/strong.js";
-import {patiently} from "../parts/waiting.js";
-import {go, note} from "../router.js";
 
 const COLUMNS = ["component", "size", "diameter", "radius", "centre", "periphery"];
 // Rows of the table shown at first.

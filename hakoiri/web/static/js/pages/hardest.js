@@ -1,11 +1,10 @@
 // The hardest positions of a run: the configurations farthest from their nearest goal, as boards to play.
 
-import {Histogram} from "../charts/histogram.js";
 import {get} from "../lib/api.js";
-import {button, h, put} from "../lib/dom.js";
-import {counted, number} from "../lib/format.js";
+import {button, counted, h, number, put} from "../lib/dom.js";
+import {Histogram} from "../charts/histogram.js";
+import {patiently} from "../parts/life.js";
 import {boardsOf} from "../parts/pictures.js";
-import {patiently} from "../parts/waiting.js";
 
 const [FIRST, MOST] = [12, 1000];
 // Up to this size the distances are computed at once.

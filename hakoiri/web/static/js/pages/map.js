@@ -1,21 +1,15 @@
 // The map of a component: its state graph in space, coloured by distances, with the path to the chosen configuration.
 
-import {button, h, put, say} from "../lib/dom.js";
-import {counted, number} from "../lib/format.js";
+import {address, button, counted, go, h, note, number, put, say} from "../lib/dom.js";
 import {Camera} from "../map/camera.js";
-import {boundsOf, shares} from "../map/colours.js";
 import {Hands} from "../map/hands.js";
-import {legendOf} from "../map/legend.js";
-import {keyOf, pointsOf, read} from "../map/read.js";
+import {keyOf, pointsOf, read, Ways} from "../map/read.js";
 import {Scene} from "../map/scene.js";
-import {Ways} from "../map/ways.js";
-import {errorOf, namesOf, partOf, summaryOf, titleOf, worded} from "../map/words.js";
-import {choice} from "../parts/choice.js";
-import {factsOf} from "../parts/facts.js";
-import {patiently} from "../parts/waiting.js";
+import {boundsOf, errorOf, legendOf, namesOf, partOf, shares, summaryOf, titleOf, worded} from "../map/words.js";
+import {choice, factsOf} from "../parts/fields.js";
+import {patiently} from "../parts/life.js";
 import {still} from "../picture/shapes.js";
 import {Positions} from "../play/positions.js";
-import {address, go, note} from "../router.js";
 
 // The most goals marked.
 const MOST_GOALS = 300;

@@ -1,13 +1,11 @@
 // A new run: a form made of the puzzle's options, with the board drawn while you type, or to be drawn.
 
 import {get, made, post} from "../lib/api.js";
-import {sure} from "../lib/asking.js";
-import {button, h, put} from "../lib/dom.js";
-import {go, note} from "../router.js";
+import {button, go, h, note, put, sure} from "../lib/dom.js";
 import {Draft} from "../edit/draft.js";
 import {needs, Verdict} from "../edit/verdict.js";
-import {check, control, field} from "../parts/fields.js";
 import {fewestOf, givenOf} from "../parts/families.js";
+import {check, control, field} from "../parts/fields.js";
 import {kindsOf} from "../parts/kinds.js";
 import {still} from "../picture/shapes.js";
 

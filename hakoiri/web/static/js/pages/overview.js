@@ -1,15 +1,12 @@
 // The figures of a run and the histogram of its layers, updated while it is running.
 
-import {Histogram} from "../charts/histogram.js";
 import {get, health} from "../lib/api.js";
-import {h, put} from "../lib/dom.js";
-import {bytes, counted, duration, left, number, short, when} from "../lib/format.js";
-import {exportsOf} from "../parts/exports.js";
-import {factsOf} from "../parts/facts.js";
+import {address, bytes, counted, duration, go, h, left, number, put, short, when} from "../lib/dom.js";
+import {Histogram} from "../charts/histogram.js";
+import {factsOf, scaleSwitch} from "../parts/fields.js";
 import {barOf, moving} from "../parts/life.js";
-import {scaleSwitch} from "../parts/choice.js";
+import {exportsOf} from "../parts/share.js";
 import {expandersOf, keptOf, tablesOf} from "../parts/tables.js";
-import {address, go} from "../router.js";
 
 const LAYERED = new Set(["explore", "hardest"]);
 // The least milliseconds between two updates of the tables.
@@ -150,24 +147,15 @@ const some = value => (value === null || value === undefined ? null : number(val
 function figuresOf(run) {
   const disk = run.stored_bytes || run.progress.disk;
   return [
-    [run.progress.unit, number(run.progress.done)],
-    ["layers", LAYERED.has(run.kind) && run.depth !== null ? number(run.depth + 1) : null],
-    ["nearest goal", run.goal_depth === null || run.goal_depth === undefined ? null : counted(run.goal_depth, "move")],
-    ["goals", some(run.goals)],
-    ["components", some(run.components)],
-    ["moves between them", some(run.edges)],
-    ["solutions", some(run.solutions)],
-    ["best score", some(run.score ?? run.best_score)],
-    ["in moves", some(run.moves)],
-    ["rounds", some(run.rounds)],
+    [run.progress.unit, number(run.progress.done)], ["layers", LAYERED.has(run.kind) && run.depth !== null ? number(run.depth + 1) : null],
+    ["nearest goal", run.goal_depth === null || run.goal_depth === undefined ? null : counted(run.goal_depth, "move")], ["goals", some(run.goals)],
+    ["components", some(run.components)], ["moves between them", some(run.edges)], ["solutions", some(run.solutions)],
+    ["best score", some(run.score ?? run.best_score)], ["in moves", some(run.moves)], ["rounds", some(run.rounds)],
     ["computing", run.seconds ? duration(run.seconds) : null],
     ["rate", run.rate ? `${short(run.rate)}${run.rate_unit === "configurations/s" ? "/s" : ` ${run.rate_unit}`}` : null],
-    ["on disk", disk ? bytes(disk) : null],
-    ["bytes per configuration", disk && run.configurations ? (disk / run.configurations).toFixed(2) : null],
+    ["on disk", disk ? bytes(disk) : null], ["bytes per configuration", disk && run.configurations ? (disk / run.configurations).toFixed(2) : null],
     ["workers", run.hosts?.length ? run.hosts.map(({host, workers}) => `${number(workers)} on ${host}`).join(", ") : null],
-    ["created", run.created ? when(run.created) : null],
-    ["run", h("code", {}, run.run)],
-    ["driven by", run.holder ? h("small", {}, run.holder) : null, true],
-    ["digest", run.digest ? h("code", {}, run.digest) : null, true],
+    ["created", run.created ? when(run.created) : null], ["run", h("code", {}, run.run)],
+    ["driven by", run.holder ? h("small", {}, run.holder) : null, true], ["digest", run.digest ? h("code", {}, run.digest) : null, true],
   ];
 }

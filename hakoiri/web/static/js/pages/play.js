@@ -1,8 +1,12 @@
 // The board of a run. To play, answers are hidden until they are asked for; to analyse, all are shown at every step.
 
+import {compute, get} from "../lib/api.js";
+import {address, button, counted, enable, h, note, number, put, say} from "../lib/dom.js";
 import {line} from "../charts/line.js";
-import {button, enable, h, put, say} from "../lib/dom.js";
-import {counted, number} from "../lib/format.js";
+import {GOALS, rulesOf} from "../parts/families.js";
+import {startOf} from "../parts/pictures.js";
+import {shareButton} from "../parts/share.js";
+import {Statistics} from "../parts/statistics.js";
 import {Board} from "../picture/board.js";
 import {shade} from "../picture/hints.js";
 import {still} from "../picture/shapes.js";
@@ -10,19 +14,13 @@ import {Hand} from "../play/drag.js";
 import {Film, SPEEDS} from "../play/film.js";
 import {Game} from "../play/game.js";
 import {Positions} from "../play/positions.js";
-import {compute, get} from "../lib/api.js";
-import {GOALS, rulesOf} from "../parts/families.js";
-import {startOf} from "../parts/pictures.js";
-import {shareButton} from "../parts/share.js";
-import {Statistics} from "../parts/statistics.js";
-import {address, note} from "../router.js";
 
 // Up to this size, paths from anywhere are found at once.
 const SMALL = 200000;
 // The board that was shown last: its game goes on where the reader comes back to it without another position.
 let kept = null;
 
-export async function show(place, {run, query, tab = "board"}) {
+export async function show(place, {run, query, tab = "board"}, current = () => true) {
   let sorry = "";
   if (kept?.run.run !== run.run || kept.run.status !== run.status || Object.keys(query).length) {
     kept = new View(run, query.to ?? null);
@@ -32,6 +30,8 @@ export async function show(place, {run, query, tab = "board"}) {
       return kept.open({});
     });
   }
+  // The reader may have gone on to another view of the same board, which has its element now.
+  if (!current()) return null;
   const view = kept;
   view.tab = tab;
   put(place, view.element);
@@ -100,7 +100,7 @@ class View {
       play: button("", () => (this.film.playing ? this.film.stop() : this.film.start()), {title: "Space"}),
       shuffle: this.run.kind === "explore" && button("Shuffle", () => this.#shuffle(), {}),
       restart: button("Start again", () => this.#restart(), {}),
-      edit: this.run.puzzle in GOALS && h("a", {class: "button"}, "Edit the board"),
+      edit: !this.run.handed && this.run.puzzle in GOALS && h("a", {class: "button"}, "Edit the board"),
     };
     Object.assign(this, {tools});
     this.distance = h("p", {class: "distance"});
@@ -120,7 +120,7 @@ class View {
       h("div", {class: "panel"},
         h("div", {class: "row reach"}, tools.hint, tools.undo, tools.redo),
         h("div", {class: "row answers"}, tools.play, speed),
-        h("div", {class: "row"}, tools.restart, tools.shuffle, shareButton(), tools.edit), shading, this.wrong,
+        h("div", {class: "row"}, tools.restart, tools.shuffle, shareButton(() => this.#shared()), tools.edit), shading, this.wrong,
         h("h2", {}, "Legal moves"), this.moves),
       this.statistics.element);
     this.statistics.element.classList.add("answers");
@@ -142,6 +142,12 @@ class View {
     if (this.tools.edit) this.tools.edit.href = address(["new", "sliding"], {goal: GOALS[this.run.puzzle], ...this.run.parameters, start: now.configuration});
     const path = this.target ? {from: this.from, to: this.target} : {};
     note(["runs", this.run.run, this.tab ?? "board"], this.target && now.at === this.started ? path : {...path, at: now.configuration});
+  }
+
+  // The board as it is handed on.
+  #shared() {
+    const {now} = this.game;
+    return {run: this.run, picture: now.picture, at: now.at, goal: this.target ? null : now.goal_distance};
   }
 
   #figures(now, past, place) {

@@ -1,10 +1,11 @@
 // One run: its name and state on top, below them the chosen view.
 
 import {get} from "../lib/api.js";
-import {button, h, put} from "../lib/dom.js";
+import {address, button, h, put} from "../lib/dom.js";
 import {calledOf, valueOf} from "../parts/families.js";
 import {lifeButtons, stateBadge, whyOf} from "../parts/life.js";
-import {address} from "../router.js";
+
+const listed = name => import("./lists.js").then(found => ({show: found[name]}));
 
 // The views and the kinds of run that have them; each module is fetched on demand.
 const TABS = [
@@ -12,11 +13,11 @@ const TABS = [
   {name: "play", words: "Play", kinds: ["explore", "census"], page: () => import("./play.js")},
   {name: "board", words: "Analyse", kinds: ["explore", "census"], page: () => import("./play.js")},
   {name: "hardest", words: "Hardest", kinds: ["explore", "census"], has: run => run.kind === "census" || run.goal_depth !== null, page: () => import("./hardest.js")},
-  {name: "layer", words: "Layer", kinds: ["explore"], has: (run, tab) => tab.name === "layer", page: () => import("./layer.js")},
+  {name: "layer", words: "Layer", kinds: ["explore"], has: (run, tab) => tab.name === "layer", page: () => listed("layer")},
   {name: "components", words: "Components", kinds: ["explore", "census"], page: () => import("./components.js")},
-  {name: "sample", words: "Scrambles", kinds: ["explore", "census"], page: () => import("./sample.js")},
+  {name: "sample", words: "Scrambles", kinds: ["explore", "census"], page: () => listed("sample")},
   {name: "map", words: "Map", kinds: ["explore", "census"], page: () => import("./map.js")},
-  {name: "solutions", words: "Solutions", kinds: ["tree"], page: () => import("./solutions.js")},
+  {name: "solutions", words: "Solutions", kinds: ["tree"], page: () => listed("solutions")},
   {name: "best", words: "Best play", kinds: ["explore", "optimise"], note: "moves score", page: () => import("./best.js")},
 ];
 

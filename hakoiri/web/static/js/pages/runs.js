@@ -1,12 +1,10 @@
 // All runs, filtered and sorted, kept up to date. Runs derived from another one are listed on its card.
 
 import {get} from "../lib/api.js";
-import {button, h, put} from "../lib/dom.js";
-import {counted, duration, left, short, when} from "../lib/format.js";
-import {barOf, lifeButtons, lonely, moving, stateBadge, whyOf} from "../parts/life.js";
-import {address} from "../router.js";
+import {address, button, counted, duration, h, left, put, short, when} from "../lib/dom.js";
 import {calledOf} from "../parts/families.js";
 import {hero} from "../parts/hero.js";
+import {barOf, lifeButtons, lonely, moving, stateBadge, whyOf} from "../parts/life.js";
 import {startOf, whenSeen} from "../parts/pictures.js";
 import {still} from "../picture/shapes.js";
 
@@ -96,7 +94,6 @@ function newCard(run) {
 }
 
 const lineOf = run => h("li", {}, h("a", {href: address(["runs", run.run])}, run.kind), " ", stateBadge(run), moving(run) && barOf(run));
-
 const PLAYABLE = new Set(["explore", "census"]);
 
 function bodyOf(run, name, refresh) {

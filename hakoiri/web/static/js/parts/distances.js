@@ -1,11 +1,10 @@
 // The distances in one component: diameter, farthest pairs, centre and eccentricities.
 
+import {button, counted, h, number, put} from "../lib/dom.js";
 import {Histogram} from "../charts/histogram.js";
-import {button, h, put} from "../lib/dom.js";
-import {counted, number} from "../lib/format.js";
-import {factsOf} from "./facts.js";
+import {factsOf} from "./fields.js";
+import {patiently} from "./life.js";
 import {linked, pairOf} from "./pictures.js";
-import {patiently} from "./waiting.js";
 
 // The numbers of pairs and of central configurations shown at first.
 const [PAIRS, CENTRAL] = [4, 6];

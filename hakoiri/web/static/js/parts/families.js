@@ -33,7 +33,6 @@ export const calledOf = async run => localStorage.getItem(`name ${run.run}`)
   ?? (run.start && (await puzzlesOf()).classics.find(({puzzle, start}) => puzzle === run.puzzle && start === run.start)?.title.split(",")[0]) ?? nameOf(run.puzzle || run.run);
 
 export const nameOf = puzzle => WORDS[puzzle]?.[0] ?? puzzle;
-
 export const rulesOf = puzzle => WORDS[puzzle]?.[1] ?? "";
 
 // Option values of the usual kinds in words.

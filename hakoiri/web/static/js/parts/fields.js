@@ -1,6 +1,6 @@
-// Fields of forms.
+// Fields of forms, choices, and figures with their names.
 
-import {h} from "../lib/dom.js";
+import {address, h} from "../lib/dom.js";
 import {valueOf} from "./families.js";
 
 export function field(id, words, input, help) {
@@ -29,3 +29,24 @@ export function control(option) {
   const bounds = boundsOf(option);
   return bounds ? numeric(usual, ...bounds) : h("input", {value: usual, spellcheck: "false", autocapitalize: "off"});
 }
+
+const TERMS = {
+  configurations: "configuration", layers: "layer", "nearest goal": "goal", components: "component", diameter: "diameter", radius: "eccentricity", "in the centre": "centre",
+  "in the periphery": "eccentricity", "diametral pairs": "diameter", digest: "digest", eccentricity: "eccentricity", "forced moves": "forced-move", "dead ends": "dead-end", "moves at a step": "branching",
+};
+
+// `figures` are [name, value, wide]. A page that is handed on has no glossary.
+export const factsOf = figures => h("dl", {class: "facts"}, figures.map(([name, value, wide]) => h("div", {class: wide ? "wide" : null},
+  h("dt", {}, TERMS[name] && document.getElementById("theme") ? h("a", {class: "term", href: address(["glossary"], {at: TERMS[name]})}, name) : name), h("dd", {}, value))));
+
+let names = 0;
+
+// `values` are pairs of a value and its words; `changed` is called with the value that is chosen.
+export function choice(title, values, chosen, changed) {
+  const name = `choice-${++names}`;
+  return h("fieldset", {class: "switch"}, h("legend", {class: "unseen"}, title), values.map(([value, words]) => h("label", {},
+    h("input", {type: "radio", name, checked: value === chosen, onchange: () => changed(value)}), h("span", {}, words))));
+}
+
+// Linear or logarithmic, for a chart.
+export const scaleSwitch = changed => choice("Scale", [[false, "linear"], [true, "log"]], false, changed);

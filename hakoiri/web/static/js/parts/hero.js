@@ -1,12 +1,11 @@
 // The top of the landing page: a board that is played at once, without a run, and the ways from there.
 
-import {h, put} from "../lib/dom.js";
-import {counted} from "../lib/format.js";
+import {counted, h, put} from "../lib/dom.js";
+import {playButton} from "./pictures.js";
 import {Board} from "../picture/board.js";
 import {Hand} from "../play/drag.js";
 import {Game} from "../play/game.js";
 import {Boards} from "../play/positions.js";
-import {playButton} from "./starts.js";
 
 const PUZZLE = "klotski";
 

@@ -53,7 +53,6 @@ function studyOf({options, size_options: without}) {
 }
 
 const numbers = values => h("input", {value: values.join(", "), required: true, pattern: "\\s*\\d+(\\s*,\\s*\\d+)*\\s*"});
-
 const listed = input => input.value.split(",").map(Number);
 
 // The same puzzle for one size after another.

@@ -1,17 +1,14 @@
-// The state and progress of a run, and the buttons that change it.
+// The state and progress of a run and of long questions, and the buttons that change them.
 
-import {post, remove} from "../lib/api.js";
-import {sure} from "../lib/asking.js";
-import {button, h, say} from "../lib/dom.js";
+import {compute, post, remove} from "../lib/api.js";
+import {address, button, h, put, say, sure} from "../lib/dom.js";
 
 const SIGNS = {queued: "○", running: "◔", complete: "●", interrupted: "◐", cancelled: "◌", failed: "✕"};
 const RESUMABLE = new Set(["interrupted", "cancelled", "failed"]);
 
 // A note on a queued run that no coordinator will drive.
 export const lonely = run => run.status === "queued" && run.served === false && h("p", {class: "reason"}, "No coordinator is running, so queued runs wait.");
-
 export const moving = run => run.status === "queued" || run.status === "running";
-
 export const stateBadge = run => h("span", {class: `state is-${run.status.replace(" ", "-")}`}, h("span", {"aria-hidden": "true"}, SIGNS[run.status] ?? "!"), ` ${run.status}`);
 
 // The reason why a run stopped, unless the user cancelled it.
@@ -46,3 +43,20 @@ export function lifeButtons(run, done) {
   }
   return [...found, wrong];
 }
+
+export function patiently(place, words, query, form) {
+  const waiting = found => put(place, ...(found.question ? asked(found) : queued(found)));
+  return compute(words, query, {waiting, form});
+}
+
+const asked = ({run, question, headline}) => [
+  h("p", {class: "muted"}, headline || "computing …"),
+  button("Stop", () => remove(["runs", run, "questions", question]), {class: "quiet"}),
+];
+
+const queued = run => [
+  barOf(run),
+  h("p", {class: "muted"}, `${run.progress.headline || run.status} · `, h("a", {href: address(["runs", run.run])}, run.run)),
+  lonely(run),
+  button("Stop", () => post(["runs", run.run, "cancel"]), {class: "quiet"}),
+];

@@ -1,17 +1,91 @@
-// A button that copies the address of the page.
+// Hands on what is shown: its link, a board as files and as a part of other pages, a run as files for other programs.
 
-import {button, say} from "../lib/dom.js";
+import {compute} from "../lib/api.js";
+import {address, button, h, number, put, save, sheet, when} from "../lib/dom.js";
+import {drawing, pixels} from "../lib/snapshot.js";
+import {GOALS} from "./families.js";
+import {patiently} from "./life.js";
+import {still} from "../picture/shapes.js";
 
-export function shareButton() {
-  const share = button("Copy link", async () => {
+// `board` gives {run, picture, at, goal}: the last is the distance to the goal, null if unknown.
+export const shareButton = (board = () => null) => button("Share", () => open(board()));
+
+function open(board) {
+  const told = h("p", {class: "muted", role: "status"});
+  const picture = board && still(board.picture, "The board");
+  const copied = (words, value) => {
+    const field = h("input", {readonly: true, value, onfocus: () => field.select()});
+    const copy = () => navigator.clipboard.writeText(value).then(() => { told.textContent = `${words}: copied.`; }, () => field.focus());
+    return h("div", {class: "row copied"}, h("label", {}, words, field), button("Copy", copy));
+  };
+  const files = board ? filesOf(board, picture).map(([words, ending, make]) => button(words, async () => {
     try {
-      await navigator.clipboard.writeText(location.href);
-      say("The link is copied.");
-      share.textContent = "Link copied";
-    } catch {
-      prompt("The link to what is shown:", location.href);
+      told.textContent = "writing …";
+      const file = await make(({headline}) => { told.textContent = headline || "writing …"; });
+      if (file) save(file, `${board.run.run}.${ending}`);
+      told.textContent = "";
+    } catch (error) {
+      told.textContent = error.message;
     }
-    setTimeout(() => { share.textContent = "Copy link"; }, 1500);
-  });
-  return share;
+  })) : [];
+  const page = board?.run.handed ? location.pathname.split("/").at(-1) : `${board?.run.run}.html`;
+  const frame = board && `<iframe src="${page}${address(["runs", board.run.run, "play"], {at: board.at})}" width="720" height="640"></iframe>`;
+  sheet("Share", {class: "asked shared"}, picture, copied("Link", location.href), board && h("div", {class: "row"}, files),
+    board && isPlayed(board) && [copied("Embed", frame), h("p", {class: "muted small"}, "Put the page to play beside your own.")], told);
 }
+
+// Runs that fit into a page to play.
+const isPlayed = ({run}) => run.handed || (run.status === "complete" && !run.until_goal && run.goal_depth !== null && run.configurations <= 200000);
+
+function filesOf({run, at, goal, ...board}, picture) {
+  const asked = (words, query) => waiting => compute(["runs", run.run, words], query, {form: "blob", waiting});
+  const svg = () => drawing(picture, 4 * board.picture.width, 4 * board.picture.height);
+  return [
+    !run.handed && isPlayed({run}) && ["Page to play (HTML)", "html", asked("export.html", {})],
+    !run.handed && goal > 0 && ["Film (GIF)", "gif", asked("film.gif", {from: at})],
+    ["SVG", "svg", svg], ["PNG", "png", () => pixels(svg(), picture)],
+    ["Print or PDF", "pdf", () => { document.querySelector("dialog").close(); print(); }],
+  ].filter(Boolean);
+}
+
+// The files of each kind of run that has some, and what they are.
+const [TABLES, PDF] = [{csv: "CSV", parquet: "Parquet"}, {pdf: "PDF to print"}];
+const GRAPHS = {words: "All configurations as a file for other programs.", files: {...TABLES, npz: "NumPy", graphml: "GraphML"}};
+const FILES = {explore: GRAPHS, census: GRAPHS, generate: {words: "The boards as a table, or to print, with their solutions.", files: {...TABLES, ...PDF}},
+  boards: {words: "A table of all components.", files: TABLES}, starts: {words: "The starts as a table.", files: TABLES}};
+export function exportsOf(run) {
+  if (!(run.kind in FILES)) return null;
+  const {words, files} = FILES[run.kind];
+  const hardest = run.kind === "census" || (run.kind === "explore" && run.goal_depth !== null) || (run.kind === "boards" && run.hardest);
+  const listed = run.kind === "starts" && run.puzzle in GOALS;
+  const told = h("span", {class: "muted", role: "status"});
+  const write = async ending => {
+    try {
+      told.textContent = "writing …";
+      const file = await compute(["runs", run.run, `export.${ending}`], {}, {form: "blob", waiting: ({headline}) => { told.textContent = headline || "writing …"; }});
+      save(file, `${run.run}.${ending}`);
+      told.textContent = "";
+    } catch (error) {
+      told.textContent = error.message;
+    }
+  };
+  return h("section", {class: "card"}, h("h2", {}, "Export"), h("p", {class: "muted"}, [words, hardest && "The hardest as a PDF, with their solutions.", listed && "As a PDF, with their solutions."].filter(Boolean).join(" ")),
+    h("p", {class: "row"}, Object.entries({...files, ...(hardest || listed ? PDF : {})}).map(([ending, name]) => button(name, () => write(ending))), told), checkOf(run), citationOf(run));
+}
+
+// The run's results are derived again by the server, a sample of them.
+function checkOf(run) {
+  const told = h("div", {role: "status"});
+  const check = async () => {
+    try {
+      const {ok, checked, faults} = await patiently(told, ["runs", run.run, "verify"]);
+      put(told, ok ? `Verified: ${number(checked)} configurations derived again, nothing is wrong.` : h("p", {class: "reason"}, faults.join("; ")));
+    } catch (error) {
+      put(told, h("p", {class: "reason"}, error.message));
+    }
+  };
+  return h("p", {class: "row"}, button("Verify", check), told);
+}
+
+const citationOf = run => h("details", {}, h("summary", {}, "Cite this result"), h("p", {}, h("code", {}, `Hakoiri, run ${run.run} of ${when(run.created)}: ${run.puzzle}, ${run.kind} ${run.details}; `
+  + `${number(run.progress.done)} ${run.progress.unit}, digest ${run.digest}.`)));

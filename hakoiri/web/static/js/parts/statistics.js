@@ -1,10 +1,9 @@
 // A designer's figures of the board that is shown: asked for while the panel is open, and after each move of a small run.
 
-import {Histogram} from "../charts/histogram.js";
 import {compute} from "../lib/api.js";
-import {button, h, put} from "../lib/dom.js";
-import {number} from "../lib/format.js";
-import {factsOf} from "./facts.js";
+import {button, h, number, put} from "../lib/dom.js";
+import {Histogram} from "../charts/histogram.js";
+import {factsOf} from "./fields.js";
 
 // For larger runs a process answers, so a button asks.
 const SMALL = 200000;

@@ -1,11 +1,10 @@
 // The strong components of a directed run, and the moves between them.
 
-import {button, h, put} from "../lib/dom.js";
-import {counted, number} from "../lib/format.js";
-import {factsOf} from "./facts.js";
+import {button, counted, h, number, put} from "../lib/dom.js";
+import {factsOf} from "./fields.js";
+import {patiently} from "./life.js";
 import {pairOf} from "./pictures.js";
 import {tableOf} from "./tables.js";
-import {patiently} from "./waiting.js";
 
 // The numbers of components drawn at first and fetched, and of rows in the table.
 const [DRAWN, MOST, ROWS] = [4, 1000, 50];

@@ -1,12 +1,10 @@
 // The tables of a run, as its kind of run defines them, with a plot.
 
-import {Histogram} from "../charts/histogram.js";
-import {Curve} from "../charts/curve.js";
 import {get} from "../lib/api.js";
-import {h, put} from "../lib/dom.js";
-import {bytes, counted, duration, number} from "../lib/format.js";
-import {startOf} from "./pictures.js";
-import {startsOf} from "./starts.js";
+import {bytes, counted, duration, h, number, put} from "../lib/dom.js";
+import {Curve} from "../charts/curve.js";
+import {Histogram} from "../charts/histogram.js";
+import {startOf, startsOf} from "./pictures.js";
 import {still} from "../picture/shapes.js";
 
 // Kinds of run that show layers or components instead of tables.

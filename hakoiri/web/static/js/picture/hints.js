@@ -22,11 +22,8 @@ export function offerPlaces(board, moves, tapped, choose) {
 }
 
 export const distance = (one, other) => Math.hypot(one.x - other.x, one.y - other.y);
-
 export const centre = places => ({x: mean(places.map(place => place.x)), y: mean(places.map(place => place.y))});
-
 const mean = values => values.reduce((sum, value) => sum + value, 0) / values.length;
-
 const ring = ({x, y}) => s("g", {class: "arrow"}, s("circle", {cx: x, cy: y, r: 9, class: "halo"}), s("circle", {cx: x, cy: y, r: 9}));
 
 // A chevron at the edge over which the piece goes.

@@ -4,9 +4,7 @@ import {centre, distance} from "../picture/hints.js";
 
 // So near to a place is on it.
 const REACH = 20;
-
 const WAYS = {"0,-1": "up", "0,1": "down", "-1,0": "left", "1,0": "right"};
-
 const wayOf = move => move.move.split(/[ ,]/)[0];
 
 export class Game {

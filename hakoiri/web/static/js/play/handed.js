@@ -1,50 +1,45 @@
-// In place of `lib/api.js` in a page that is handed on: answers what the board of a run asks, from a table in the page.
-// The table, compressed: the length of its JSON, the JSON, arrays of numbers (hakoiri/render/player.py writes it).
+// In place of `lib/api.js` in a page that is handed on: answers what the board of a run asks, from what is in the page.
+// That is compressed JSON (hakoiri/render/player.py writes it): the rules of sliding blocks, else all configurations.
 
-const UNREACHED = "no goal can be reached from it";
+import {Sliding} from "../play/sliding.js";
 
-async function unpacked(text) {
-  const packed = new Blob([Uint8Array.from(atob(text), letter => letter.charCodeAt(0))]);
-  const bytes = await new Response(packed.stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
-  const length = new DataView(bytes).getUint32(0, true);
-  const found = JSON.parse(new TextDecoder().decode(new Uint8Array(bytes, 4, length)));
-  let begin = 4 + length;
-  for (const [name, count] of Object.entries(found.arrays)) {
-    // The lowest bytes of all numbers come first, then the next ones.
-    const [planes, numbers] = [new Uint8Array(bytes, begin, 4 * count), new Int32Array(count)];
-    planes.forEach((byte, place) => { numbers[place % count] |= byte << (8 * Math.floor(place / count)); });
-    found[name] = numbers;
-    begin += 4 * count;
+// Rows are [text, depth, distance to the goal, frame, parts, moves with their targets], -1 for what is not known.
+class Listed {
+  constructor({rows, parts, frames, moves}) {
+    Object.assign(this, {rows, goals: rows.map(row => row[2]), depths: rows.map(row => row[1]), known: {parts, frames, moves}});
+    this.numbers = new Map(rows.map(([text], place) => [text, place]));
   }
-  return found;
+
+  numberOf = text => this.numbers.get(text);
+
+  text = place => this.rows[place][0];
+
+  picture = place => ({...this.known.frames[this.rows[place][3]], parts: this.rows[place][4].map(part => this.known.parts[part])});
+
+  moves = place => this.rows[place][5].map(([move, target]) => ({...this.known.moves[move], target}));
 }
 
-const table = await unpacked(document.getElementById("table").textContent);
-export const {run} = table;
-const places = new Map(table.texts.map((text, place) => [text, place]));
-const known = value => (value < 0 ? null : value);
+const packed = new Blob([Uint8Array.from(atob(document.getElementById("table").textContent), letter => letter.charCodeAt(0))]);
+const table = await new Response(packed.stream().pipeThrough(new DecompressionStream("gzip"))).json();
+const space = table.sliding ? new Sliding(table) : new Listed(table);
+export const run = {...table.run, handed: true};
 
 function facts(place) {
-  const [text, distance] = [table.texts[place], known(table.goals[place])];
-  return {configuration: text, key: text, depth: known(table.depths[place]), component: null, goal: distance === 0, goal_distance: distance};
+  const [text, distance] = [space.text(place), space.goals[place]];
+  return {configuration: text, key: text, depth: run.kind === "census" ? null : space.depths[place], component: null, goal: distance === 0, goal_distance: distance < 0 ? null : distance};
 }
 
-function each(begins, place, what) {
-  return Array.from({length: begins[place + 1] - begins[place]}, (_, number) => what(begins[place] + number));
-}
-
-const moves = place => each(table.moves_begin, place, number => ({...table.moves[table.move[number]], ...facts(place + table.target[number])}));
-
-const picture = place => ({...table.frames[table.frame[place]], parts: each(table.parts_begin, place, number => table.parts[table.part[number]])});
+const far = ({goal_distance: distance}) => distance ?? Infinity;
+const moves = place => space.moves(place).map(({target, ...move}) => ({...move, ...facts(target)})).sort((one, other) => far(one) - far(other) || 0);
 
 const ANSWERS = {
-  positions: place => ({...facts(place), goal_distance_unknown: UNREACHED, moves: moves(place)}),
-  pictures: place => ({picture: picture(place), moves: moves(place)}),
-  layers: depth => ({keys: table.texts.filter((_, place) => table.depths[place] === depth)}),
+  positions: place => ({...facts(place), goal_distance_unknown: "no goal can be reached from it", moves: moves(place)}),
+  pictures: place => ({picture: space.picture(place), goal_text: table.goal, moves: moves(place)}),
+  layers: depth => ({keys: [...space.depths.keys()].filter(place => space.depths[place] === depth).map(place => space.text(place))}),
 };
 
 export async function get([, , what, which]) {
-  const place = what === "layers" ? Number(which) : places.get(which);
+  const place = what === "layers" ? Number(which) : space.numberOf(which);
   if (place === undefined) throw new Error(`${which} is not a configuration of this puzzle`);
   return ANSWERS[what](place);
 }
@@ -54,3 +49,5 @@ export async function compute([, , what], {from}) {
   if (from !== run.start || !table.statistics) throw new Error("this page has no statistics of this board");
   return table.statistics;
 }
+
+export const [made, post, remove] = Array(3).fill(() => Promise.reject(new Error("this page has no server")));
