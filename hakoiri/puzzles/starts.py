@@ -4,9 +4,10 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cached_property
+from itertools import islice
 from typing import TypeVar
 
-from hakoiri.errors import ConfigurationError, PuzzleError, counted
+from hakoiri.errors import ConfigurationError, PuzzleError
 from hakoiri.keys.layout import Key, Keys, Mask, ints
 from hakoiri.keys.order import equal_rows, members
 from hakoiri.puzzles.contract import Matching, Puzzle
@@ -32,9 +33,9 @@ def read_starts(
     word that has rows or is most of it. Everything before the start is its name. Comments begin with ``;``, or with
     ``#`` and a blank. `ConfigurationError` names the line that is wrong.
     """
-    found = list(each_start(text, parse))
+    found = list(islice(each_start(text, parse), most + 1))
     if not 1 <= len(found) <= most:
-        raise ConfigurationError(f"{counted(len(found), 'starts')} found, expected 1 to {most:,}")
+        raise ConfigurationError(f"{'no starts' if not found else 'more starts'} found, expected 1 to {most:,}")
     return found
 
 

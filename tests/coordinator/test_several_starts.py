@@ -372,7 +372,7 @@ FILES = {
     "sliding": ("AAB/.CB/.DD\nAAB/.CB/DD.\n; two walls\nAAB/.CB/.D.\n", "line 4: expected 2 pieces of 1x2, found 1"),
     "pancakes": ("1,2,3,4,5,6,7,8\n2,1,3,4,5,6,7,8\n2,1,3,4,5,6,7,7\n", "line 3: "),
     "gap": ("", "is empty"),
-    "hanoi": ("; nothing\n#\n", "0 starts found, expected 1 to 50,000"),
+    "hanoi": ("; nothing\n#\n", "no starts found, expected 1 to 50,000"),
 }
 
 

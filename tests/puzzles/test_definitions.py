@@ -283,6 +283,9 @@ def test_a_definition_keeps_the_promises_of_a_puzzle(path: Path) -> None:
     assert refusals(explored(Case(build=build, options={}))) == {}
 
 
+NAMELESS = """{"name": "x", "orbits": [{"orbitName": "A", "numPieces": 2, "numOrientations": 1}],
+"defaultPattern": {"A": {"pieces": [0, 1], "orientation": [0, 0]}}, "derivedMoves": {"b": "a"},
+"moves": {"": {"A": {"permutation": [1, 0], "orientationDelta": [0, 0]}}}}"""
 WRONG = {
     "words.tws": (TWS.replace("MoveSequence", "Sequence"), 'line 25: "Sequence AB A B\'"; expected Name, Set'),
     "short.tws": (TWS.replace("2 3 1 4", "2 3 1"), "line 15: CORNER has 3 numbers in row 1, expected 2 of 4"),
@@ -303,6 +306,14 @@ WRONG = {
     "word.gap": ("M_U:=(1,2,3);\nM_R:=twice(M_U);", "line 2: R is not a permutation in cycles"),
     "none.gap": ("# nothing\n", "has no permutations"),
     "ip.gap": ("M_U:=(1,2,3);\nip:=[[1,9]];", "ip names place 9, expected 1 to 3"),
+    "name.json": (
+        '{"name": "x", "orbits": [{"orbitName": "A", "numPieces": 2, "numOrientations": 1}], "defaultPattern": '
+        '{"A": {"pieces": [0, 1], "orientation": [0, 0]}}, "moves": {"": {"A": {"permutation": [1, 0], '
+        '"orientationDelta": [0, 0]}}}, "derivedMoves": {"b": "a"}}',
+        "'' cannot be the name of a move",
+    ),
+    "huge.tws": ("Set A 3000 1\n", "line 1: A has 3000 places of 1 orientations; expected 1 to 500"),
+    "digits.gap": (f"M_U:=(1,{'9' * 5000});", "line 1: U is not a permutation in cycles"),
     "still.gap": ("M_U:=();", "has 0 moves"),
 }
 
@@ -335,6 +346,33 @@ def test_a_wrong_text_is_refused(text: str, expected: str, tmp_path: Path) -> No
     puzzle = puzzle_of(read_definition(str(tmp_path / "small.tws")))
     with pytest.raises(ConfigurationError, match=re.escape(expected)):
         puzzle.parse(text)
+
+
+def test_places_that_no_move_changes_hold_what_they_held() -> None:
+    puzzle = puzzle_of(read_definition(str(FOLDER / "corners.json")), moves="U")
+    assert puzzle.size == 4
+    with pytest.raises(ConfigurationError, match="no move changes place"):
+        puzzle.parse("0 1 2 3 4 5 7 6")
+    matching = puzzle.match("? ? ? ? ? ? ? ?")
+    assert matching is not None
+    assert matching(puzzle.keys([0])).all()
+    with pytest.raises(ConfigurationError):
+        puzzle.parse(puzzle.render(0).replace("7", "7+1"))
+
+
+def test_moves_of_a_high_order_have_their_inverse() -> None:
+    """13 * 16 * 17 * 7: too many multiples for moves, but not for an inverse."""
+    row, begin = list[int](), 0
+    for length in (7, 13, 16, 17):
+        row += [*range(begin + 1, begin + length), begin]
+        begin += length
+    definition = from_permutations("order", {"M": row}, [], 0)
+    assert list(definition.multiples(["M"], "given")) == ["M"]
+    both = definition.multiples(["M"], "quarter")
+    assert list(both) == ["M", "M'"]
+    assert definition.after(both["M"], both["M'"]) == definition.unmoved
+    with pytest.raises(PuzzleError, match="M has more than 1000 multiples"):
+        definition.multiples(["M"], "half")
 
 
 def test_turns_of_the_whole_puzzle_are_symmetries(tmp_path: Path) -> None:

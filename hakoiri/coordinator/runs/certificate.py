@@ -126,9 +126,11 @@ def certificate_of(store: RunStore, exhausted: bool = True) -> Certificate:
 
 def write_certificate(certificate: Certificate, path: Path) -> None:
     """Write the file, replacing an older one; `NotWritableError` if that fails."""
+    if len(text := certificate_text(certificate)) > _MOST_BYTES:
+        raise UnanswerableError(f"the certificate would be larger than {_MOST_BYTES:,} bytes")
     with naming(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-    write_file(path, certificate_text(certificate))
+    write_file(path, text)
 
 
 def certificate_text(certificate: Certificate) -> str:

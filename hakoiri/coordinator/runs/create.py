@@ -162,9 +162,9 @@ def pinned_spec(manifest: Manifest) -> PuzzleSpec:
 def require_puzzle(manifest: Manifest, named: PuzzleSpec) -> None:
     """Raise `MismatchError` if a resume names another puzzle than the run has; the message names both."""
     spec = PuzzleSpec.from_dict(manifest.puzzle)
-    of_files = [each.digest or hashlib.sha256(each.definition.encode()).hexdigest() for each in (spec, named)]
-    digests = (of_files[0][:12], of_files[1][:12])
-    _require(manifest, {"puzzle": (spec.name, named.name), "a puzzle file with the digest": digests})
+    texts = (hashlib.sha256(each.definition.encode()).hexdigest() if each.definition else "" for each in (spec, named))
+    here, there = ((each.digest or text)[:12] or "none" for each, text in zip((spec, named), texts, strict=True))
+    _require(manifest, {"puzzle": (spec.name, named.name), "a file with the digest": (here, there)})
 
 
 def require_same(manifest: Manifest, options: Mapping[str, str], start: str | None) -> None:

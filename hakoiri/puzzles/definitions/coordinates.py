@@ -24,8 +24,8 @@ from hakoiri.puzzles.definitions.stickers import classes_of, following
 _Numbers = NDArray[np.int64]
 Row = list[int]
 
-#: The most states of a table.
-MOST_STATES = 1 << 22
+#: The most states of a table, and the most entries: the moves of all states.
+MOST_STATES, _MOST_ENTRIES = 1 << 22, 100_000_000
 #: Orders of at least so many different pieces are ranked: tables would be larger than caches.
 _LEAST_RANKED = 9
 _PRIMES = (2, 3, 5, 7)
@@ -94,11 +94,16 @@ class Searched(Coordinate):
             new = ~np.isin(codes, known, assume_unique=True)
             layer, known = after[first[new]], np.concatenate([known, codes[new]])
             layers.append(layer)
-            if len(known) > MOST_STATES:
-                raise PuzzleError(f"{self.what} has more than {MOST_STATES:,} states, which is too many for a table")
+            if len(known) > MOST_STATES or len(known) * len(moves) > _MOST_ENTRIES:
+                raise PuzzleError(
+                    f"{self.what} has more than {MOST_STATES:,} states, or {_MOST_ENTRIES:,} moves of all, which is "
+                    "too many for a table"
+                )
         self.rows = np.concatenate(layers)
         self._order()
-        self.after = np.stack([self._numbers(self.moved(self.rows, move)) for move in moves], axis=1).astype(np.uint32)
+        self.after = np.empty((len(self.rows), len(moves)), dtype=np.uint32)
+        for move in moves:
+            self.after[:, move] = self._numbers(self.moved(self.rows, move))
         self.states = self.size = len(self.rows)
         self.classes = np.zeros((len(self.rows), 0), dtype=np.int64)
         for prime in _PRIMES:
@@ -197,6 +202,8 @@ class Ranked(Coordinate):
         self.size = self.states // (1 + self.halved)
 
     def full_of(self, rows: _Numbers) -> _Numbers:
+        if (np.sort(rows, axis=1) != np.sort(self.row)).any():
+            raise ConfigurationError(f"this position cannot be reached: {self.what}")
         orders = [[self._labels.index(value) for value in row] for row in rows.tolist()]
         full = [_parity(order) * self.size * self.halved + (rank_of(order) >> self.halved) for order in orders]
         return np.array(full, dtype=np.int64)
@@ -210,11 +217,6 @@ class Ranked(Coordinate):
         orders = [order_at(rank, self.base) for rank in ranks]
         (order,) = [order for order in orders if not self.halved or _parity(order) == parity]
         return [self._labels[label] for label in order]
-
-    def classes_of(self, full: _Numbers) -> _Numbers:
-        if not self.distinct or self.halved:
-            return np.asarray(full // self.size).reshape(-1, 1)[:, : len(self.moduli)]
-        return np.array([[_parity(row)] for row in self.rows_of(full).tolist()], dtype=np.int64)
 
 
 def _parity(order: Sequence[int]) -> int:

@@ -5,8 +5,9 @@ piece of place ``source[i]`` and turns it ``twist[i]`` times. Pieces of one orbi
 All places are numbered together, orbit by orbit. The convention is that of KPuzzle (cubing.js).
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
-from itertools import chain, pairwise
+from itertools import accumulate, chain, pairwise
 from typing import Annotated, NamedTuple
 
 import msgspec
@@ -18,7 +19,9 @@ _Small = Annotated[int, msgspec.Meta(ge=0, le=1023)]
 _Rows = list[_Small]
 #: The metrics: multiples of moves that are one move each.
 METRICS = ("half", "quarter", "given")
-_MOST_PLACES, _MOST_MOVES = 500, 1000
+MOST_PLACES, _MOST_ORIENTATIONS, _MOST_MOVES = 500, 127, 1000
+#: A move in an algorithm: no blanks, and no marks of groups.
+_NAME = re.compile(r"[^\s()\[\],:'/]{1,40}'?")
 
 
 class Move(NamedTuple):
@@ -32,8 +35,17 @@ class Orbit(NamedTuple):
     """Places whose pieces moves exchange, and the number of orientations of a piece."""
 
     name: str
-    places: Annotated[int, msgspec.Meta(ge=1, le=_MOST_PLACES)]
-    orientations: Annotated[int, msgspec.Meta(ge=1, le=127)]
+    places: int
+    orientations: int
+
+    def checked(self) -> "Orbit":
+        """Return the orbit; `PuzzleError` for sizes that are not allowed."""
+        if not (1 <= self.places <= MOST_PLACES and 1 <= self.orientations <= _MOST_ORIENTATIONS):
+            raise PuzzleError(
+                f"{self.name} has {self.places} places of {self.orientations} orientations; "
+                f"expected 1 to {MOST_PLACES} of 1 to {_MOST_ORIENTATIONS}"
+            )
+        return self
 
 
 class Definition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -73,17 +85,16 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def begins(self) -> list[int]:
         """The first place of each orbit, and the number of places."""
-        begins = [0]
-        for orbit in self.orbits:
-            begins.append(begins[-1] + orbit.places)
-        return begins
+        return list(accumulate((orbit.places for orbit in self.orbits), initial=0))
 
     def checked(self) -> "Definition":
         """Return the definition if its parts fit together; else raise `PuzzleError` that names the part."""
+        for orbit in self.orbits:
+            orbit.checked()
         places, begins = self.orientations, self.begins
-        if not places or len(places) > _MOST_PLACES or not len(self.usual) >= 1 or len(self.moves) > _MOST_MOVES:
+        if not places or len(places) > MOST_PLACES or not len(self.usual) >= 1 or len(self.moves) > _MOST_MOVES:
             raise PuzzleError(
-                f"{self.name} has {len(places)} places and {len(self.moves)} moves; expected 1 to {_MOST_PLACES} "
+                f"{self.name} has {len(places)} places and {len(self.moves)} moves; expected 1 to {MOST_PLACES} "
                 f"places and 1 to {_MOST_MOVES} moves"
             )
         rows = [("the solved pieces", self.pieces), ("their orientations", self.twists), ("seen", self.seen)]
@@ -91,13 +102,7 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         for what, row in rows:
             if len(row) != len(places):
                 raise PuzzleError(f"{self.name}: {what} has {len(row)} numbers, expected {len(places)}")
-        for name, (source, twist) in self.moves.items():
-            for orbit, (begin, end) in zip(self.orbits, pairwise(begins), strict=True):
-                if sorted(source[begin:end]) != list(range(begin, end)):
-                    raise PuzzleError(f"{self.name}: move {name} does not permute the places of {orbit.name}")
-                if max(twist[begin:end]) >= orbit.orientations:
-                    wrong = f"turns a piece of {orbit.name} {max(twist[begin:end])} times"
-                    raise PuzzleError(f"{self.name}: move {name} {wrong}, expected 0 to {orbit.orientations - 1}")
+        self._check_moves()
         by_piece: dict[tuple[int, int], int] = {}
         for place, (piece, twist_here, seen, most) in enumerate(
             zip(self.pieces, self.twists, self.seen, places, strict=True)
@@ -111,13 +116,24 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             raise PuzzleError(f"{self.name} has no move {unknown[0]!r}{did_you_mean(unknown[0], self.moves)}")
         return self
 
+    def _check_moves(self) -> None:
+        if wrong_names := [name for name in self.moves if not _NAME.fullmatch(name)]:
+            raise PuzzleError(f"{self.name}: {wrong_names[0][:50]!r} cannot be the name of a move")
+        for name, (source, twist) in self.moves.items():
+            for orbit, (begin, end) in zip(self.orbits, pairwise(self.begins), strict=True):
+                if sorted(source[begin:end]) != list(range(begin, end)):
+                    raise PuzzleError(f"{self.name}: move {name} does not permute the places of {orbit.name}")
+                if wrong := [turn for turn in twist[begin:end] if not 0 <= turn < orbit.orientations]:
+                    times = f"{wrong[0]} times, expected 0 to {orbit.orientations - 1}"
+                    raise PuzzleError(f"{self.name}: move {name} turns a piece of {orbit.name} {times}")
+
     def turns(self) -> dict[str, Turn]:
         """Return what each move does to the stickers, of which a place has as many as orientations."""
         return {name: self.turn_of(Move(*map(tuple, move))) for name, move in self.moves.items()}
 
     def turn_of(self, move: Move) -> Turn:
         places = self.orientations
-        begins = [sum(places[:place]) for place in range(len(places))]
+        begins = list(accumulate(places, initial=0))
         return tuple(
             begins[move.source[place]] + (sticker - move.twist[place]) % count
             for place, count in enumerate(places)
@@ -163,14 +179,18 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
                 known = ", ".join(turns)
                 raise PuzzleError(f"{self.name} has no move {name!r}{did_you_mean(name, turns)}; its moves: {known}")
             powers = [turns[name]]
-            while len(powers) < _MOST_MOVES and (after := turned_then(powers[-1], turns[name])) != unmoved:
+            while metric == "half" and (after := turned_then(powers[-1], turns[name])) != unmoved:
                 powers.append(after)
+                if len(powers) > _MOST_MOVES:
+                    raise PuzzleError(f"{self.name}: {name} has more than {_MOST_MOVES} multiples; use metric=quarter")
             order = len(powers) + 1
             # In the order U, U', U2, U2', U3, ...
             for times in sorted(range(1, order), key=lambda times: (min(times, order - times), times)):
                 fewest = min(times, order - times)
-                if metric == "half" or times == 1 or (metric == "quarter" and fewest == 1):
-                    found.setdefault(powers[times - 1], _multiple(name, fewest, times > fewest))
+                found.setdefault(powers[times - 1], _multiple(name, fewest, times > fewest))
+            if metric == "quarter":
+                back = self.turn_of(self.inverse(self.move_of(turns[name])))
+                found.setdefault(back, _multiple(name, 1, True))
         found.pop(unmoved, None)
         if not found or len(found) > _MOST_MOVES:
             raise PuzzleError(f"{self.name} has {len(found)} moves, expected 1 to {_MOST_MOVES}; set moves=")
@@ -196,7 +216,9 @@ def with_derived(definition: Definition, derived: Mapping[str, str], where: Call
 
     They may be built on each other in any order.
     """
-    moves, left = dict(definition.moves), dict(derived)
+    moves, left = dict(definition.checked().moves), dict(derived)
+    if len(moves) + len(left) > _MOST_MOVES:
+        raise PuzzleError(f"{definition.name} has more than {_MOST_MOVES} moves")
     while left:
         made = msgspec.structs.replace(definition, moves=moves)
         reason, before = "", len(left)
@@ -216,6 +238,6 @@ def with_derived(definition: Definition, derived: Mapping[str, str], where: Call
 def rows_of(parts: Sequence[tuple[Sequence[int], Sequence[int]]], begins: Sequence[int]) -> tuple[list[int], list[int]]:
     """Return a move of all places from those of each orbit, whose places are numbered from 0."""
     sources = chain.from_iterable(
-        [begin + place for place in source] for begin, (source, _) in zip(begins, parts, strict=False)
+        [begin + place for place in source] for begin, (source, _) in zip(begins, parts, strict=True)
     )
     return list(sources), list(chain.from_iterable(twist for _, twist in parts))

@@ -7,13 +7,13 @@ PuzzleGeometry writes for GAP and CayleyPy reads. Errors name the line, or the p
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 import msgspec
 
 from hakoiri.errors import PuzzleError
-from hakoiri.puzzles.definitions.definition import Definition, Orbit, rows_of, with_derived
+from hakoiri.puzzles.definitions.definition import MOST_PLACES, Definition, Orbit, rows_of, with_derived
 from hakoiri.puzzles.definitions.stickers import from_permutations
 
 #: Turns of the whole puzzle, which are no moves unless the user names them.
@@ -53,9 +53,10 @@ def _read_tws(text: str, file: str) -> Definition:
             case "Name", [name]:
                 pass
             case "Set", [orbit, places, orientations]:
-                if not (places.isdecimal() and orientations.isdecimal()):
-                    raise lines.wrong(f"set {orbit} has {places} places of {orientations} orientations")
-                orbits.append(Orbit(orbit, int(places), int(orientations)))
+                try:
+                    orbits.append(Orbit(orbit, _number(lines, places), _number(lines, orientations)).checked())
+                except PuzzleError as error:
+                    raise lines.wrong(str(error).removeprefix(f"{file}, line {lines.number}: ")) from None
             case (("Solved" | "StartState"), []):
                 solved = _read_parts(lines, orbits, int(first == "Solved"), unknown=True)
             case (("Move" | "MoveTransformation"), [move]):
@@ -69,7 +70,7 @@ def _read_tws(text: str, file: str) -> Definition:
     if not orbits or not moves:
         raise PuzzleError(f"{file} has {len(orbits)} sets and {len(moves)} moves; expected at least one of each")
     start = [solved.get(orbit.name, _unmoved(orbit)) for orbit in orbits]
-    begins = [sum(orbit.places for orbit in orbits[:number]) for number in range(len(orbits))]
+    begins = list(accumulate((orbit.places for orbit in orbits[:-1]), initial=0))
     # In a row of a solved position -1 is an orientation that cannot be told.
     seen = [
         1 if twist < 0 else orbit.orientations
@@ -160,13 +161,24 @@ def _read_kpuzzle(text: str, file: str) -> Definition:
         found = msgspec.json.decode(text, type=_KPuzzle)
     except (ValueError, RecursionError) as error:
         raise PuzzleError(f"{file} is not a KPuzzle definition: {error}") from None
-    orbits = [Orbit(orbit.orbit_name, orbit.num_pieces, orbit.num_orientations) for orbit in found.orbits]
+    try:
+        orbits = [Orbit(*vars_of).checked() for vars_of in map(msgspec.structs.astuple, found.orbits)]
+    except PuzzleError as error:
+        raise PuzzleError(f"{file}: {error}") from None
     names = {orbit.name for orbit in orbits}
-    all_parts = {"defaultPattern": {*found.default_pattern}} | {f"move {n}": {*m} for n, m in found.moves.items()}
-    for what, parts in all_parts.items():
-        if wrong := (parts - names) or (names - parts if what == "defaultPattern" else set()):
+    rows: dict[str, dict[str, list[list[int]]]] = {"defaultPattern": {
+        name: [part.pieces, part.orientation, part.orientation_mod or part.pieces]
+        for name, part in found.default_pattern.items()
+    }}  # fmt: skip
+    for move, moved in found.moves.items():
+        rows[f"move {move}"] = {name: [part.permutation, part.orientation_delta] for name, part in moved.items()}
+    for what, parts in rows.items():
+        if wrong := ({*parts} - names) or (names - {*parts} if what == "defaultPattern" else set()):
             raise PuzzleError(f"{file}: {what} and orbits do not agree on {min(wrong)!r}")
-    begins = [sum(orbit.places for orbit in orbits[:number]) for number in range(len(orbits))]
+        for orbit in orbits:
+            if any(len(row) != orbit.places for row in parts.get(orbit.name, [])):
+                raise PuzzleError(f"{file}: {what} has other than {orbit.places} numbers for {orbit.name}")
+    begins = list(accumulate((orbit.places for orbit in orbits[:-1]), initial=0))
     pieces, twists, seen = list[int](), list[int](), list[int]()
     for orbit in orbits:
         pattern = found.default_pattern[orbit.name]
@@ -193,14 +205,11 @@ def _read_kpuzzle(text: str, file: str) -> Definition:
     return msgspec.structs.replace(made, usual=_usual(list(made.moves)))
 
 
-_CYCLES = re.compile(r"\s*(?:\(\s*(?:\d+\s*(?:,\s*\d+\s*)*)?\)\s*)+")
-
-
-_MOST_POINTS = 500
+_CYCLES = re.compile(r"\s*(?:\(\s*(?:\d{1,4}\s*(?:,\s*\d{1,4}\s*)*)?\)\s*)+")
 
 
 def _points(text: str) -> list[int]:
-    return [int(point) for point in re.findall(r"\d+", text)]
+    return [int(point) for point in re.findall(r"\d{1,4}", text)]
 
 
 def _read_gap(text: str, file: str) -> Definition:
@@ -218,8 +227,8 @@ def _read_gap(text: str, file: str) -> Definition:
         if sign and _CYCLES.fullmatch(value):
             cycles[name] = [_points(cycle) for cycle in re.findall(r"\(([^)]+)\)", value)]
             points = [point for cycle in cycles[name] for point in cycle]
-            if len(set(points)) < len(points) or min(points, default=1) < 1 or max(points, default=1) > _MOST_POINTS:
-                raise PuzzleError(f"{where}: the cycles of {name} are not a permutation of 1 to at most {_MOST_POINTS}")
+            if len(set(points)) < len(points) or min(points, default=1) < 1 or max(points, default=1) > MOST_PLACES:
+                raise PuzzleError(f"{where}: the cycles of {name} are not a permutation of 1 to at most {MOST_PLACES}")
         elif sign and lists and name == "ip":
             alike = [_points(each) for each in re.findall(r"\[([^\]]*)\]", lists[1])]
         elif sign and lists:

@@ -79,6 +79,12 @@ class Defined(Numbered):
                 raise PuzzleError(f"{self.name} has up to {self.size:,} positions, which is too many")
         if len(coordinates) > 1 or isinstance(coordinates[0], Ranked):
             self.total = None
+        self._solved = np.array(given.pieces), np.array(given.twists)
+        followers = {place for image in self._numbering.followers for place in image.values()}
+        moving = [{p for each in coordinates if each.holds_pieces for p in each.places} | followers,
+                  {p for each in coordinates if each.holds_twists for p in each.places}]  # fmt: skip
+        #: Places whose piece, and whose orientation, no move changes.
+        self._still = [[place for place in range(len(given.pieces)) if place not in each] for each in moving]
         pieces = self._rows(given.pieces)
         self.vertex_transitive = given.seen == given.orientations and all(len({*row}) == len(row) for row in pieces)
         self._seen = {
@@ -153,6 +159,10 @@ class Defined(Numbered):
         """Return the keys of positions; `ConfigurationError` if no moves lead to one."""
         if any((pieces[:, place] != row).any() for place, row in self._following(pieces)):
             raise ConfigurationError("this position cannot be reached: pieces that move together are apart")
+        for rows, solved, places in zip((pieces, twists), self._solved, self._still, strict=True):
+            if (wrong := (rows[:, places] != solved[places]).any(axis=0)).any():
+                place = places[int(wrong.argmax())] + 1
+                raise ConfigurationError(f"this position cannot be reached: no move changes place {place}")
         totals = np.zeros((len(pieces), len(self._numbering.moduli)), dtype=np.int64)
         outer, inner, size = np.zeros(len(pieces), dtype=np.int64), np.zeros(len(pieces), dtype=np.int64), 0
         for number, coordinate in enumerate(self._numbering.parts):
@@ -162,7 +172,8 @@ class Defined(Numbered):
             kind, inner = np.divmod(full, size)
             if (kind != self._numbering.class_in(number, totals)).any():
                 raise ConfigurationError(f"this position cannot be reached: {coordinate.what} does not fit the rest")
-            totals += self._numbering.sums(number, coordinate.classes_of(full))
+            if isinstance(coordinate, Searched):
+                totals += self._numbering.sums(number, coordinate.classes_of(full))
         if self.layout is U128:
             return np.stack([outer, inner], axis=1).astype(np.uint64)
         return (outer * size + inner).astype(self.layout.dtype)
@@ -180,7 +191,7 @@ class Defined(Numbered):
         totals = np.zeros((len(keys), len(self._numbering.moduli)), dtype=np.int64)
         for number, (coordinate, digit) in enumerate(zip(self._numbering.parts, digits, strict=True)):
             yield (full := self._numbering.class_in(number, totals) * coordinate.size + digit)
-            if number < len(digits) - 1:
+            if isinstance(coordinate, Searched):
                 totals += self._numbering.sums(number, coordinate.classes_of(full))
 
     def _following(self, pieces: _Table) -> Iterator[tuple[int, _Table]]:
@@ -253,6 +264,9 @@ class Defined(Numbered):
     def match(self, pattern: str) -> Matching | None:
         """Coordinate by coordinate, where each of them has a table."""
         pieces, twists = self._read(pattern, "?")
+        asked = zip((pieces, twists), self._solved, self._still, strict=True)
+        if any(row[place] not in (None, solved[place]) for row, solved, places in asked for place in places):
+            return lambda keys: np.zeros(len(keys), dtype=np.bool_)
         fits = list[Mask]()
         for coordinate in self._numbering.parts:
             if isinstance(coordinate, Ranked) or self._numbering.followers:
@@ -307,11 +321,12 @@ class Defined(Numbered):
         return next(name for name, key in zip(self._moves, self.successors(before), strict=True) if key == after)
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=2)
 def _tables(text: str, moves: tuple[Move, ...]) -> tuple[Coordinates, int, int, Outer, Any]:
     """Return the numbering of a definition, its outer and inner size, and the tables of the kernels."""
     numbering = numbering_of(Definition.read(text), moves)
     *before, last = numbering.parts
+    # Only the last one may be ranked.
     tabled = [(number, each) for number, each in enumerate(before) if isinstance(each, Searched)]
     no_rows = np.zeros((0, len(moves)), dtype=np.uint32), np.zeros((0, len(numbering.moduli)), dtype=np.int64)
     outer = Outer(

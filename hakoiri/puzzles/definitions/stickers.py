@@ -39,10 +39,12 @@ def from_permutations(
     one of its stickers.
     """
     rows = list(permutations.values())
+    if not rows:
+        raise PuzzleError("no permutations are given")
     for move, row in permutations.items():
         if sorted(row) != list(range(len(rows[0]))):
             raise PuzzleError(f"{move} is not a permutation of 0 to {len(rows[0]) - 1}: {list(row)}")
-    if wrong := [point for each in identical for point in each if not 0 <= point < len(rows[0])] or [0] * (not rows):
+    if wrong := [point for each in identical for point in each if not 0 <= point < len(rows[0])]:
         raise PuzzleError(f"place {wrong[0]} is not one of the permutations")
     group = {point: number for number, each in enumerate(identical) if len(each) > 1 for point in each}
     frames = list[list[list[int]]]()

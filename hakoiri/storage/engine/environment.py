@@ -243,7 +243,7 @@ class Environment:
         self._read(lambda snapshot: snapshot.transaction)
         # IMPORTANT: within a transaction, so that no other process uses a free page meanwhile.
         with translated(self.directory), self._handle.begin(write=True):
-            self._file.free([*self._file.newest().free_pages()])
+            self._file.free(self._file.newest().free_pages())
 
     @property
     def _handle(self) -> lmdb.Environment:

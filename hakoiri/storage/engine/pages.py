@@ -24,7 +24,7 @@ that none was committed, because a writer may use old pages again.
 import os
 import struct
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
@@ -209,14 +209,17 @@ class DataFile:
             raise PageError(f"page {page} is missing; the file is truncated or overwritten")
         return os.pread(self._file, count, begin)
 
-    def free(self, pages: list[int]) -> None:
-        """Give pages of a file open for writing back to the disk, where that is possible: they become zeroes."""
+    def free(self, pages: Iterable[int]) -> None:
+        """Give pages of a file open for writing back to the disk, where that is possible: they become zeroes.
+
+        Runs of falling numbers are given back at once.
+        """
         import ctypes
 
         fallocate = getattr(ctypes.CDLL(None), "fallocate", lambda *_: None)
-        for _, run in groupby(enumerate(sorted(pages)), lambda place: place[1] - place[0]):
-            (_, first), *others = run
-            begin, size = first * self.page_size, (1 + len(others)) * self.page_size
+        for _, run in groupby(enumerate(pages), sum):
+            numbers = [page for _, page in run]
+            begin, size = numbers[-1] * self.page_size, len(numbers) * self.page_size
             fallocate(self._file, _PUNCH_HOLE, ctypes.c_int64(begin), ctypes.c_int64(size))
 
     def newest(self) -> "Snapshot":

@@ -162,7 +162,7 @@ def fill(puzzle: Numbered, asked: CosetRequest) -> CosetFigures:
     with _LISTING:
         layers, whole, after, firsts = _around(puzzle, asked.size)
     last = len(layers) - 1
-    most = asked.depth or last + _BEYOND
+    most = min(asked.depth or last + _BEYOND, MOST_DEPTH)
     coset, counts, left = _Coset(puzzle, asked, after, most - last), list[int](), asked.size
     for depth in range(most + 1):
         moves = max(0, depth - last)
