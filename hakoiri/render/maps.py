@@ -20,113 +20,6 @@ _RED, _PINK = "#d55e00", "#cc79a7"
 #: Dark violet to yellow: matplotlib's viridis at nine points.
 _COLOURS = "440154 472d7b 3b528b 2c728e 21918c 28ae80 5ec962 addc30 fde725"
 
-_BODY = """\
-<style>
-html, body { margin: 0; height: 100%; overflow: hidden; }
-:root { color-scheme: light dark; font: 15px/1.4 "DejaVu Sans", Verdana, sans-serif; }
-canvas { color: CanvasText; width: 100%; height: 100%; display: block; touch-action: none; cursor: grab; }
-p { position: fixed; left: 1rem; margin: 0; pointer-events: none; }
-#title { top: .7rem; } #legend { bottom: .7rem; }
-i { display: inline-block; width: 8rem; height: .7em; background: linear-gradient(90deg, @GRADIENT@); }
-b { display: inline-block; width: .7em; height: .7em; border-radius: 50%; }
-</style>
-<canvas id="map" tabindex="0" aria-label="@TITLE@"></canvas>
-<p id="title">@TITLE@<br><small>Drag to turn, scroll or pinch to zoom; arrow keys, + and - do the same.</small></p>
-<p id="legend">0 <i></i> @DEPTH@ moves from <b style="background:@RED@"></b> @ORIGIN@@GOALS@</p>
-<script>
-"use strict";
-const read = (text, kind) => new kind(Uint8Array.from(atob(text), letter => letter.charCodeAt(0)).buffer);
-const places = read("@PLACES@", Float32Array), moves = read("@MOVES@", Uint32Array);
-const depths = read("@DEPTHS@", Uint32Array), goals = read("@GOAL_POINTS@", Uint32Array);
-const colours = @COLOURS@, canvas = document.getElementById("map"), pen = canvas.getContext("2d");
-const count = depths.length, shown = new Float32Array(2 * count);
-const radius = Math.max(1, places.reduce((most, value) => Math.max(most, Math.abs(value)), 0));
-// The axes across, up and towards the viewer.
-let axes = [[1, 0, 0], [0, 1, 0], [0, 0, 1]], zoom = 0.9, timer = null;
-const byDepth = Array.from(depths.keys()).sort((one, other) => depths[one] - depths[other]);
-function turn(one, other, angle) {
-  const [sine, cosine] = [Math.sin(angle), Math.cos(angle)], [a, b] = [axes[one], axes[other]];
-  axes[one] = a.map((value, axis) => value * cosine + b[axis] * sine);
-  axes[other] = b.map((value, axis) => value * cosine - a[axis] * sine);
-}
-function dot(point, size, colour) {
-  pen.fillStyle = colour;
-  pen.beginPath();
-  pen.arc(shown[2 * point], shown[2 * point + 1], size, 0, 7);
-  pen.fill();
-}
-// While the map is turned, large maps leave out the lines.
-function draw(moving) {
-  const scale = window.devicePixelRatio || 1;
-  const [width, height] = [canvas.clientWidth * scale, canvas.clientHeight * scale];
-  if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
-  pen.clearRect(0, 0, width, height);
-  const unit = zoom * Math.min(width, height) / 2 / radius, [x, y] = axes;
-  for (let point = 0; point < count; point++) {
-    const [a, b, c] = places.subarray(3 * point, 3 * point + 3);
-    shown[2 * point] = width / 2 + unit * (a * x[0] + b * x[1] + c * x[2]);
-    shown[2 * point + 1] = height / 2 - unit * (a * y[0] + b * y[1] + c * y[2]);
-  }
-  if (!moving || moves.length < 20000) {
-    pen.strokeStyle = getComputedStyle(canvas).color;
-    pen.globalAlpha = 0.15;
-    pen.lineWidth = scale / 2;
-    pen.beginPath();
-    for (let move = 0; move < moves.length; move += 2) {
-      pen.moveTo(shown[2 * moves[move]], shown[2 * moves[move] + 1]);
-      pen.lineTo(shown[2 * moves[move + 1]], shown[2 * moves[move + 1] + 1]);
-    }
-    pen.stroke();
-    pen.globalAlpha = 1;
-  }
-  const size = scale * Math.max(1.2, Math.min(5, 120 / Math.sqrt(count)));
-  let last = -1;
-  for (const point of byDepth) {
-    if (depths[point] !== last) pen.fillStyle = colours[last = depths[point]];
-    pen.fillRect(shown[2 * point] - size, shown[2 * point + 1] - size, 2 * size, 2 * size);
-  }
-  for (const point of goals) dot(point, 1.6 * size, "@PINK@");
-  dot(0, 2.5 * size, "@RED@");
-}
-function change() {
-  clearTimeout(timer);
-  requestAnimationFrame(() => draw(true));
-  timer = setTimeout(() => draw(false), 150);
-}
-const held = new Map();
-canvas.onpointerdown = event => { canvas.setPointerCapture(event.pointerId); held.set(event.pointerId, event); };
-canvas.onpointerup = canvas.onpointercancel = event => held.delete(event.pointerId);
-canvas.onpointermove = event => {
-  const before = held.get(event.pointerId);
-  if (!before) return;
-  const other = [...held.values()].find(each => each.pointerId !== event.pointerId);
-  if (other) {
-    const apart = one => Math.hypot(one.clientX - other.clientX, one.clientY - other.clientY) || 1;
-    zoom *= apart(event) / apart(before);
-  } else {
-    turn(0, 2, (event.clientX - before.clientX) / 200);
-    turn(1, 2, (before.clientY - event.clientY) / 200);
-  }
-  held.set(event.pointerId, event);
-  change();
-};
-canvas.addEventListener("wheel", event => { event.preventDefault(); zoom *= Math.exp(-event.deltaY / 500); change(); },
-  {passive: false});
-const keys = {
-  ArrowLeft: () => turn(0, 2, -0.1), ArrowRight: () => turn(0, 2, 0.1), ArrowUp: () => turn(1, 2, 0.1),
-  ArrowDown: () => turn(1, 2, -0.1), "+": () => { zoom *= 1.2; }, "-": () => { zoom /= 1.2; },
-};
-document.addEventListener("keydown", event => {
-  if (!(event.key in keys) || event.ctrlKey || event.altKey || event.metaKey) return;
-  keys[event.key]();
-  change();
-});
-addEventListener("resize", change);
-if (places.some((value, place) => place % 3 === 2 && value !== 0)) { turn(0, 2, 0.45); turn(1, 2, 0.3); }
-draw(false);
-</script>
-"""
-
 
 def save_map(run: OpenRun, found: Map, target: Path, vectors: int = 5_000) -> None:
     """Write a map as .png, .svg, .pdf, .html (self-contained) or .hakomap (`hakoiri.export.graphs`).
@@ -159,7 +52,7 @@ def map_page(run: OpenRun, found: Map) -> str:
         "PLACES": _base64(solid), "MOVES": _base64(found.moves.astype("<u4")),
         "DEPTHS": _base64(found.depths.astype("<u4")), "GOAL_POINTS": _base64(goals.astype("<u4")),
     }  # fmt: skip
-    return page(_BODY, filled)
+    return page("map", filled)
 
 
 def _plot(run: OpenRun, found: Map, target: Path, vectors: int) -> None:

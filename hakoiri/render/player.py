@@ -38,32 +38,6 @@ _PAGE, _API, _HANDED = "pages/play.js", "lib/api.js", "play/handed.js"
 _IMPORT = re.compile(r'(?:from |import\()"(\.[^"]+)"')
 #: Configurations between two looks at the control.
 _BATCH = 500
-_BODY = """\
-<style>@STYLE@
-main > h1 { font-size: 1.25rem; overflow-wrap: anywhere; } main > .tabs { margin-bottom: 1.25rem; }</style>
-<main id="main"><h1>@TITLE@</h1>
-<nav class="tabs"><a href="#/runs/@RUN@/play">Play</a> <a href="#/runs/@RUN@/board">Analyse</a></nav>
-<div id="board"><p>Finding all configurations …</p><noscript>This page needs scripts.</noscript></div></main>
-<div id="said" class="unseen" role="status" aria-live="polite"></div>
-<script type="text/plain" id="table">@TABLE@</script>
-<script type="importmap">@MODULES@</script>
-<script type="module">
-await new Promise(seen => requestAnimationFrame(() => setTimeout(seen)));
-const modules = ["lib/api.js", "pages/play.js", "lib/dom.js"].map(name => import(name));
-const [{run}, {show}, {parsed}] = await Promise.all(modules), board = document.getElementById("board");
-let end = null;
-async function turn() {
-  const {path: [,, tab = "play"], query} = parsed(location.hash);
-  end?.();
-  end = await show(board, {run, query, tab});
-  for (const link of document.querySelectorAll("nav a")) {
-    link.setAttribute("aria-current", link.hash.endsWith(`/${tab}`) ? "page" : "false");
-  }
-}
-addEventListener("hashchange", turn);
-turn();
-</script>
-"""
 
 
 def save_player(run: OpenRun, target: Path, control: Control | None = None, observer: Observer | None = None) -> int:
@@ -88,7 +62,7 @@ def save_player(run: OpenRun, target: Path, control: Control | None = None, obse
         "STYLE": "\n".join((_STATIC / "style" / f"{name}.css").read_text("utf-8") for name in _STYLES),
     }  # fmt: skip
     with replaced(target) as part:
-        part.write_text(page(_BODY, filled), "utf-8")
+        part.write_text(page("handed", filled), "utf-8")
     return len(table.keys)
 
 

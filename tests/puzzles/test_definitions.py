@@ -288,10 +288,13 @@ NAMELESS = """{"name": "x", "orbits": [{"orbitName": "A", "numPieces": 2, "numOr
 "moves": {"": {"A": {"permutation": [1, 0], "orientationDelta": [0, 0]}}}}"""
 WRONG = {
     "words.tws": (TWS.replace("MoveSequence", "Sequence"), 'line 25: "Sequence AB A B\'"; expected Name, Set'),
-    "short.tws": (TWS.replace("2 3 1 4", "2 3 1"), "line 15: CORNER has 3 numbers in row 1, expected 2 of 4"),
-    "large.tws": (TWS.replace("2 3 1 4", "2 3 1 5"), "line 15: 5 in row 1 of CORNER is too large"),
+    "short.tws": (
+        TWS.replace("2 3 1 4", "2 3 1"),
+        "line 15: CORNER has 3 numbers in row 1, expected 4 in",
+    ),
+    "large.tws": (TWS.replace("2 3 1 4", "2 3 1 5"), "line 15: 5 in row 1 of CORNER is not 1 to 4"),
     "twice.tws": (TWS.replace("2 3 1 4", "2 3 1 1"), "move A does not permute the places of CORNER"),
-    "twist.tws": (TWS.replace("1 1 1 0", "1 1 3 0"), "line 16: 3 in row 2 of CORNER is too large"),
+    "twist.tws": (TWS.replace("1 1 1 0", "1 1 3 0"), "line 16: 3 in row 2 of CORNER is not 0 to 2"),
     "letter.tws": (TWS.replace("2 3 1 4", "2 x 1 4"), "line 15: 'x' is not a number"),
     "end.tws": (TWS[: TWS.rindex("End")], "line 23: the file ends before End"),
     "set.tws": (
@@ -314,7 +317,14 @@ WRONG = {
     ),
     "huge.tws": ("Set A 3000 1\n", "line 1: A has 3000 places of 1 orientations; expected 1 to 500"),
     "digits.gap": (f"M_U:=(1,{'9' * 5000});", "line 1: U is not a permutation in cycles"),
-    "still.gap": ("M_U:=();", "has 0 moves"),
+    "still.gap": ("M_U:=();", "has 0 moves that change anything"),
+    "twice.set.tws": (TWS.replace("Set CENTER 3 1", "Set CORNER 3 1"), "line 5: there is a set CORNER already"),
+    "twice.move.tws": (TWS.replace("Move B", "Move A"), "line 18: there is a move A already"),
+    "multiple.tws": (
+        TWS.replace("Move B", "Move A'").replace("A B'", "A"),
+        "A' is a move of its own, and not A 2 times",
+    ),
+    "illegal.tws": (TWS + "Illegal CORNER 3 1\n", "line 26: Illegal, positions that are forbidden, is not supported"),
 }
 
 
@@ -333,8 +343,8 @@ def test_a_wrong_file_is_refused_with_its_place(name: str, tmp_path: Path) -> No
     [
         ("1 2 3/1 2 2", "CORNER '1 2 3' has 3 pieces, expected 4"),
         ("1 2 3 3", "expected 2 rows"),
-        ("1 2 2 3/1 2 2", "place 3: piece 2 is there 1 times"),
-        ("1 2 9 3/1 2 2", "place 3: piece 9 is there not"),
+        ("1 2 2 3/1 2 2", "place 3: there is only 1 of piece 2"),
+        ("1 2 9 3/1 2 2", "place 3: there is no piece 9"),
         ("1 2+3 3 3/1 2 2", "'2+3' is turned 0 to 2 times"),
         ("1 2+1 3 3/1 2 2", "cannot be reached"),
         ("Z", "is not a turn"),
@@ -409,3 +419,9 @@ def test_permutations_from_python(tmp_path: Path) -> None:
         assert run.layer_sizes == [1, 2, 3, 4, 6, 8, 7, 9, 10, 9, 8, 2, 1]
     with pytest.raises(PuzzleError, match="X is not a permutation of 0 to 2"):
         explore_permutations({"L": [1, 2, 0], "X": [1, 0, 0]}, data=tmp_path)
+    nothing: list[dict[str, list[int]]] = [{}, {"A": []}]
+    for wrong in nothing:
+        with pytest.raises(PuzzleError, match="no permutations are given"):
+            explore_permutations(wrong, data=tmp_path)
+    with pytest.raises(PuzzleError, match="place 1 is in two lists"):
+        explore_permutations(shifts(3, "L"), identical=[[0, 1], [1, 2]], data=tmp_path)

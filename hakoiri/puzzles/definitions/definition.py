@@ -122,7 +122,9 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         for name, (source, twist) in self.moves.items():
             for orbit, (begin, end) in zip(self.orbits, pairwise(self.begins), strict=True):
                 if sorted(source[begin:end]) != list(range(begin, end)):
-                    raise PuzzleError(f"{self.name}: move {name} does not permute the places of {orbit.name}")
+                    raise PuzzleError(
+                        f"{self.name}: move {name} does not permute the places of {orbit.name}: each must occur once"
+                    )
                 if wrong := [turn for turn in twist[begin:end] if not 0 <= turn < orbit.orientations]:
                     times = f"{wrong[0]} times, expected 0 to {orbit.orientations - 1}"
                     raise PuzzleError(f"{self.name}: move {name} turns a piece of {orbit.name} {times}")
@@ -187,13 +189,16 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             # In the order U, U', U2, U2', U3, ...
             for times in sorted(range(1, order), key=lambda times: (min(times, order - times), times)):
                 fewest = min(times, order - times)
-                found.setdefault(powers[times - 1], _multiple(name, fewest, times > fewest))
+                called = _multiple(name, fewest, times > fewest)
+                if turns.get(called, powers[times - 1]) != powers[times - 1]:
+                    raise PuzzleError(f"{self.name}: {called} is a move of its own, and not {name} {times} times")
+                found.setdefault(powers[times - 1], called)
             if metric == "quarter":
                 back = self.turn_of(self.inverse(self.move_of(turns[name])))
                 found.setdefault(back, _multiple(name, 1, True))
         found.pop(unmoved, None)
         if not found or len(found) > _MOST_MOVES:
-            raise PuzzleError(f"{self.name} has {len(found)} moves, expected 1 to {_MOST_MOVES}; set moves=")
+            raise PuzzleError(f"{self.name} has {len(found)} moves that change anything, expected 1 to {_MOST_MOVES}")
         return {name: self.move_of(turn) for turn, name in found.items()}
 
     def algorithm(self, text: str, known: Mapping[str, Move]) -> Move:

@@ -44,7 +44,7 @@ class _Lines:
 _Part = tuple[list[int], list[int]]
 
 
-def _read_tws(text: str, file: str) -> Definition:
+def _read_tws(text: str, file: str) -> Definition:  # noqa: PLR0912
     lines = _Lines(text, file)
     name, orbits, solved = Path(file).stem, list[Orbit](), dict[str, _Part]()
     moves, derived, at = dict[str, dict[str, _Part]](), dict[str, str](), dict[str, int]()
@@ -53,6 +53,8 @@ def _read_tws(text: str, file: str) -> Definition:
             case "Name", [name]:
                 pass
             case "Set", [orbit, places, orientations]:
+                if orbit in (each.name for each in orbits):
+                    raise lines.wrong(f"there is a set {orbit} already")
                 try:
                     orbits.append(Orbit(orbit, _number(lines, places), _number(lines, orientations)).checked())
                 except PuzzleError as error:
@@ -60,11 +62,15 @@ def _read_tws(text: str, file: str) -> Definition:
             case (("Solved" | "StartState"), []):
                 solved = _read_parts(lines, orbits, int(first == "Solved"), unknown=True)
             case (("Move" | "MoveTransformation"), [move]):
+                if move in moves:
+                    raise lines.wrong(f"there is a move {move} already")
                 moves[move], at[move] = _read_parts(lines, orbits, int(first == "Move")), lines.number
             case (("MoveAlias" | "MoveSequence"), [alias, *rest]) if rest:
                 derived[alias], at[alias] = " ".join(rest), lines.number
             case "SwizzleSet", _:
                 pass
+            case "Illegal", _:
+                raise lines.wrong("Illegal, positions that are forbidden, is not supported")
             case _:
                 raise lines.wrong(f"{' '.join([first, *words])!r}; expected Name, Set, Solved, Move or End")
     if not orbits or not moves:
@@ -109,9 +115,12 @@ def _read_parts(lines: _Lines, orbits: Sequence[Orbit], first: int, unknown: boo
             least, most = (-1 if unknown else 0, orbit.orientations) if rows else (0, orbit.places)
             row = [-1 if word == "?" and unknown else _number(lines, word) - (0 if rows else first) for word in words]
             if len(row) != orbit.places or len(rows) > 1:
-                raise lines.wrong(f"{name} has {len(row)} numbers in row {len(rows) + 1}, expected 2 of {orbit.places}")
+                raise lines.wrong(
+                    f"{name} has {len(row)} numbers in row {len(rows) + 1}, expected {orbit.places} in each of 2 rows"
+                )
             if wrong := [value for value in row if not least <= value < most]:
-                raise lines.wrong(f"{wrong[0] + (0 if rows else first)} in row {len(rows) + 1} of {name} is too large")
+                found_here, low = wrong[0] + (0 if rows else first), max(least, 0) + (0 if rows else first)
+                raise lines.wrong(f"{found_here} in row {len(rows) + 1} of {name} is not {low} to {low + most - 1}")
             rows.append(row)
     else:
         raise lines.wrong("the file ends before End")

@@ -306,8 +306,8 @@ class Defined(Numbered):
                 piece = None if match["piece"] == "?" else int(match["piece"]) - given.first
                 twist = None if (match["twist"] or ("?" if piece is None else "0")) == "?" else int(match["twist"] or 0)
                 if piece is not None and solved.count(piece) <= there.count(piece):
-                    often = f"{solved.count(piece)} times" if piece in solved else "not"
-                    raise ConfigurationError(f"{orbit.name}, place {place}: piece {match['piece']} is there {often}")
+                    there_are = f"only {solved.count(piece)} of piece" if piece in solved else "no piece"
+                    raise ConfigurationError(f"{orbit.name}, place {place}: there is {there_are} {match['piece']}")
                 most = orbit.orientations if piece is None else self._seen[number, piece]
                 if twist is not None and twist >= most:
                     raise ConfigurationError(f"{orbit.name}, place {place}: {word!r} is turned 0 to {most - 1} times")

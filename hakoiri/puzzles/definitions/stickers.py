@@ -4,6 +4,7 @@ Found by group theory alone: a piece is a block of imprimitivity (Atkinson, "An 
 permutation group", 1975) on whose stickers moves act as a cycle.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from hakoiri.errors import PuzzleError
@@ -39,13 +40,16 @@ def from_permutations(
     one of its stickers.
     """
     rows = list(permutations.values())
-    if not rows:
+    if not rows or not len(rows[0]):
         raise PuzzleError("no permutations are given")
+    listed_twice = Counter(point for each in identical for point in {*each}).most_common(1)
+    if listed_twice and listed_twice[0][1] > 1:
+        raise PuzzleError(f"place {listed_twice[0][0]} is in two lists of identical ones")
     for move, row in permutations.items():
         if sorted(row) != list(range(len(rows[0]))):
-            raise PuzzleError(f"{move} is not a permutation of 0 to {len(rows[0]) - 1}: {list(row)}")
+            raise PuzzleError(f"{move} is not a permutation of 0 to {len(rows[0]) - 1}: {[*row][:40]}")
     if wrong := [point for each in identical for point in each if not 0 <= point < len(rows[0])]:
-        raise PuzzleError(f"place {wrong[0]} is not one of the permutations")
+        raise PuzzleError(f"identical: place {wrong[0]} is not 0 to {len(rows[0]) - 1}")
     group = {point: number for number, each in enumerate(identical) if len(each) > 1 for point in each}
     frames = list[list[list[int]]]()
     # Stickers that follow others are left out: smaller classes last.
