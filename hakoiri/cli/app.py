@@ -38,13 +38,13 @@ _PANELS = {
     + " ".join(sorted({*COMMANDS} - {"export"}, key=COMMANDS.index)),
     "Study deals, boards and sizes": "study hunt deal solve generate optimise contest replay",
     "Serve": "coordinator worker serve health drain",
-    "Keep": "runs verify export delete",
+    "Keep": "runs verify export archive restore delete",
 }
 _MODULES = {
     "puzzles.choosing": "puzzles show new try",
     "puzzles.playing": "play",
     "runs.running": "run enqueue resume collect drain verify",
-    "runs.listing": "status cancel runs delete",
+    "runs.listing": "status cancel runs delete archive restore",
     "runs.working": "worker",
     "runs.serving": "coordinator serve health",
     "studies.studying": "study hunt",

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import track
 
 from hakoiri.cli import app
-from hakoiri.worker.machine import REDIS, end_with
+from hakoiri.worker.machine import REDIS, end_with, usable_cores
 
 #: Commands for one process each, the longest first. Some options and larger sizes of a puzzle have their own kernels.
 _TOURS = r"""
@@ -49,8 +49,7 @@ def _processes() -> ProcessPoolExecutor:
 
     A worker waits on a pipe that it holds open itself, so a kill of this process alone would not end it.
     """
-    cores = len(os.sched_getaffinity(0))
-    return ProcessPoolExecutor(cores, get_context("spawn"), initializer=end_with, initargs=(os.getpid(),))
+    return ProcessPoolExecutor(len(usable_cores()), get_context("spawn"), initializer=end_with, initargs=(os.getpid(),))
 
 
 def _follow(tour: str) -> None:

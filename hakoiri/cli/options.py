@@ -4,6 +4,7 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import MISSING, Field, fields, is_dataclass, replace
 from functools import wraps
 from inspect import Parameter, Signature, signature
@@ -13,7 +14,8 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 import typer
 
 from hakoiri.cli.completing import options_beginning, puzzles_beginning, runs_beginning, words_beginning
-from hakoiri.errors import Hint, PuzzleError
+from hakoiri.errors import HakoiriError, Hint, PuzzleError
+from hakoiri.logs import FORMATS
 from hakoiri.puzzles import classics
 from hakoiri.puzzles.options import MOST_SEED
 from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
@@ -264,6 +266,24 @@ def cap_option(text: str) -> Any:
     return option("--cap", "POSITIONS", text, parser=parse_count)
 
 
+def parse_log_format(text: str) -> str:
+    """Return a format of logs."""
+    if text not in ("", *FORMATS):
+        raise typer.BadParameter(f"{text!r} is not a log format; expected {' or '.join(FORMATS)}")
+    return text
+
+
+def serving_metrics(port: int | None, address: str, redis: str | None, **what: str) -> AbstractContextManager[None]:
+    """Return a block in which metrics are served, as `hakoiri.metrics.served` does, if a port is given."""
+    if port is None:
+        return nullcontext()
+    try:
+        from hakoiri.metrics import served
+    except ModuleNotFoundError as error:
+        raise HakoiriError(f"{error.name} is not installed; give: pip install 'hakoiri[metrics]'") from error
+    return served(port, address, redis, **what)
+
+
 TimeOption = Annotated[float, option("--time", "TIME", "Time for this call: 10m, 90s or 1h.", parser=parse_time)]
 ConfArgument = Annotated[str, argument("CONF", "Board rows joined by '/', a key 0x..., a text file, or - for stdin.")]
 RunArgument = Annotated[
@@ -293,6 +313,17 @@ RedisOption = Annotated[
 PuzzleOptions = Annotated[
     list[str] | None, option("-o", "KEY=VALUE", "Option of the puzzle. Repeatable.", autocompletion=options_beginning)
 ]
+MetricsPortOption = Annotated[
+    int | None,
+    option("--metrics-port", "N", "Answer Prometheus at this port; 0 for any free one.", min=0, max=65535,
+           usual="no metrics"),
+]  # fmt: skip
+MetricsHostOption = Annotated[str, option("--metrics-host", "ADDRESS", "With --metrics-port: address to listen on.")]
+LogFormatOption = Annotated[
+    str,
+    option("--log-format", "text|json", "Format of the log on stderr.", parser=parse_log_format,
+           usual="$HAKOIRI_LOG_FORMAT, else text"),
+]  # fmt: skip
 MemoryOption = Annotated[
     int | None,
     option("--memory", "SIZE", "Memory limit, 100MB or more.", parser=parse_memory,

@@ -123,10 +123,13 @@ class ProgressLine:
         self._last = progress
         if not self._console.is_terminal and time.monotonic() >= self._next_line:
             self._next_line = time.monotonic() + _LINE_SECONDS
-            self._console.print(Text(self._line()))
+            self._say(self._line())
 
     def note(self, text: str, *hints: Hint) -> None:
-        self._console.print(Text(worded(text, hints), style="dim"))
+        self._say(worded(text, hints), "dim")
+
+    def _say(self, text: str, style: str = "") -> None:
+        self._console.print(Text(text, style))
 
     def __rich__(self) -> Text:
         return live_text(self._line(), "cyan")

@@ -5,7 +5,6 @@ import logging
 import os
 import re
 import signal
-import sys
 import threading
 import time
 from collections.abc import AsyncIterator
@@ -22,12 +21,13 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 
 from hakoiri.coordinator.session.resources import Resources
+from hakoiri.logs import set_up
 from hakoiri.web.asking import BuiltPuzzles
 from hakoiri.web.guard import Guard, Passes
 from hakoiri.web.problems import HANDLERS
 from hakoiri.web.routes import answers, puzzles, runs, server
 from hakoiri.web.routes.runs import Streams
-from hakoiri.web.routes.server import Metrics
+from hakoiri.web.routes.server import ServerMetrics
 from hakoiri.web.runs.opened import OpenRuns
 from hakoiri.web.runs.questions import Questions
 from hakoiri.web.settings import SERVER, Settings
@@ -70,7 +70,7 @@ def _index() -> HTMLResponse:
 
 def create() -> FastAPI:
     """Return the application of a process that was started with `Settings.to_environment`."""
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stderr)
+    set_up()
     # Its warnings are about refused requests, which anybody can send by the thousand.
     logging.getLogger("uvicorn").setLevel(logging.ERROR)
     if os.environ[SERVER] != str(os.getpid()):
@@ -115,7 +115,7 @@ def make_app(settings: Settings) -> FastAPI:
     memory = settings.memory or available_memory() // 2
     app.state.built = BuiltPuzzles(memory // (_BOARDS_PART * settings.processes))
     app.state.runs = OpenRuns(settings.data, Resources(memory=settings.memory), settings.redis)
-    app.state.metrics = Metrics(app.state.runs, app.state.streams)
+    app.state.metrics = ServerMetrics(app.state.runs, app.state.streams, settings.redis)
     for router in _ROUTERS:
         app.include_router(router)
     app.api_route("/", methods=["GET", "HEAD"], include_in_schema=False)(_index)

@@ -20,7 +20,8 @@ from pathlib import Path
 import redis
 from rq.worker import DequeueStrategy, WorkerStatus
 
-from hakoiri.errors import HakoiriError, RedisRefusedError, RedisUnavailableError, visible
+from hakoiri.errors import HakoiriError, RedisRefusedError, RedisUnavailableError
+from hakoiri.logs import log, set_up
 from hakoiri.puzzles.user.files import configured_files, load_file
 from hakoiri.worker.hosts.host import STORE, THREADS, Host
 from hakoiri.worker.machine import REDIS, SUPERVISOR
@@ -47,14 +48,15 @@ _M_MMAP_THRESHOLD, _M_TRIM_THRESHOLD = -3, -1
 
 def main() -> None:
     """Work until asked to stop, waiting while Redis is away; end with the supervisor. Exits the process on errors."""
+    set_up()
     try:
         _work()
     except (redis.RedisError, HakoiriError, ValueError) as error:
         lost = isinstance(error, redis.RedisError) and is_away(error)
         if not (lost or isinstance(error, (*_AWAY, redis.OutOfMemoryError))):
-            sys.exit(f"worker process {os.getpid()}: {visible(str(error))}")
-        with suppress(OSError):  # A log that cannot be written must not change the exit code.
-            print(f"worker process {os.getpid()} lost Redis: {visible(str(error))}", file=sys.stderr, flush=True)
+            log(f"worker process {os.getpid()}: {error}", level=logging.ERROR)
+            sys.exit(1)
+        log(f"worker process {os.getpid()} lost Redis: {error}", level=logging.WARNING)
         sys.exit(os.EX_TEMPFAIL)
 
 
@@ -82,6 +84,7 @@ def _work() -> None:
         end_heartbeat = start_heartbeat(worker.name, connect(url), parent)
         now_and_then, seconds = worker.print_done, 1
     else:
+        set_up(host=host.name)
         data_redis, beats = own_data_redis(own), connect(url)
         require_own_name(beats, host.name, host.place)
         with suppress(redis.RedisError):

@@ -9,7 +9,6 @@ and its command channel are not used, so that no entry there can end a worker.
 import math
 import os
 import signal
-import sys
 import time
 import zlib
 from collections import Counter, deque
@@ -28,10 +27,11 @@ from rq.utils import now
 from rq.worker import WorkerStatus
 from rq.worker_registration import WORKERS_BY_QUEUE_KEY, clean_worker_registry
 
-from hakoiri.errors import HakoiriError, PayloadError, TaskError, WorkerError, visible
+from hakoiri.errors import HakoiriError, PayloadError, TaskError, WorkerError
+from hakoiri.logs import log
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.storage.ledger.manifest import local_time, typed
+from hakoiri.storage.ledger.manifest import typed
 from hakoiri.worker.program import differing_parts, program_of
 from hakoiri.worker.tasks import TASKS, checked
 from hakoiri.worker.transport import payload
@@ -136,12 +136,10 @@ class TaskWorker(SimpleWorker):
         self._jobs, self._worked, self.birth_date = 0, 0.0, now()
 
     def print_done(self) -> None:
-        """Print the chunks done since the last call, if any: ``host-17: 41 expand, 2 derive``."""
+        """Log the chunks done since the last call, if any: ``host-17: 41 expand, 2 derive``."""
         done = Counter(self._done.popleft() for _ in range(len(self._done)))
         if done:
-            line = f"{local_time()} {self.name}: {', '.join(f'{number} {task}' for task, number in done.items())}"
-            with suppress(OSError):  # A log that cannot be written stops no work.
-                print(visible(line), file=sys.stderr, flush=True)
+            log(f"{self.name}: {', '.join(f'{number} {task}' for task, number in done.items())}")
 
     @property
     def seconds_left(self) -> float:

@@ -56,7 +56,7 @@ class Clock:
 
 def served(data: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> list[RunEnd]:
     monkeypatch.setattr(service, "time", clock)
-    return serve(data, Resources(workers=1), None, clock.control, clock.observed, lambda *_: None)
+    return serve(data, Resources(workers=1), None, clock.control, lambda _: clock.observed(), lambda *_: None)
 
 
 def hanoi(discs: int) -> PuzzleSpec:

@@ -102,7 +102,7 @@ def assert_documented(told: Finished, command: str, status: str | None = None) -
 
 def test_the_json_of_every_command_is_documented_and_asked_for() -> None:
     assert all(DOCUMENTED.values())
-    assert {command_of(line) for line in ASKED} | {"collect", "drain", "worker", "play"} == set(DOCUMENTED)
+    assert {command_of(line) for line in ASKED} | {"collect", "drain", "worker", "play", "restore"} == set(DOCUMENTED)
 
 
 @pytest.mark.parametrize(("line", "status"), ASKED.items())

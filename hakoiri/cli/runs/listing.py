@@ -1,4 +1,4 @@
-"""The commands ``runs``, ``status``, ``cancel`` and ``delete``. Imports neither numpy nor numba."""
+"""The commands that list, show, cancel, delete, archive and restore runs. Imports neither numpy nor numba."""
 
 import sys
 import time
@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.live import Live
@@ -41,6 +41,9 @@ from hakoiri.render.progress import expanded_text, live_text, progress_count, pr
 from hakoiri.render.streams import results
 from hakoiri.render.tables import facts, first_fitting, print_json, stderr, stdout, table
 from hakoiri.rows.runs import living_rows, status_row, work_log_row
+
+if TYPE_CHECKING:
+    from hakoiri.coordinator.runs.archive import Archived
 
 #: Columns of the list of runs that are left out if the terminal is too narrow.
 LEFT_OUT: tuple[tuple[str, ...], ...] = ((), ("created",), ("created", "kind"), ("created", "kind", "details"))
@@ -266,6 +269,43 @@ def delete(
                 stdout().print(f"{name} is deleted")
     if json:
         print_json({"runs": deleted, "status": "deleted"})
+
+
+_WHERE = "Folder, or s3://BUCKET/PREFIX with the keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."
+
+
+@command_line("archive last --to s3://puzzles/runs")
+def archive(
+    name: shared.RunArgument,
+    to: str = parameter("--to", "DIR|URL", _WHERE),
+    data: shared.DataOption = None,
+    json: shared.JsonOption = False,
+) -> None:
+    """Copy a run to a folder or to a bucket of S3, with the runs that belong to it and checksums of all files."""
+    from hakoiri.coordinator.runs.archive import archive_run
+
+    _print_archived(archive_run(find_run(data_directory(data), name), to), "archived", to, json)
+
+
+@command_line("restore 3f9a2c-klotski --from s3://puzzles/runs")
+def restore(
+    name: str = parameter("", "RUN", "Name of the archived run."),
+    source: str = parameter("--from", "DIR|URL", _WHERE),
+    data: shared.DataOption = None,
+    json: shared.JsonOption = False,
+) -> None:
+    """Restore a run from an archive, if all checksums are right."""
+    from hakoiri.coordinator.runs.archive import restore_run
+
+    _print_archived(restore_run(data_directory(data), name, source), "restored", source, json)
+
+
+def _print_archived(done: "Archived", what: str, where: str, json: bool) -> None:
+    if json:
+        print_json({"status": what, "where": where, **done._asdict()})
+    else:
+        files = f"{counted(done.files, 'files')}, {done.bytes / 1e6:,.1f} MB"
+        stdout().print(f"{', '.join(done.runs)} {'is' if len(done.runs) == 1 else 'are'} {what}: {files}")
 
 
 def _labelled(row: dict[str, Any], found: "RunStatus") -> dict[str, Any]:

@@ -15,8 +15,9 @@ from hakoiri.cli.driving import no_coordinator, stopping_with
 from hakoiri.cli.options import command_line
 from hakoiri.coordinator.errors import RunError
 from hakoiri.coordinator.runs.catalogue import data_directory
-from hakoiri.errors import HakoiriError, Hint, PuzzleError, counted
+from hakoiri.errors import HakoiriError, PuzzleError, counted
 from hakoiri.hints import worded
+from hakoiri.logs import log, set_up
 from hakoiri.puzzles.user.files import configured_files, loaded_from
 from hakoiri.questions.question import flag, parameter
 from hakoiri.reading import admitted
@@ -26,7 +27,6 @@ from hakoiri.render.tables import print_json, stderr, stdout
 from hakoiri.rows.runs import living_rows
 from hakoiri.storage.engine.environment import require_writable
 from hakoiri.storage.ledger.lock import is_served
-from hakoiri.storage.ledger.manifest import local_time
 
 
 @command_line("coordinator --redis redis://127.0.0.1:6379/0 --data runs")
@@ -37,6 +37,9 @@ def coordinator(
     data: shared.DataOption = None,
     memory: shared.MemoryOption = None,
     burst: bool = flag("--burst", "Exit when no queued run is left."),
+    metrics_port: shared.MetricsPortOption = None,
+    metrics_host: shared.MetricsHostOption = "127.0.0.1",
+    log_format: shared.LogFormatOption = "",
     json: shared.JsonOption = False,
 ) -> None:
     """Drive queued runs, the oldest first, each to its end.
@@ -53,14 +56,16 @@ def coordinator(
     if threads and redis:
         raise typer.BadParameter("--threads and --redis cannot be combined")
     url = None if threads else shared.required_redis(redis)
-    where, console, control = data_directory(data), stderr(), Control()
+    set_up(log_format)
+    where, control = data_directory(data), Control()
+    report = lambda run, text, *hints: log(worded(text, hints), run)  # noqa: E731
     require_writable(where)
     named_files(puzzles)
     connection = None if url is None else connect(url)
     resources = Resources(redis=url, memory=memory)
-    log(f"coordinator ready: runs in {where}, {f'workers at {without_password(url)}' if url else 'by threads'}")
-    with stopping_with(control.interrupt):
-        ends = serve(where, resources, connection, control, lambda: ProgressLine(console), log, burst)
+    with stopping_with(control.interrupt), shared.serving_metrics(metrics_port, metrics_host, url, data=str(where)):
+        log(f"coordinator ready: runs in {where}, {f'workers at {without_password(url)}' if url else 'by threads'}")
+        ends = serve(where, resources, connection, control, _Logged, report, burst)
     log("coordinator stopped")
     if json:
         print_json({"runs": [end._asdict() for end in ends]})
@@ -138,9 +143,15 @@ def named_files(words: list[str] | None) -> list[Path]:
     return list(dict.fromkeys([*configured_files(), *(loaded_from(spec.name, spec.digest) for spec in specs)]))
 
 
-def log(text: str, *hints: Hint) -> None:
-    """Print a timestamped line on stderr, for people and log collectors."""
-    stderr().print(f"{local_time()} {worded(text, hints)}")
+class _Logged(ProgressLine):
+    """An observer that logs notes of a run, and its progress now and then."""
+
+    def __init__(self, run: str) -> None:
+        super().__init__(stderr())
+        self._run = run
+
+    def _say(self, text: str, style: str = "") -> None:
+        log(text, self._run)
 
 
 _LEAST_TOKEN, _BACKLOG = 16, 2_048
@@ -165,6 +176,7 @@ def serve(
     redis: shared.RedisOption = None,
     data: shared.DataOption = None,
     memory: shared.MemoryOption = None,
+    log_format: shared.LogFormatOption = "",
 ) -> None:
     """Serve runs on the web, and drive queued runs.
 
@@ -175,6 +187,7 @@ def serve(
         from hakoiri.web.settings import Settings
     except ModuleNotFoundError as error:
         raise HakoiriError(f"{error.name} is not installed; give: pip install 'hakoiri[web]'") from error
+    set_up(log_format)
     token, given = _token(token_file, no_token)
     if not _is_loopback(host) and (no_token or not given):
         raise PuzzleError(
@@ -199,7 +212,7 @@ def serve(
         driver = [] if no_drive else ["coordinator", "--data", str(where), *most, *threads]
         # uvicorn sends itself again the signal that ended it.
         with stopping_with(lambda _: None):
-            serve_web(settings, listening, driver, lambda text: stderr().print(text))
+            serve_web(settings, listening, driver, log)
 
 
 def _token(file: Path | None, none: bool) -> tuple[str, bool]:

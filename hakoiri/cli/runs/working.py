@@ -18,8 +18,9 @@ import typer
 from hakoiri.cli import options as shared
 from hakoiri.cli.driving import stopping_with
 from hakoiri.cli.options import command_line, option
-from hakoiri.cli.runs.serving import log, named_files
+from hakoiri.cli.runs.serving import named_files
 from hakoiri.errors import RedisRefusedError, RedisUnavailableError, counted
+from hakoiri.logs import log, set_up
 from hakoiri.render.tables import print_json
 from hakoiri.worker.machine import WORKER_BYTES, available_memory, cores_for_workers
 
@@ -90,6 +91,9 @@ def worker(
                "Stop by this time, and start nothing that takes longer: +90m, 08:00, 2030-01-31T08:00 or Unix seconds.",
                parser=parse_until, usual="never"),
     ] = None,
+    metrics_port: shared.MetricsPortOption = None,
+    metrics_host: shared.MetricsHostOption = "127.0.0.1",
+    log_format: shared.LogFormatOption = "",
     json: shared.JsonOption = False,
 ) -> None:  # fmt: skip
     """Start worker processes and keep them alive until Ctrl-C.
@@ -102,6 +106,7 @@ def worker(
     from hakoiri.worker.transport.connection import without_password
     from hakoiri.worker.transport.data_redis import DATA_REDIS
 
+    set_up(log_format)
     count, cores = _processes(processes)
     url, files = shared.required_redis(redis), named_files(puzzles)
     if store is None and (data_redis or data_host or data_memory):
@@ -121,7 +126,9 @@ def worker(
         supervisor = Supervisor(
             url, processes_kept, log, files, server.url if server else data_redis, server, pinned, more, until,
         )  # fmt: skip
-        with stopping_with(lambda _: supervisor.request_stop()):
+        of_host = {} if store is None else {"store": str(store), "name": name_in(store)}
+        metrics = shared.serving_metrics(metrics_port, metrics_host, url, **of_host)
+        with stopping_with(lambda _: supervisor.request_stop()), metrics:
             team = (
                 counted(count, "worker processes")
                 if store is None

@@ -4,6 +4,7 @@
 """
 
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -25,6 +26,7 @@ from hakoiri.coordinator.session.job import Job
 from hakoiri.coordinator.session.resources import LEAST_MEMORY, Resources
 from hakoiri.coordinator.session.session import Control, Observer, Session, SilentObserver
 from hakoiri.errors import AddressSpaceError, DamagedError, Hint, PuzzleError, StorageError, TakenOverError, TaskError
+from hakoiri.logs import log, set_up
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.user.files import FILES, configured_files, load_file, loaded_files
@@ -199,28 +201,34 @@ def drive_apart(directory: Path, resources: Resources, control: Control) -> Stat
 
 
 class _Log(SilentObserver):
+    def __init__(self, run: str) -> None:
+        self._run = run
+
     def note(self, text: str, *hints: Hint) -> None:
-        print(errors.visible(text), file=sys.stderr, flush=True)
+        log(text, self._run)
 
 
 def main(directory: str, settings: str) -> None:
     """Drive a queued run for the process that started this one."""
     end_with(int(os.environ[SUPERVISOR]))
+    set_up()
     control = Control()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda received, _: control.interrupt(f"stopped by {signal.Signals(received).name}"))
     fields: dict[str, Any] = json.loads(settings)
+    run = Path(directory).name
     try:
         for path in configured_files():
             load_file(path)
-        drive(Path(directory), Resources(redis=os.environ[REDIS] or None, **fields), control, _Log(), awaited=True)
+        resources = Resources(redis=os.environ[REDIS] or None, **fields)
+        drive(Path(directory), resources, control, _Log(run), awaited=True)
     except (errors.RunHeldError, errors.GoneError):
         sys.exit(_HELD)
     except (errors.HakoiriError, MemoryError) as error:
         with Ledger(Path(directory)) as ledger:
             told = ledger.state.reason
         if str(error) not in told:
-            _Log().note(f"run {Path(directory).name}: {error}")
+            log(str(error), run, logging.ERROR)
         sys.exit(1)
 
 

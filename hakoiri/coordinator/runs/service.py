@@ -38,12 +38,13 @@ class RunEnd(NamedTuple):
 
 def serve(
     data: Path, resources: Resources, connection: redis.Redis | None, control: Control,
-    observed: Callable[[], Observer], report: Callable[..., None], burst: bool = False,
+    observed: Callable[[str], Observer], report: Callable[..., None], burst: bool = False,
 ) -> list[RunEnd]:  # fmt: skip
     """Drive queued runs until `control` is interrupted, or with `burst` until none is left; return how each ended.
 
     A run that this process leaves unfinished stays queued, so the next coordinator takes it. Several coordinators may
-    share a data directory: a run's lock lets only one of them drive it. `observed` makes an observer for each run.
+    share a data directory: a run's lock lets only one of them drive it. `observed` makes an observer for a run, and
+    `report` is told its name, a text and hints.
     Without a `connection` nothing wakes the coordinator, so it polls more often.
     """
     ends: list[RunEnd] = []
@@ -55,7 +56,7 @@ def serve(
             not_before = {run: not_before[run] for run in queued if run in not_before}
             waiting = sorted((run for run in queued if not_before.get(run, now) <= now), key=by_age)
             for directory in waiting:
-                status = _drive_one(directory, resources, control, observed(), report)
+                status = _drive_one(directory, resources, control, observed(directory.name), report)
                 pause = _LOOK_SECONDS if status == HELD else _RETRY_SECONDS
                 # Only a user queues an ended run again, and expects it to start at once.
                 not_before[directory] = time.monotonic() + (0 if status in ENDED else pause)
@@ -95,7 +96,7 @@ def _drive_one(
     """Drive one run; return its status, `HELD` if another process holds it, or ``"error"``."""
     if holder_of(directory) is not None:
         return HELD
-    report(f"run {directory.name}: started")
+    report(directory.name, "started")
     again = _died_idle(directory)
     try:
         with Ledger(directory) as ledger:
@@ -108,15 +109,15 @@ def _drive_one(
     except (RunHeldError, GoneError):
         return HELD
     except DiedError as error:
-        report(f"run {directory.name}: {error}")
+        report(directory.name, str(error))
         return _set_aside(directory, str(error), report) if again and _died_idle(directory) else "error"
     except Exception as error:  # One run's trouble, of whatever kind, must not keep the others waiting.
-        report(f"run {directory.name}: {error}", *getattr(error, "hints", ()))
+        report(directory.name, str(error), *getattr(error, "hints", ()))
         return HELD if isinstance(error, TakenOverError) else "error"
     if state.status not in ("complete", "cancelled"):
-        report(f"run {directory.name}: {state.reason}", *state.hints)
+        report(directory.name, state.reason, *state.hints)
     done = counted(state.progress.done, state.progress.unit)
-    report(f"run {directory.name}: {state.status}, {done}, {state.seconds:.1f} s")
+    report(directory.name, f"{state.status}, {done}, {state.seconds:.1f} s")
     return state.status
 
 
@@ -130,7 +131,7 @@ def _died_idle(directory: Path) -> bool:
 def _set_aside(directory: Path, reason: str, report: Callable[..., None]) -> str:
     """Commit a run as failed after two processes in a row died before they committed work; return ``failed``."""
     hint = Hint("resume", directory.name)
-    report(f"run {directory.name}: set aside, because the process before did not end in good order either", hint)
+    report(directory.name, "set aside, because the process before did not end in good order either", hint)
     # IMPORTANT: first, so that no run waits behind it even if this process dies of the commit.
     remove_inside(directory, QUEUED_FILE)
     with suppress(StorageError), RunLock(directory), Ledger(directory, writable=True) as ledger:

@@ -22,7 +22,7 @@ import lmdb
 
 from hakoiri import errors
 from hakoiri.errors import AddressSpaceError, DamagedError, Hint, NotWritableError, StorageError, TakenOverError
-from hakoiri.storage.engine.files import descriptor, require_files
+from hakoiri.storage.engine.files import allocate, descriptor, require_files
 from hakoiri.storage.engine.pages import DataFile, PageError, Snapshot
 from hakoiri.storage.names import DATA_FILE, DATABASES, LOCK_FILE, MAP_BYTES, run_of
 
@@ -354,7 +354,7 @@ def _fill_lock_file(directory: Path) -> None:
     lock_file = descriptor(directory, LOCK_FILE, os.O_RDWR | os.O_CREAT)
     written = os.fstat(lock_file).st_blocks
     try:
-        os.posix_fallocate(lock_file, 0, _LOCK_BYTES)
+        allocate(lock_file, _LOCK_BYTES)
     except OSError:
         # Blocks that LMDB has written exist; the space beyond its first page has room for more than 60 readers.
         if not written:

@@ -116,6 +116,8 @@ def _strange(directory: Path, name: str, what: str) -> DamagedError:
     return DamagedError(f"run {directory.name}: {name!r} in its directory {kind}; remove it")
 
 
+#: The bytes that are written at a time where the system cannot allocate them.
+_ALLOCATED = 1 << 20
 #: Prefix of the name of a file under construction, which its writer keeps locked.
 _PART_PREFIX = ".hakoiri-"
 _YOUNG_SECONDS = 60
@@ -176,6 +178,15 @@ def require_place(target: Path) -> None:
     why = "it is a directory" if target.is_dir() else "its directory does not exist"
     if target.is_dir() or not target.absolute().parent.is_dir():
         raise NotWritableError(f"cannot write {target}: {why}; choose another file")
+
+
+def allocate(descriptor: int, size: int) -> None:
+    """Allocate a file's blocks up to `size`; what is in it stays. ``OSError`` without room. macOS has no such call."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(descriptor, 0, size)
+        return
+    for begin in range(os.fstat(descriptor).st_size, size, _ALLOCATED):
+        os.pwrite(descriptor, bytes(min(_ALLOCATED, size - begin)), begin)
 
 
 def flush(path: Path) -> None:

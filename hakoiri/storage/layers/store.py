@@ -27,7 +27,7 @@ from hakoiri.errors import DamagedError, DiskFullError, ElsewhereError, Hint, No
 from hakoiri.keys.layout import LAYOUTS, Key, Keys, Mask, ints, key_at
 from hakoiri.keys.order import difference, lower_bounds, members, slice_between
 from hakoiri.storage.engine.environment import require_free, taken_over, translated
-from hakoiri.storage.engine.files import is_folder
+from hakoiri.storage.engine.files import allocate, is_folder
 from hakoiri.storage.layers.blocks import Block, Coded, code_keys, count_of, decode, digest_text, lanes_of
 from hakoiri.storage.layers.depths import DepthTable, Kept, code_of
 from hakoiri.storage.ledger.ledger import Ledger, begin_books
@@ -577,5 +577,5 @@ def file_array(run: Path, dtype: type[np.generic], count: int) -> NDArray[Any]:
     require_free(run, size)
     with translated(run), tempfile.TemporaryFile(dir=run) as file:
         # IMPORTANT: a write to a page without room on the disk would be a signal.
-        os.posix_fallocate(file.fileno(), 0, size)
+        allocate(file.fileno(), size)
         return np.asarray(np.memmap(file, dtype, "r+", shape=(count,)))

@@ -1,20 +1,18 @@
 """Routes for the server itself: its health, its figures for Prometheus, and the description of the interface."""
 
 from collections import Counter
-from collections.abc import Iterable
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import fastapi_offline
 from fastapi import APIRouter, Request, Response
-from prometheus_client import CollectorRegistry, Histogram, generate_latest
 from prometheus_client import Counter as Counting
-from prometheus_client.core import GaugeMetricFamily, Metric
-from prometheus_client.registry import Collector
+from prometheus_client import Histogram, generate_latest
 from starlette.responses import FileResponse, PlainTextResponse
 
 from hakoiri.errors import GoneError, HakoiriError
+from hakoiri.metrics import Add, Metrics, add_runs, add_team
 from hakoiri.rows.runs import living_rows
 from hakoiri.storage.ledger.lock import is_served
 from hakoiri.web.asking import Runs
@@ -28,19 +26,24 @@ if TYPE_CHECKING:
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
 
 
-class Metrics(Collector):
-    """The figures of one process, and those of the runs, collected on request; `streams` are its streams of events."""
+class ServerMetrics(Metrics):
+    """The metrics of one process that answers requests; `streams` are its streams of events."""
 
-    def __init__(self, runs: "OpenRuns", streams: "Streams") -> None:
-        self._runs, self._streams, self._registry = runs, streams, CollectorRegistry()
+    def __init__(self, runs: "OpenRuns", streams: "Streams", redis: str | None) -> None:
+        def collect(add: Add) -> None:
+            add_runs(add, runs.data, statuses(runs))
+            add("event_streams", len(streams))
+            if redis:
+                add_team(add, redis)
+
+        super().__init__(collect)
         self._requests = Counting(
             "hakoiri_http_requests", "Requests that this process has answered.", ["method", "status"],
-            registry=self._registry,
+            registry=self.registry,
         )  # fmt: skip
         self._seconds = Histogram(
-            "hakoiri_http_request_seconds", "How long they took.", buckets=_SECONDS, registry=self._registry
+            "hakoiri_http_request_seconds", "How long they took.", buckets=_SECONDS, registry=self.registry
         )
-        self._registry.register(self)
 
     def count(self, method: str, status: int, seconds: float) -> None:
         known = method if method in ("GET", "HEAD", "POST", "DELETE") else "other"
@@ -49,26 +52,7 @@ class Metrics(Collector):
 
     def text(self) -> bytes:
         """Return all figures, in the format of Prometheus."""
-        return generate_latest(self._registry)
-
-    def collect(self) -> Iterable[Metric]:
-        known = statuses(self._runs)
-        counts = GaugeMetricFamily("hakoiri_runs", "Runs by status.", labels=["status"])
-        for status, count in sorted(Counter(found.status for found in known).items()):
-            counts.add_metric([status], count)
-        yield counts
-        done = GaugeMetricFamily("hakoiri_run_done", "How far a run under way is.", labels=["run", "unit"])
-        rate = GaugeMetricFamily("hakoiri_run_rate", "What it does in a second.", labels=["run", "unit"])
-        for found in known:
-            if found.status == "running":
-                done.add_metric([found.run, found.state.progress.unit], found.state.progress.done)
-                rate.add_metric([found.run, found.rate_unit], found.rate)
-        yield from (done, rate)
-        stored = sum(found.state.stored_bytes for found in known)
-        yield GaugeMetricFamily("hakoiri_stored_bytes", "What the layers of all runs take on disk.", value=stored)
-        yield GaugeMetricFamily("hakoiri_event_streams", "Open streams of events.", value=len(self._streams))
-        served = is_served(self._runs.data)
-        yield GaugeMetricFamily("hakoiri_coordinator", "Whether a coordinator takes queued runs.", value=int(served))
+        return generate_latest(self.registry)
 
 
 def statuses(runs: "OpenRuns") -> "list[RunStatus]":

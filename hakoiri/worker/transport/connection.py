@@ -1,10 +1,10 @@
 """Connections to Redis with errors translated to Hakoiri's, living workers, and every name that is used in Redis."""
 
+import logging
 import math
 import os
 import re
 import socket
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -19,6 +19,7 @@ from redis.exceptions import MasterDownError, NoPermissionError, ReadOnlyError, 
 from redis.retry import Retry
 
 from hakoiri.errors import Hint, RedisRefusedError, RedisUnavailableError, WorkerError
+from hakoiri.logs import log
 
 #: RQ's queue for any worker.
 QUEUE = "hakoiri"
@@ -210,7 +211,7 @@ def start_heartbeat(
                 forget_worker(worker, connection)
                 return
             if _is_elsewhere(beat(), place):
-                print(f"worker process {os.getpid()}: {_two_hosts(worker)}", file=sys.stderr, flush=True)
+                log(f"worker process {os.getpid()}: {_two_hosts(worker)}", level=logging.ERROR)
                 break
         os._exit(1)
 

@@ -64,7 +64,9 @@ def test_every_line_works(tmp_path: Path) -> None:
             if response.status_code == 202:
                 client.app.state.runs.close()  # type: ignore[attr-defined]
                 if "towers" not in line:
-                    serve(tmp_path, Resources(workers=1), None, Control(), SilentObserver, print, burst=True)
+                    serve(
+                        tmp_path, Resources(workers=1), None, Control(), lambda _: SilentObserver(), print, burst=True
+                    )
     assert asked > 30
 
 

@@ -43,7 +43,7 @@ def client(data: Path) -> Iterator[TestClient]:
 def drive(data: Path, client: TestClient) -> None:
     """Do the work of the coordinator beside the server, in this process."""
     client.app.state.runs.close()  # type: ignore[attr-defined]
-    serve(data, Resources(workers=1), None, Control(), SilentObserver, print, burst=True)
+    serve(data, Resources(workers=1), None, Control(), lambda _: SilentObserver(), print, burst=True)
 
 
 #: What is wanted, and of the run that comes of it; and what is refused, with words.
@@ -267,7 +267,7 @@ def test_only_what_the_server_was_started_with(ring: Path, monkeypatch: pytest.M
         assert "ring.py:Ring" in names(client)
         where = client.post("/api/runs", json=wanted).headers["location"]
         client.app.state.runs.close()  # type: ignore[attr-defined]
-        serve(data, Resources(workers=1), None, Control(), SilentObserver, print, burst=True)
+        serve(data, Resources(workers=1), None, Control(), lambda _: SilentObserver(), print, burst=True)
         assert client.get(f"{where}/layers").json()["layers"][3]["size"] == 2
         assert client.get("/api/boards/ring.py:Ring.svg?conf=0x3").status_code == 200
 
