@@ -28,7 +28,7 @@ RUN export XDG_CACHE_HOME=/opt/kernels HAKOIRI_DATA=/tmp/data HAKOIRI_REDIS=redi
 FROM python:3.13-slim-trixie
 LABEL org.opencontainers.image.title="Hakoiri" \
       org.opencontainers.image.description="Distributed, disk-backed, exhaustive search of puzzle state spaces" \
-      org.opencontainers.image.version="0.2.0" \
+      org.opencontainers.image.version="0.3.0" \
       org.opencontainers.image.licenses="MIT"
 
 # A host starts a Redis for the messages to it. A fixed uid, so that volumes fit the next image too. A new volume at /data

@@ -1,7 +1,10 @@
 """The distribution: one package, complete, that neither shadows a user's modules nor is shadowed by them."""
 
+import csv
+import re
 import subprocess
 import sys
+import tomllib
 import zipfile
 from contextlib import ExitStack
 from pathlib import Path
@@ -30,6 +33,38 @@ def sources() -> set[str]:
     found |= {str(path.relative_to(ROOT)) for path in (ROOT / "hakoiri").rglob("*.py") if path.is_file()}
     static = (ROOT / "hakoiri" / "web" / "static").rglob("*")
     return found | {str(path.relative_to(ROOT)) for path in static if path.is_file()} | {"hakoiri/py.typed"}
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    for name, pattern in {
+        "CITATION.cff": r"^version: (.*)$", "CHANGELOG.md": r"\A# Changes\n\n## (\S+)",
+        "Dockerfile": r'version="(.*?)"',
+        "docker-compose.yml": r"hakoiri:([\d.]+)", "examples/kubernetes/hakoiri.yaml": r"hakoiri:([\d.]+)$",
+        "examples/kubernetes/README.md": r"hakoiri:([\d.]+\d)",
+    }.items():  # fmt: skip
+        found = re.findall(pattern, (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE)
+        assert {*found} == {version}, name
+
+
+@pytest.mark.slow
+def test_the_deposit_of_data(tmp_path: Path) -> None:
+    """Its checksums hold, and the graph is whole: no vertex twice, and both ends of each edge among the vertices."""
+    target = tmp_path / "deposit"
+    subprocess.run([sys.executable, ROOT / "scripts/deposit.py", target], check=True, capture_output=True)
+    assert call("sha256sum", "--check", "--quiet", "SHA256SUMS", cwd=target).returncode == 0
+    files = {str(path.relative_to(target)) for path in target.rglob("*") if path.is_file()}
+    sums = (target / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
+    assert files == {line.split("  ")[1] for line in sums} | {"SHA256SUMS"}
+
+    def column(name: str, place: int) -> list[str]:
+        with (target / "hakoiri-musume" / name).open(encoding="utf-8", newline="") as file:
+            return [row[place] for row in csv.reader(file)][1:]
+
+    keys, sources, targets = column("configurations.csv", 0), column("moves.csv", 0), column("moves.csv", 1)
+    assert (len(keys), len({*keys}), len(sources)) == (65_880, 65_880, 103_390)
+    assert {*sources, *targets, *column("depths.csv", 0)} <= {*keys}
+    assert "65,880 configurations" in (target / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")

@@ -46,9 +46,21 @@ def test_hooks_and_workflow_call_what_there_is() -> None:
     assert [entry for entry in entries if entry.parts[0] != ".venv" and not (ROOT / entry).is_file()] == []
     (job,) = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))["jobs"].values()
     assert job["steps"][-1] == {"run": ".ci/run"}
-    (used,) = (step["uses"] for step in job["steps"] if "uses" in step)
-    # A commit: whoever owns a tag can move it.
-    assert re.fullmatch("actions/checkout@[0-9a-f]{40}", used)
+    assert [step["uses"].split("@")[0] for step in job["steps"] if "uses" in step] == ["actions/checkout"]
+
+
+@pytest.mark.parametrize("workflow", sorted((ROOT / ".github/workflows").iterdir()), ids=lambda path: path.stem)
+def test_workflows_use_commits_and_scripts_that_are_there(workflow: Path) -> None:
+    """Whoever owns a tag of an action can move it, a commit not."""
+    jobs = yaml.safe_load(workflow.read_text(encoding="utf-8"))["jobs"]
+    steps = [step for job in jobs.values() for step in job["steps"]]
+    assert [
+        step["uses"] for step in steps if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", step.get("uses", f"a@{'0' * 40}"))
+    ] == []
+    called = re.findall(r"(?<!\S)(?:scripts|\.ci)/\S+", "\n".join(step.get("run", "") for step in steps))
+    assert called and [name for name in called if not (ROOT / name).is_file()] == []
+    needed = [job.get("needs", []) for job in jobs.values()]
+    assert {name for names in needed for name in ([names] if isinstance(names, str) else names)} <= {*jobs}
 
 
 def copy_of_the_tree(target: Path) -> Path:
