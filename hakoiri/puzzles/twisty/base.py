@@ -274,6 +274,9 @@ class Twisty(Symmetric):
         self.number(len(self._orders) * self._twists)
         self._order_table, self._twist_table = self._tables()
 
+    def coset_sizes(self) -> list[int]:
+        return [self._twists]
+
     def expand(self, keys: Keys) -> Expansion:
         room = self.layout.empty(len(keys) * self.most_successors)
         _expand_keys(keys, self._order_table, self._twist_table, room)
