@@ -59,6 +59,7 @@ def test_the_layers_are_those_of_a_run_that_keeps_all(puzzle: str, keep: str, wa
                 assert (DepthTable(run.store).codes(keys) == code_of(depth)).all()
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("manner", ["chunks", "starving", "crowded", "farmed", "durable"])
 @pytest.mark.parametrize("keep", ["frontier", "depths"])
 def test_in_every_manner(keep: str, manner: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -107,6 +107,7 @@ def test_layers_in_many_rounds_are_those_of_a_plain_search_whoever_is_lost(
     assert keys != "spread" or (firsts[True] and "host-back" in losses.after)
 
 
+@pytest.mark.ci_slow
 def test_layers_by_bits_in_many_rounds_are_those_of_a_plain_search_whoever_is_lost(
     hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -99,7 +99,7 @@ def by_layers(puzzle: Defined) -> list[int]:
 
 def random_definition(random: Random) -> Definition:
     """Return a small puzzle: orbits, moves, identical pieces and orientations by chance."""
-    orbits = [Orbit("O", random.randint(2, 4), random.choice([1, 2, 3])), Orbit("P", random.randint(2, 3), 4)]
+    orbits = [Orbit("O", random.randint(2, 4), random.choice([1, 2, 3])), Orbit("P", 2, random.choice([2, 4]))]
     pieces, seen = list[int](), list[int]()
     for orbit in orbits:
         alike = random.random() < 0.5

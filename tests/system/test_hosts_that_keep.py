@@ -104,6 +104,7 @@ def test_runs_that_hosts_keep_are_those_by_threads(words: tuple[str, ...], hakoi
     assert_comes_home(hakoiri, hosts, found["run"])
 
 
+@pytest.mark.slow
 def test_hosts_keep_a_run_from_several_starts(hakoiri: Hakoiri, hosts: Hosts) -> None:
     words = ("tiles", "-o", "rows=3", "-o", "columns=3", "--from", "1*2/***/***", "--goal", "87*/***/***")
     found = hakoiri.ask("run", *words, *hosts.arguments())

@@ -50,7 +50,17 @@ def digest(keys: Keys) -> str:
     return digest_text(lanes_of(keys))
 
 
-@pytest.mark.parametrize(("name", "options", "start", "symmetries", "size"), _SPACES, ids=_IDS)
+#: Spaces of more configurations take seconds.
+_LARGE = 100_000
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "start", "symmetries", "size"),
+    [
+        pytest.param(*space, marks=[pytest.mark.slow] * (space[-1] > _LARGE), id=name)
+        for space, name in zip(_SPACES, _IDS, strict=True)
+    ],
+)
 def test_classes_expanded_by_the_group_are_the_layers_of_the_whole_space(
     name: str, options: dict[str, str], start: str | None, symmetries: int, size: int, tmp_path: Path
 ) -> None:

@@ -164,7 +164,7 @@ def require_puzzle(manifest: Manifest, named: PuzzleSpec) -> None:
     spec = PuzzleSpec.from_dict(manifest.puzzle)
     texts = (hashlib.sha256(each.definition.encode()).hexdigest() if each.definition else "" for each in (spec, named))
     here, there = ((each.digest or text)[:12] or "none" for each, text in zip((spec, named), texts, strict=True))
-    _require(manifest, {"puzzle": (spec.name, named.name), "a file with the digest": (here, there)})
+    _require(manifest, {"puzzle": (spec.name, named.name), "a puzzle file with the digest": (here, there)})
 
 
 def require_same(manifest: Manifest, options: Mapping[str, str], start: str | None) -> None:
