@@ -147,6 +147,7 @@ class PuzzleSpec:
 
     def are_starts(self, text: str) -> bool:
         """Return whether a text is several starts, one in a line, or a pattern: not one start or its rows."""
+        from hakoiri.puzzles.contract import Puzzle
         from hakoiri.puzzles.starts import MARKS, each_start
 
         lines = [line for _, line, _ in each_start(text, str)]
@@ -158,7 +159,8 @@ class PuzzleSpec:
             self._plain(text)
         except PuzzleError:
             if are_boards or len(lines) < 2:
-                return are_boards or bool(MARKS & {*text})
+                lists = self.kind().configurations is not Puzzle.configurations
+                return are_boards or (lists and bool(MARKS & {*text}))
             return "/" not in self._plain(None).start_text()
         return False
 

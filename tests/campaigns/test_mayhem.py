@@ -113,7 +113,7 @@ def _with_redis_and_workers(started: psutil.Process) -> list[psutil.Process]:
 _ITS_OWN = {"damage", "disks", "memory", "payloads", "redis", "requests", "web"}
 
 
-@pytest.mark.ci_slow
+@pytest.mark.slow
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize(
     "parts",

@@ -31,7 +31,7 @@ def sources() -> set[str]:
     """The files that users import or that the page is made of, by their installed paths."""
     found = {f"hakoiri/{path.relative_to(ROOT)}" for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")}
     found |= {str(path.relative_to(ROOT)) for path in (ROOT / "hakoiri").rglob("*.py") if path.is_file()}
-    static = (ROOT / "hakoiri" / "web" / "static").rglob("*")
+    static = [*(ROOT / "hakoiri" / "web" / "static").rglob("*"), *(ROOT / "hakoiri" / "render").glob("*.html")]
     return found | {str(path.relative_to(ROOT)) for path in static if path.is_file()} | {"hakoiri/py.typed"}
 
 
