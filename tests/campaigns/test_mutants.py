@@ -97,7 +97,7 @@ def test_the_page_is_made_from_the_results_and_names_tests_that_exist() -> None:
         assert f"def {name.partition('[')[0]}(" in (ROOT / file).read_text(encoding="utf-8"), test
 
 
-@pytest.mark.ci_slow
+@pytest.mark.slow
 def test_mutants_in_earnest(tmp_path: Path) -> None:
     """A commit is taken out: its tests notice, others do not; the sources are not touched."""
     source = ROOT / "coordinator" / "session" / "session.py"

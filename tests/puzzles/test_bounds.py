@@ -100,7 +100,7 @@ def run_checked(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=False, env=environment)
 
 
-@pytest.mark.ci_slow
+@pytest.mark.slow
 def test_no_kernel_goes_out_of_bounds_with_random_keys() -> None:
     done = run_checked("-m", "tests.support.checked_kernels", "6000")
     assert done.returncode == 0, done.stderr[-2_000:]

@@ -59,7 +59,7 @@ def living_workers_of(client: redis.Redis) -> set[str]:
     return {key.decode().rpartition(":")[2] for key in client.scan_iter("hakoiri:worker:*") if client.exists(key)}
 
 
-@pytest.mark.ci_slow
+@pytest.mark.slow
 @one_failover
 def test_a_failover_is_waited_for(
     begin: Change, end: Change, hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers,

@@ -188,7 +188,7 @@ def test_nothing_is_left_in_redis(
         wait_until(lambda: not leftovers(redis_server.client), what=f"an empty Redis: {leftovers(redis_server.client)}")
 
 
-@pytest.mark.ci_slow
+@pytest.mark.slow
 def test_tools_of_rq_show_who_works(hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers) -> None:
     def shown() -> list[tuple[str, str, str]]:
         tool = [str(Path(sys.executable).with_name("rq")), "info", "--raw", "--url", redis_server.url]

@@ -131,7 +131,7 @@ def assert_comes_home(hakoiri: Hakoiri, hosts: Hosts, run: str) -> None:
     assert "no host keeps layers" in hakoiri.here("collect", run, "--redis", hosts.url, check=False).error
 
 
-@pytest.mark.ci_slow
+@pytest.mark.slow
 def test_hosts_find_the_components_of_a_space(hakoiri: Hakoiri, hosts: Hosts) -> None:
     """Hakoiri-musume, as published (Goto, Kawai and Sasaki): asked at its hosts, then brought home."""
     words, env = ("klotski", "--whole", "--diameters", "below=1000"), {"HAKOIRI_REDIS": hosts.url}
@@ -271,7 +271,7 @@ def test_a_coordinator_killed_between_rounds_goes_on_after_the_last(hakoiri: Hak
     assert_as_by_threads(hakoiri, hosts, run, *TILES)
 
 
-@pytest.mark.ci_slow
+@pytest.mark.slow
 def test_a_data_redis_that_dies_takes_no_more_than_a_layer(hakoiri: Hakoiri, hosts: Hosts) -> None:
     running = standing(hakoiri, hosts, AFTER_LAYER)
     (server,) = (child for child in hosts.started[1].supervisor.children() if "redis" in child.name())
@@ -413,7 +413,7 @@ def drained_by(hakoiri: Hakoiri, hosts_that_leave: Hosts, host: str, running: Ru
     return drained, finished
 
 
-@pytest.mark.ci_slow
+@pytest.mark.slow
 def test_a_lost_disk_in_the_midst_of_a_run_with_copies_costs_no_layer(
     hakoiri: Hakoiri, hosts_that_leave: Hosts
 ) -> None:
@@ -431,7 +431,7 @@ def test_a_lost_disk_in_the_midst_of_a_run_with_copies_costs_no_layer(
     assert_as_by_threads(hakoiri, hosts_that_leave, finished.json["run"], *TILES)
 
 
-@pytest.mark.ci_slow
+@pytest.mark.slow
 def test_a_host_is_drained_in_the_midst_of_a_run_and_after_it(hakoiri: Hakoiri, hosts_that_leave: Hosts) -> None:
     running, names = (
         standing(hakoiri, hosts_that_leave, AFTER_LAYER),
@@ -468,7 +468,7 @@ def lost(hosts_that_leave: Hosts, number: int) -> str:
     return name
 
 
-@pytest.mark.ci_slow
+@pytest.mark.slow
 def test_a_census_is_labelled_anew_without_a_host_that_is_lost_when_it_is_complete(
     hakoiri: Hakoiri, hosts_that_leave: Hosts
 ) -> None:
@@ -500,7 +500,7 @@ def test_a_census_is_labelled_anew_without_a_host_that_is_lost_when_it_is_comple
     assert hakoiri.ask("verify", run)["faults"] == []
 
 
-@pytest.mark.ci_slow
+@pytest.mark.slow
 def test_the_redis_that_is_named_is_that_of_all_who_ask(hakoiri: Hakoiri, hosts: Hosts) -> None:
     """By an option alone: by a run that belongs to it, and by a process that answers a long question of the page."""
     words = ("pancakes", "-o", "n=7")

@@ -203,7 +203,7 @@ def test_killed_in_a_long_layer(
 # Killed, hosts and all
 
 
-@pytest.mark.ci_slow
+@pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("driver", ["run", "coordinator"])
 def test_everything_killed_in_a_long_layer(

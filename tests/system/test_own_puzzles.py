@@ -60,7 +60,7 @@ def test_examples_with_published_lengths(name: str, moves: int, configurations: 
     assert configurations in (None, found["configurations"])
 
 
-@pytest.mark.ci_slow
+@pytest.mark.slow
 def test_a_solver_adds_the_distances_of_two_pattern_databases(hakoiri: Hakoiri, tmp_path: Path) -> None:
     """The board was made by 12 moves."""
     solver, files = f"{ROOT}/examples/fifteen.py", [str(tmp_path / f"{first}.pdb") for first in (1, 5)]

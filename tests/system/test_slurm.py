@@ -111,7 +111,7 @@ class Job:
         return self._process.wait(PATIENCE_SECONDS)
 
 
-@pytest.mark.ci_slow
+@pytest.mark.slow
 def test_a_run_is_queued_again_and_comes_home(tmp_path: Path, hakoiri: Hakoiri) -> None:
     cluster = Cluster(tmp_path)
     with ExitStack() as stack:
@@ -138,7 +138,7 @@ def test_a_run_is_queued_again_and_comes_home(tmp_path: Path, hakoiri: Hakoiri) 
         assert (cluster.shared / secret).stat().st_mode & 0o077 == 0
 
 
-@pytest.mark.ci_slow
+@pytest.mark.slow
 def test_a_host_whose_time_is_up_has_a_successor_on_its_node(tmp_path: Path) -> None:
     cluster = Cluster(tmp_path, LONG)
     with cluster.job("coordinator.sbatch"), cluster.job("hosts.sbatch", 3, left=70) as host:
