@@ -17,7 +17,6 @@ three quarters of the CPU seconds. Programs of one process are started again on 
 import argparse
 import json
 import os
-import platform
 import signal
 import subprocess
 import sys
@@ -29,7 +28,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from benchmarks.environment import python_with
+from benchmarks.environment import python_with, write_measured
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "reports" / "engines.md"
@@ -337,12 +336,7 @@ def main() -> None:
     table = "\n".join(_table(rows, programs))
     print(table)
     if given.page:
-        model = next(line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name"))
-        machine = f"{model.split(':')[1].strip()}, {os.cpu_count()} cores, Python {platform.python_version()}"
-        text = PAGE.read_text(encoding="utf-8")
-        begin, end = text.index("<!-- measured -->"), text.index("<!-- end -->")
-        told = f"<!-- measured -->\n{machine}; {time.strftime('%Y-%m-%d')}; {', '.join(VERSIONS)}.\n\n"
-        PAGE.write_text(text[:begin] + told + table + "\n\n" + text[end:], encoding="utf-8")
+        write_measured(PAGE, f"{table}\n", VERSIONS)
     return None
 
 

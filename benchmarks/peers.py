@@ -14,13 +14,14 @@ computes with one thread, the others with as many as they take.
 import argparse
 import json
 import os
-import platform
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
+
+from benchmarks.environment import python_with, write_measured
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER, PAGE = ROOT / "build" / "peers", ROOT / "docs" / "reports" / "peers.md"
@@ -205,16 +206,6 @@ sizes = numpy.bincount(numpy.array(search.getDistances(), dtype=numpy.int64)).to
 }
 
 
-def made_python() -> Path:
-    """Return the Python that has the other programs; make its environment anew for other versions."""
-    python, stamp = FOLDER / "bin" / "python", FOLDER / "versions"
-    if not stamp.exists() or stamp.read_text(encoding="utf-8").split() != [*VERSIONS]:
-        subprocess.run([sys.executable, "-m", "venv", "--clear", FOLDER], check=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", *VERSIONS], check=True)
-        stamp.write_text("\n".join(VERSIONS), encoding="utf-8")
-    return python
-
-
 def measured(program: str, space: str, python: Path) -> dict[str, Any]:
     """Run a program in a process of its own; return its layers, seconds, CPU seconds and peak of memory."""
     with tempfile.TemporaryDirectory() as folder:
@@ -272,7 +263,7 @@ def main() -> None:
     parser.add_argument("--rows", type=Path, help="JSON lines of all measurements, to which new ones are added")
     parser.add_argument("--page", action="store_true", help=f"write {PAGE.relative_to(ROOT)}")
     given = parser.parse_args()
-    rows, python = list[dict[str, Any]](), made_python()
+    rows, python = list[dict[str, Any]](), python_with(VERSIONS, FOLDER)
     if given.rows and given.rows.exists():
         rows = [json.loads(line) for line in given.rows.read_text(encoding="utf-8").splitlines()]
     spaces = given.space or [name for name in SPACES if not name.endswith(" 11")]
@@ -297,12 +288,7 @@ def main() -> None:
     table = "\n".join(_table(rows))
     print(table)
     if given.page:
-        model = next(line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name"))
-        machine = f"{model.split(':')[1].strip()}, {os.cpu_count()} cores, Python {platform.python_version()}"
-        text = PAGE.read_text(encoding="utf-8")
-        begin, end = text.index("<!-- measured -->"), text.index("<!-- end -->")
-        measured_by = f"<!-- measured -->\n{machine}; {time.strftime('%Y-%m-%d')}; {', '.join(VERSIONS)}.\n\n"
-        PAGE.write_text(text[:begin] + measured_by + table + "\n" + text[end:], encoding="utf-8")
+        write_measured(PAGE, table, VERSIONS)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,6 @@ from hakoiri.export.tables import export_play
 from hakoiri.hints import noted
 from hakoiri.keys.layout import Configuration, as_text
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.definitions.stickers import from_permutations
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec, with_own_file
 from hakoiri.puzzles.user.files import require_loaded
 from hakoiri.puzzles.user.graph import graph_word, share
@@ -264,6 +263,8 @@ def explore_permutations(
     default the places in order. By `metric` only the permutations themselves are moves; with ``quarter`` their inverses
     as well, and with ``half`` all their powers.
     """
+    from hakoiri.puzzles.definitions.stickers import from_permutations
+
     definition = from_permutations(name, permutations, identical, 0).checked().text()
     if start is not None and not isinstance(start, str | SupportsIndex) and not isinstance(start, np.ndarray):
         start = " ".join(map(str, start))

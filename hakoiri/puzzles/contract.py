@@ -309,7 +309,7 @@ class Puzzle(ABC):
 
     def canonical(self, keys: Keys) -> Keys:
         """The key that names the class of each key's mirror images: the least, unless overridden. A goal if one is."""
-        if not self.has_mirrors or not (maps := self.mirrors()):
+        if not (maps := self.mirrors()):
             raise PuzzleError(f"{self.name} has no mirror images to merge", Hint("leave out", "merge_mirrors"))
         return reduce(lesser, (each(keys) for each in maps), keys)
 

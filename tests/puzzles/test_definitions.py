@@ -17,14 +17,25 @@ from hakoiri.puzzles.conformance.pool import Case, explored
 from hakoiri.puzzles.conformance.rules import check_map
 from hakoiri.puzzles.conformance.suite import refusals
 from hakoiri.puzzles.definitions import coordinates
-from hakoiri.puzzles.definitions.coordinates import Ranked, order_at, rank_of
+from hakoiri.puzzles.definitions.coordinates import Ranked
 from hakoiri.puzzles.definitions.definition import Definition, Orbit
 from hakoiri.puzzles.definitions.formats import read_definition
 from hakoiri.puzzles.definitions.puzzle import Defined, definition_class
 from hakoiri.puzzles.definitions.stickers import from_permutations
+from hakoiri.puzzles.permutation.orders import arrangements, number_of, order_of
 from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
 from hakoiri.puzzles.twisty.cube2 import Cube2
-from tests.support.geometry import FOLDER, as_gap, as_kpuzzle, as_tws, cube_corners, files, reversals, shifts
+from tests.support.geometry import (
+    FOLDER,
+    as_gap,
+    as_kpuzzle,
+    as_tws,
+    cube_corners,
+    files,
+    reversals,
+    shifts,
+    with_rotations,
+)
 
 #: A puzzle of three corners, of which one is two-coloured, and two centres that are alike.
 TWS = """
@@ -145,10 +156,10 @@ def test_numbers_are_those_of_a_plain_search(seed: int, monkeypatch: pytest.Monk
 @pytest.mark.parametrize("labels", [range(9), range(10), (0, 0, 1, 1, 1, 2, 3, 4, 4, 5), (0, 1) * 5])
 def test_ranks_are_those_of_all_orders(labels: Sequence[int]) -> None:
     row = sorted(labels)
-    count = coordinates.arrangements(row)
+    count = arrangements(row)
     for rank in Random(1).sample(range(count), 200):
-        assert rank_of(order_at(rank, row)) == rank
-    assert order_at(0, row) == row
+        assert number_of(order_of(rank, row)) == rank
+    assert order_of(0, row) == row
 
 
 @pytest.mark.parametrize("even", [False, True])
@@ -402,6 +413,10 @@ def test_turns_of_the_whole_puzzle_are_symmetries(tmp_path: Path) -> None:
     assert np.array_equal(np.unique(np.concatenate([classes, *(image(classes) for image in images)])), layer)
     for image in images:
         check_map(puzzle, image, ints(layer[::50]))
+    # A sequence of moves is not a turn of the whole puzzle, and does no harm.
+    text = as_tws(from_permutations("corners", with_rotations("URFDLB"), [], 1))
+    (tmp_path / "a.tws").write_text(f"{text}MoveSequence again U R F\n")
+    assert len(puzzle_of(read_definition(str(tmp_path / "a.tws"))).mirrors()) == 23
     # With fewer moves, only those turns that keep them.
     assert len(puzzle_of(read_definition(path), moves="U,D").mirrors()) == 7
     assert puzzle_of(read_definition(str(FOLDER / "corners.gap"))).mirrors() == []

@@ -55,7 +55,7 @@ def test_numbers_of_orders() -> None:
     numbers = {number_of(order): order for order in permutations(range(5))}
     assert sorted(numbers) == list(range(120))
     for number, order in numbers.items():
-        assert tuple(order_of(number, 5)) == order
+        assert tuple(order_of(number, range(5))) == order
         assert number_of([10 * thing - 7 for thing in order]) == number
         assert sum(digits_of(order)) == sum(one > other for i, other in enumerate(order) for one in order[:i])
         assert [number_of(order[:k]) for k in range(6)] == [number % factorial(k) for k in range(6)]
@@ -64,7 +64,7 @@ def test_numbers_of_orders() -> None:
 @pytest.mark.parametrize("length", [1, 2, 6])
 def test_tables_of_all_orders(length: int) -> None:
     larger, digits = all_orders(length)
-    orders = [order_of(number, length) for number in range(factorial(length))]
+    orders = [order_of(number, range(length)) for number in range(factorial(length))]
     assert (length - 1 - larger).T.tolist() == orders
     assert digits.T.tolist() == [digits_of(order) for order in orders]
     assert pack_places(digits).tolist() == [

@@ -139,14 +139,19 @@ def worker(
                 at = datetime.now().astimezone() + timedelta(seconds=until - time.monotonic())
                 kept += f", until {at:%Y-%m-%d %H:%M:%S%z}"
             log(f"{team} for {without_password(url)}{kept}, supervised by process {os.getpid()}")
-            if (each := available_memory() // count) < WORKER_BYTES:
-                megabytes = f"{each // 1_000_000} of {WORKER_BYTES // 1_000_000} MB"
-                log(f"too little memory for large runs, {megabytes} for each worker: the system may kill some")
+            _warn_of_memory(count)
             supervisor.start()
             supervisor.run()
     log("workers stopped")
     if json:
         print_json({"workers": count, "replaced": supervisor.replaced})
+
+
+def _warn_of_memory(count: int) -> None:
+    """Log how little memory each of so many workers has, if it is too little for large runs."""
+    if (each := available_memory() // count) < WORKER_BYTES:
+        megabytes = f"{each // 1_000_000} of {WORKER_BYTES // 1_000_000} MB"
+        log(f"too little memory for large runs, {megabytes} for each worker: the system may kill some")
 
 
 def _processes(text: str) -> tuple[int, list[int]]:

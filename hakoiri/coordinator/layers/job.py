@@ -186,8 +186,8 @@ def probe(puzzle: Puzzle, most: int = MOST_CONFIGURATIONS, seconds: float = MOST
         raise UnanswerableError(text, Hint("run", puzzle.name))
     layers, block = [first_layer(puzzle)], block or (_BLOCK if puzzle.has_kernel else _PLAIN_BLOCK)
     # Kernels are compiled at their first call, which may take longer than the search.
-    merge([*parts_after(puzzle, layers, block)], [])
-    puzzle.is_goal(layers[0])
+    merge([*parts_after(puzzle, [layers[0][:1]], block)], [])
+    puzzle.is_goal(layers[0][:1])
     began, configurations, goal_depth = clock(), 0, None
     following: Keys | None = layers[0]
     while following is not None and len(following):

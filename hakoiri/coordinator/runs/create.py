@@ -162,9 +162,13 @@ def pinned_spec(manifest: Manifest) -> PuzzleSpec:
 def require_puzzle(manifest: Manifest, named: PuzzleSpec) -> None:
     """Raise `MismatchError` if a resume names another puzzle than the run has; the message names both."""
     spec = PuzzleSpec.from_dict(manifest.puzzle)
-    texts = (hashlib.sha256(each.definition.encode()).hexdigest() if each.definition else "" for each in (spec, named))
-    here, there = ((each.digest or text)[:12] or "none" for each, text in zip((spec, named), texts, strict=True))
-    _require(manifest, {"puzzle": (spec.name, named.name), "a puzzle file with the digest": (here, there)})
+    digests = (_digest_of(spec), _digest_of(named))
+    _require(manifest, {"puzzle": (spec.name, named.name), "a puzzle file with the digest": digests})
+
+
+def _digest_of(spec: PuzzleSpec) -> str:
+    digest = hashlib.sha256(spec.definition.encode()).hexdigest() if spec.definition else spec.digest
+    return digest[:12] or "none"
 
 
 def require_same(manifest: Manifest, options: Mapping[str, str], start: str | None) -> None:

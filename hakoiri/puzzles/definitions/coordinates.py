@@ -11,7 +11,7 @@ the last of these is numbered within its class, so that the numbers have no gap.
 
 from collections.abc import Sequence
 from itertools import product
-from math import comb, prod
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from hakoiri.errors import ConfigurationError, PuzzleError
 from hakoiri.puzzles.definitions.definition import Definition, Move
 from hakoiri.puzzles.definitions.stickers import classes_of, following
+from hakoiri.puzzles.permutation.orders import arrangements, digits_of, number_of, order_of
 
 _Numbers = NDArray[np.int64]
 Row = list[int]
@@ -31,15 +32,6 @@ _LEAST_RANKED = 9
 _PRIMES = (2, 3, 5, 7)
 #: States that are looked at together.
 _BLOCK = 1 << 14
-
-
-def arrangements(row: Sequence[int]) -> int:
-    """Return the number of orders of some things, of which equal ones cannot be told apart."""
-    counts, found, placed = np.unique(np.array(row), return_counts=True)[1].tolist(), 1, 0
-    for count in counts:
-        placed += count
-        found *= comb(placed, count)
-    return found
 
 
 class Coordinate:
@@ -65,7 +57,6 @@ class Coordinate:
         #: Moduli and numbers that a move adds, one row for each functional; and for all states.
         self.moduli: list[int] = []
         self.increments: list[Row] = []
-        self.relations: list[int] = []
 
     def moved(self, rows: NDArray[Any], move: int) -> NDArray[Any]:
         rows = rows[..., self.sources[move]]
@@ -205,7 +196,7 @@ class Ranked(Coordinate):
         if (np.sort(rows, axis=1) != np.sort(self.row)).any():
             raise ConfigurationError(f"this position cannot be reached: {self.what}")
         orders = [[self._labels.index(value) for value in row] for row in rows.tolist()]
-        full = [_parity(order) * self.size * self.halved + (rank_of(order) >> self.halved) for order in orders]
+        full = [_parity(order) * self.size * self.halved + (number_of(order) >> self.halved) for order in orders]
         return np.array(full, dtype=np.int64)
 
     def rows_of(self, full: _Numbers) -> NDArray[Any]:
@@ -214,37 +205,13 @@ class Ranked(Coordinate):
     def _row_of(self, full: int) -> Row:
         parity, number = divmod(full, self.size)
         ranks = [2 * number, 2 * number + 1] if self.halved else [number]
-        orders = [order_at(rank, self.base) for rank in ranks]
+        orders = [order_of(rank, self.base) for rank in ranks]
         (order,) = [order for order in orders if not self.halved or _parity(order) == parity]
         return [self._labels[label] for label in order]
 
 
 def _parity(order: Sequence[int]) -> int:
-    return sum(one > other for at, other in enumerate(order) for one in order[:at]) % 2
-
-
-def rank_of(order: Row) -> int:
-    """Return the number of an order: of each place the larger things before it, worth what their orders are."""
-    rank, counts = 0, np.bincount(order).tolist()
-    states = arrangements(order)
-    for place in range(len(order) - 1, -1, -1):
-        rank += states * sum(counts[order[place] + 1 :]) // (place + 1)
-        states = states * counts[order[place]] // (place + 1)
-        counts[order[place]] -= 1
-    return rank
-
-
-def order_at(rank: int, things: Row) -> Row:
-    """Return the order of the `things` with this number."""
-    left, order, states = sorted(things), [0] * len(things), arrangements(things)
-    for place in range(len(things) - 1, -1, -1):
-        larger = rank * (place + 1) // states
-        thing = left[place - larger]
-        rank -= states * sum(other > thing for other in left) // (place + 1)
-        states = states * left.count(thing) // (place + 1)
-        left.remove(thing)
-        order[place] = thing
-    return order
+    return sum(digits_of(order)) % 2
 
 
 def reduced(rows: _Numbers, prime: int) -> _Numbers:

@@ -174,19 +174,7 @@ def _read_kpuzzle(text: str, file: str) -> Definition:
         orbits = [Orbit(*vars_of).checked() for vars_of in map(msgspec.structs.astuple, found.orbits)]
     except PuzzleError as error:
         raise PuzzleError(f"{file}: {error}") from None
-    names = {orbit.name for orbit in orbits}
-    rows: dict[str, dict[str, list[list[int]]]] = {"defaultPattern": {
-        name: [part.pieces, part.orientation, part.orientation_mod or part.pieces]
-        for name, part in found.default_pattern.items()
-    }}  # fmt: skip
-    for move, moved in found.moves.items():
-        rows[f"move {move}"] = {name: [part.permutation, part.orientation_delta] for name, part in moved.items()}
-    for what, parts in rows.items():
-        if wrong := ({*parts} - names) or (names - {*parts} if what == "defaultPattern" else set()):
-            raise PuzzleError(f"{file}: {what} and orbits do not agree on {min(wrong)!r}")
-        for orbit in orbits:
-            if any(len(row) != orbit.places for row in parts.get(orbit.name, [])):
-                raise PuzzleError(f"{file}: {what} has other than {orbit.places} numbers for {orbit.name}")
+    _check_rows(found, orbits, file)
     begins = list(accumulate((orbit.places for orbit in orbits[:-1]), initial=0))
     pieces, twists, seen = list[int](), list[int](), list[int]()
     for orbit in orbits:
@@ -212,6 +200,23 @@ def _read_kpuzzle(text: str, file: str) -> Definition:
         raise PuzzleError(f"{file}: {error}") from None
     made = with_derived(made, derived, lambda name: f"{file}: derivedMoves {name}")
     return msgspec.structs.replace(made, usual=_usual(list(made.moves)))
+
+
+def _check_rows(found: _KPuzzle, orbits: Sequence[Orbit], file: str) -> None:
+    """Raise `PuzzleError` for a pattern or move with another orbit, or too few or too many numbers."""
+    names = {orbit.name for orbit in orbits}
+    rows: dict[str, dict[str, list[list[int]]]] = {"defaultPattern": {
+        name: [part.pieces, part.orientation, part.orientation_mod or part.pieces]
+        for name, part in found.default_pattern.items()
+    }}  # fmt: skip
+    for move, moved in found.moves.items():
+        rows[f"move {move}"] = {name: [part.permutation, part.orientation_delta] for name, part in moved.items()}
+    for what, parts in rows.items():
+        if wrong := ({*parts} - names) or (names - {*parts} if what == "defaultPattern" else set()):
+            raise PuzzleError(f"{file}: {what} and orbits do not agree on {min(wrong)!r}")
+        for orbit in orbits:
+            if any(len(row) != orbit.places for row in parts.get(orbit.name, [])):
+                raise PuzzleError(f"{file}: {what} has other than {orbit.places} numbers for {orbit.name}")
 
 
 _CYCLES = re.compile(r"\s*(?:\(\s*(?:\d{1,4}\s*(?:,\s*\d{1,4}\s*)*)?\)\s*)+")

@@ -40,7 +40,7 @@ _WIDE = 1 << 63
 _PIECE = re.compile(r"(?P<piece>\d{1,4}|\?)(?:\+(?P<twist>\d{1,3}|\?))?")
 #: A column for each place.
 _Table = NDArray[np.int64]
-#: Turns of the whole puzzle: a dodecahedron has 60.
+#: Turns of the whole puzzle: a dodecahedron has 60. If there are more, none is used.
 _MOST_TURNS = 60
 #: For each place a piece, and how often it is turned; ``None`` for any.
 _Pattern = tuple[list[int | None], list[int | None]]
@@ -204,23 +204,28 @@ class Defined(Numbered):
                 yield place, told[pieces[:, leader]]
 
     def mirrors(self) -> Sequence[Callable[[Keys], Keys]]:
-        """Images by those turns of the whole puzzle, among the moves of the definition, that take moves to moves."""
-        start = self.keys([self.start])
-        images = [partial(self._turned, turn) for turn in self._whole_turns]
-        return [image for image in images if np.array_equal(image(start), start)]
+        """Images by turns of the whole puzzle, which the definition has besides its usual moves, if they keep the moves."""
+        return self._mirrors
 
     @cached_property
-    def _whole_turns(self) -> list[Move]:
+    def _mirrors(self) -> list[Callable[[Keys], Keys]]:
         given, moves = self.definition, {*self._moves.values()}
         if not self.vertex_transitive or any(given.twists):
             return []
-        rotations = [move for name, move in given.multiples([*given.moves], "given").items() if name not in given.usual]
-        found = [given.unmoved]
+        others = [given.move_of(turn) for name, turn in given.turns().items() if name not in given.usual]
+        usual = {*given.multiples(given.usual, self.parameters["metric"]).values()}
+        turns, found = [turn for turn in others if self._keeps(turn, usual)], [given.unmoved]
         for turn in found:
-            found += {given.after(turn, each) for each in rotations} - {*found}
+            found += {given.after(turn, each) for each in turns} - {*found}
             if len(found) > _MOST_TURNS:
-                raise PuzzleError(f"{self.name} has more than {_MOST_TURNS} turns of the whole puzzle")
-        return [turn for turn in found[1:] if {self._conjugate(turn, move) for move in moves} == moves]
+                return []
+        start = self.keys([self.start])
+        images = [partial(self._turned, turn) for turn in found[1:] if self._keeps(turn, moves)]
+        return [image for image in images if np.array_equal(image(start), start)]
+
+    def _keeps(self, turn: Move, moves: set[Move]) -> bool:
+        """Return whether a turn of the whole puzzle takes moves to moves."""
+        return {self._conjugate(turn, move) for move in moves} == moves
 
     def _conjugate(self, turn: Move, move: Move) -> Move:
         return self.definition.after(self.definition.after(self.definition.inverse(turn), move), turn)

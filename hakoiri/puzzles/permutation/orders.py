@@ -6,6 +6,8 @@ nothing followed, is the whole number modulo k!.
 """
 
 import math
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from math import factorial
 
@@ -21,17 +23,31 @@ def digits_of(order: Sequence[int]) -> list[int]:
     return [sum(earlier > thing for earlier in order[:place]) for place, thing in enumerate(order)]
 
 
+def arrangements(things: Sequence[int]) -> int:
+    """Return the number of orders of some things, of which equal ones cannot be told apart."""
+    return factorial(len(things)) // math.prod(map(factorial, Counter(things).values()))
+
+
 def number_of(order: Sequence[int]) -> int:
-    """The number of an order of things, which are any numbers, all different."""
-    return sum(digit * factorial(place) for place, digit in enumerate(digits_of(order)))
+    """The number of an order of things, which are any numbers; exchanging equal ones makes no other order."""
+    number, left, states = 0, sorted(order), arrangements(order)
+    for place in range(len(order) - 1, -1, -1):
+        thing = order[place]
+        number += states * (place + 1 - bisect_right(left, thing)) // (place + 1)
+        states = states * left.count(thing) // (place + 1)
+        left.remove(thing)
+    return number
 
 
-def order_of(number: int, length: int) -> list[int]:
-    """The order of the things 0..length-1 that has this number."""
-    left, order = list(range(length)), [0] * length
-    for place in range(length - 1, -1, -1):
-        digit, number = divmod(number, factorial(place))
-        order[place] = left.pop(place - digit)
+def order_of(number: int, things: Sequence[int]) -> list[int]:
+    """The order of the things, which increase, that has this number."""
+    left, order, states = [*things], [0] * len(things), arrangements(things)
+    for place in range(len(things) - 1, -1, -1):
+        thing = left[place - number * (place + 1) // states]
+        number -= states * (place + 1 - bisect_right(left, thing)) // (place + 1)
+        states = states * left.count(thing) // (place + 1)
+        left.remove(thing)
+        order[place] = thing
     return order
 
 

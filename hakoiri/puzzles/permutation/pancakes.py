@@ -111,7 +111,7 @@ class Pancakes(_Stacks):
         )
 
     def unpack(self, key: Key) -> Stack:
-        return [size + 1 for size in order_of(key, self.n)]
+        return [size + 1 for size in order_of(key, range(self.n))]
 
     def pack(self, stack: Stack) -> Key:
         return number_of(stack)
@@ -292,7 +292,7 @@ class BurntPancakes(_Stacks):
         return Expansion(room, np.full(len(keys), self.most_successors, dtype=np.uint16))
 
     def unpack(self, key: Key) -> Stack:
-        order = order_of(key >> self.n, self.n)
+        order = order_of(key >> self.n, range(self.n))
         return [-size - 1 if key >> place & 1 else size + 1 for place, size in enumerate(order)]
 
     def pack(self, stack: Stack) -> Key:

@@ -244,7 +244,7 @@ class Tiles(Numbered, Sized):
     def unpack(self, key: Key) -> Arrangement:
         """The tiles in reading order."""
         half, blank = divmod(key, self._cells)
-        order = [self._cells - 1 - tile for tile in reversed(order_of(2 * half, self._cells - 1))]
+        order = [self._cells - 1 - tile for tile in reversed(order_of(2 * half, range(self._cells - 1)))]
         if not self._fits(order, blank):
             order[-2:] = order[:-3:-1]
         order.insert(blank, 0)

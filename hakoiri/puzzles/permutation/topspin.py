@@ -100,7 +100,7 @@ class TopSpin(Symmetric, Sized):
 
     def unpack(self, key: Key) -> Ring:
         """The tokens around the ring, from token 1 on."""
-        return [1] + [token + 2 for token in order_of(key, self.n - 1)]
+        return [1] + [token + 2 for token in order_of(key, range(self.n - 1))]
 
     def pack(self, ring: Ring) -> Key:
         """The key of a ring, which may begin with any token."""

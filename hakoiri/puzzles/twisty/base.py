@@ -18,7 +18,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache, cached_property, reduce
+from functools import cached_property, lru_cache, reduce
 from itertools import chain, combinations, permutations
 from math import prod
 from typing import NamedTuple
@@ -79,7 +79,7 @@ def turned_then(first: Turn, second: Turn) -> Turn:
     return tuple(first[sticker] for sticker in second)
 
 
-@cache
+@lru_cache(maxsize=8)
 def _token(names: tuple[str, ...]) -> re.Pattern[str]:
     """Return what matches a bracket or a turn with its marks; the longest of the `names`."""
     known = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
