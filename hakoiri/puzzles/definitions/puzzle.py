@@ -204,7 +204,7 @@ class Defined(Numbered):
                 yield place, told[pieces[:, leader]]
 
     def mirrors(self) -> Sequence[Callable[[Keys], Keys]]:
-        """Images by turns of the whole puzzle, which the definition has besides its usual moves, if they keep the moves."""
+        """Images by turns of the whole puzzle, given besides its usual moves, if they keep those moves."""
         return self._mirrors
 
     @cached_property
