@@ -4,10 +4,12 @@ import gc
 import os
 import shutil
 import signal
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -37,6 +39,19 @@ with suppress(OSError):
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """One more than there are cores: some tests wait, and each of these processes takes ten seconds to set out."""
     return len(os.sched_getaffinity(0)) + 1
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the cases of a test as slow, but for as many as its mark `few` says: chance takes these, the same always."""
+    cases = defaultdict[tuple[str, bool], list[pytest.Item]](list)
+    for item in items:
+        if item.get_closest_marker("few") and not item.get_closest_marker("slow"):
+            cases[item.nodeid.partition("[")[0], item.get_closest_marker("ci_slow") is not None].append(item)
+    for (name, _), each in cases.items():
+        most = next(each[0].iter_markers("few")).args[0]
+        for item in Random(name).sample(each, max(0, len(each) - most)):
+            item.add_marker(pytest.mark.slow)
 
 
 def pytest_collection_finish() -> None:

@@ -10,14 +10,12 @@ import colorsys
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
-from itertools import count
+from itertools import count, product
 from typing import NamedTuple
 from zlib import crc32
 
 #: Colours of text on a part, of lines, and of empty ground; of what cells are set in, of blank paper, and of cards.
 INK, EDGE, GROUND, BED, PAPER, CARD = "#1b1b1b", "#4a4a4a", "#efebe3", "#d9d4c9", "#fcfbf8", "#fefefe"
-#: The names of colours that a viewer with a dark background replaces by its own.
-SURFACES = {EDGE: "edge", GROUND: "ground", BED: "bed", PAPER: "paper", CARD: "card"}
 
 
 class Rectangle(NamedTuple):
@@ -51,7 +49,7 @@ class Polygon(NamedTuple):
 
 
 class Line(NamedTuple):
-    """From one point to another."""
+    """From one point to another; without a colour a gap, in which the paper shows."""
 
     x: float
     y: float
@@ -83,6 +81,10 @@ class Part(NamedTuple):
     y: float = 0
 
 
+#: A row and a column.
+_Cell = tuple[int, int]
+
+
 class Span(NamedTuple):
     """Characters on a terminal, on a ground of this colour if any."""
 
@@ -90,11 +92,16 @@ class Span(NamedTuple):
     fill: str = ""
 
 
+#: Cells of the goal by row and column, and those outside the board to which it is open.
+Aim = frozenset[_Cell]
+
+
 class Picture(NamedTuple):
     """Parts in the order in which they are drawn, the ground first; nothing reaches beyond `width` and `height`.
 
     `rows` is the picture on a terminal. A picture that has none looks there like the text of its configuration. If
-    `boxed`, each row has a span for each cell, and a terminal with room draws a line around equal letters.
+    `boxed`, each row has a span for each cell, and a terminal with room draws a line around equal letters and around
+    the cells of the `aim`.
     """
 
     width: float
@@ -102,6 +109,7 @@ class Picture(NamedTuple):
     parts: tuple[Part, ...]
     rows: tuple[tuple[Span, ...], ...] = ()
     boxed: bool = False
+    aim: Aim = frozenset()
 
 
 #: The first seven are those of Okabe and Ito ("Color universal design", 2008); the others differ in lightness, too.
@@ -109,8 +117,10 @@ DISTINCT = (
     "#e69f00", "#56b4e9", "#009e73", "#f0e442", "#cc79a7", "#d55e00", "#0072b2",
     "#b3de69", "#7b4ba0", "#f4c9a8", "#7f4a21", "#bdbdbd", "#a6dcd8", "#5e6b73",
 )  # fmt: skip
-#: The goal's places and pieces have the first; kinds of pieces, told apart by their shapes too, have the others.
-GOAL = "#e68d74"
+#: The goal's pieces have the first, its outline the second; kinds of pieces, told apart by shapes too, the others.
+GOAL, OUTLINE = "#e68d74", "#b7472f"
+#: The names of colours that a viewer with a dark background replaces by its own.
+SURFACES = {EDGE: "edge", GROUND: "ground", BED: "bed", PAPER: "paper", CARD: "card", OUTLINE: "goal"}
 _KINDS = ("#e3c27f", "#9cc2b2", "#a9bcd8", "#c9b3d8", "#dba9b2", "#c8c2b2")
 #: Points of viridis, which grows lighter evenly (van der Walt and Smith, 2015); without its darkest end.
 _SCALE = ("#414487", "#2a788e", "#22a884", "#7ad151", "#fde725")
@@ -169,7 +179,6 @@ _WIDTH, _SIZE = 0.66, 20
 _NOTHING, _WORD_WALL = (".", " ", ".."), "#"
 #: The number of colours for words that the first text does not have.
 _OTHERS = 40
-_Cell = tuple[int, int]
 
 
 def text_pictures(texts: Sequence[str], start: str = "") -> list[Picture]:
@@ -241,8 +250,10 @@ Lettered = dict[str, Covered]
 
 _CELL, _GAP, _RADIUS, _LETTER = 48, 2, 7, 20
 _EMPTY, _WALL = ".", "#"
-#: The distance of an outline from the middle of a cell, in cells, and the width of an exit.
-_INSET, _EXIT = 0.44, 6
+_SIDES = (-1, 0), (1, 0), (0, -1), (0, 1)
+#: The outline of the goal: its distance from the middle of a cell, its width, its dashes along a cell, the length of
+#: each. The width of an exit.
+_INSET, _THICK, _DASHES, _DASH, _EXIT = 21.0, 2.5, 4, 6, 6
 
 
 class Scene(NamedTuple):
@@ -288,50 +299,60 @@ def board_text(board: Lettered, cells: int, columns: int, walls: Collection[int]
 
 def block_pictures(boards: Sequence[Lettered], scene: Scene) -> list[Picture]:
     """The boards of a path; a line across each end of a piece shows the axis that it moves along."""
-    ground = _ground(scene.rows, scene.columns, frozenset(scene.walls), tuple(scene.targets))
-    columns, places, found = scene.columns, {cell for cells, _ in scene.targets for cell in cells}, []
+    rows, columns, found = scene.rows, scene.columns, []
+    ground, (goal, aim) = _ground(rows, columns, frozenset(scene.walls)), _goal(rows, columns, tuple(scene.targets))
     for board in boards:
         pieces = sorted(board.items())
         parts = [_part(each, cells, columns, scene.colours[each], scene.axes[each]) for each, cells in pieces]
-        text = board_text(board, scene.rows * columns, columns, scene.walls).replace("/", "")
-        fills = [scene.colours.get(letter, GOAL if cell in places else "") for cell, letter in enumerate(text)]
-        spans = tuple(map(Span, text, fills))
-        rows = tuple(spans[begin : begin + columns] for begin in range(0, len(spans), columns))
-        found.append(Picture(columns * _CELL, scene.rows * _CELL, (ground, *parts), rows, boxed=True))
+        text = board_text(board, rows * columns, columns, scene.walls).split("/")
+        spans = tuple(tuple(Span(letter, scene.colours.get(letter, "")) for letter in row) for row in text)
+        found.append(Picture(columns * _CELL, rows * _CELL, (ground, *parts, *goal), spans, boxed=True, aim=aim))
     return found
 
 
 @lru_cache(maxsize=64)
-def _ground(rows: int, columns: int, walls: Covered, targets: tuple[tuple[Covered, str], ...]) -> Part:
-    """The board, its walls, and the goal: its places in outline, and an exit where a place has one side at the edge."""
-    found: list[Shape] = [_box(0, 0, rows, columns, GROUND, _RADIUS, 0)._replace(edge=EDGE)]
-    found += (_box(*divmod(cell, columns), 1, 1, EDGE, 0, 0) for cell in sorted(walls))
+def _ground(rows: int, columns: int, walls: Covered) -> Part:
+    board = _box(0, 0, rows, columns, GROUND, _RADIUS, 0)._replace(edge=EDGE)
+    return Part("ground", (board, *(_box(*divmod(cell, columns), 1, 1, EDGE, 0, 0) for cell in sorted(walls))))
+
+
+@lru_cache(maxsize=64)
+def _goal(rows: int, columns: int, targets: tuple[tuple[Covered, str], ...]) -> tuple[tuple[Part, ...], Aim]:
+    """The goal: dashes just inside the edges of its places, and gaps of the frame where a place is open to outside."""
+    lines, aim = list[Line](), set[_Cell]()
     for cells, axis in targets:
-        places = sorted(divmod(cell, columns) for cell in cells)
-        # Lines along the edges of the shape, just inside it.
-        for row, column in places:
-            for down, right in ((-1, 0), (1, 0), (0, -1), (0, 1)):
-                if (row + down, column + right) not in places:
-                    y, x = (row + 0.5 + down * _INSET) * _CELL, (column + 0.5 + right * _INSET) * _CELL
-                    reach_x, reach_y = _INSET * _CELL * abs(down), _INSET * _CELL * abs(right)
-                    found.append(Line(x - reach_x, y - reach_y, x + reach_x, y + reach_y, GOAL, 2))
-        found += _exit(places, axis, rows, columns) if len(targets) == 1 else []
-    return Part("ground", tuple(found))
+        places = {divmod(cell, columns) for cell in cells}
+        outside = _exit(places, axis, rows, columns) if len(targets) == 1 else frozenset()
+        aim |= places | outside
+        for place, side in product(sorted(places), _SIDES):
+            beside = _beside(place, side)
+            if beside in outside:
+                lines.append(_edge(place, side, _CELL / 2, -_CELL / 2, _CELL, "", _EXIT))
+            if beside not in places:
+                begins = (-_INSET + dash * (2 * _INSET - _DASH) / (_DASHES - 1) for dash in range(_DASHES))
+                lines += (_edge(place, side, _INSET, begin, _DASH, OUTLINE, _THICK) for begin in begins)
+    return ((Part("goal", tuple(lines)),) if lines else ()), frozenset(aim)
 
 
-def _exit(places: Sequence[tuple[int, int]], axis: str, rows: int, columns: int) -> list[Line]:
-    """A thick line where a piece in its place in the goal would leave the board, if that can be but one side."""
-    downs, rights = zip(*places, strict=True)
-    edges = min(downs), min(rights), max(downs) + 1, max(rights) + 1
-    top, left, bottom, right = (edge * _CELL for edge in edges)
-    width, height = columns * _CELL, rows * _CELL
-    across = [x for x in (left, right) if x in (0, width) and axis != "column"]
-    along = [y for y in (top, bottom) if y in (0, height) and axis != "row"]
-    if len(across) + len(along) != 1:
-        return []
-    if across:
-        return [Line(across[0], top, across[0], bottom, GOAL, _EXIT)]
-    return [Line(left, along[0], right, along[0], GOAL, _EXIT)]
+def _exit(places: Collection[_Cell], axis: str, rows: int, columns: int) -> Aim:
+    """The cells outside the board to which a piece in its place in the goal would leave, if they are on one side."""
+    board, found = set(product(range(rows), range(columns))), []
+    for side in _SIDES:
+        if axis != ("row" if side[0] else "column") and (out := {_beside(place, side) for place in places} - board):
+            found.append(out)
+    return frozenset(found[0] if len(found) == 1 else ())
+
+
+def _beside(place: _Cell, side: _Cell) -> _Cell:
+    return place[0] + side[0], place[1] + side[1]
+
+
+def _edge(place: _Cell, side: _Cell, out: float, begin: float, length: float, colour: str, width: float) -> Line:
+    """A line along a side of a cell, `out` from its middle; it begins at a distance from the middle of that side."""
+    y, x = ((at + 0.5) * _CELL + out * way for at, way in zip(place, side, strict=True))
+    along, down = abs(side[0]), abs(side[1])
+    x, y = x + begin * along, y + begin * down
+    return Line(x, y, x + length * along, y + length * down, colour, width)
 
 
 # The parts took two thirds of the time to draw one board after another.

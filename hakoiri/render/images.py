@@ -81,7 +81,7 @@ def _shape(shape: Shape) -> str:
             return f'<polygon points="{corners}"{_paint(fill, edge)} stroke-linejoin="round"/>'
         case Line(x, y, to_x, to_y, colour, width):
             ends = _attributes(x1=x, y1=y, x2=to_x, y2=to_y)
-            return f'<line{ends} stroke="{text(colour)}" stroke-width="{number(width)}"/>'
+            return f'<line{ends} stroke="{text(colour or PAPER)}" stroke-width="{number(width)}"/>'
         case Label(x, y, words, size, colour):
             places = _attributes(x=x, y=y, dy=0.36 * size)
             return f'<text{places} font-size="{number(size)}" fill="{text(colour)}">{text(words)}</text>'
@@ -136,7 +136,7 @@ def _draw(draw: "ImageDraw", shape: Shape, left: float, top: float, scale: float
             if edge:
                 draw.line([*corners_of, *corners_of[:2]], edge, thick, "curve")
         case Line(x, y, to_x, to_y, colour, width):
-            draw.line([at(x, y), at(to_x, to_y)], colour, max(1, round(width * scale)))
+            draw.line([at(x, y), at(to_x, to_y)], colour or PAPER, max(1, round(width * scale)))
         case Label(x, y, words, size, colour):
             draw.text(at(x, y), words, colour, _font(round(size * scale)), "mm")
 
@@ -252,7 +252,7 @@ def print_picture(console: Console, text: str, picture: Picture) -> None:
     """Print one configuration, large: with a line around every piece if the rows of its picture are `boxed`."""
     styles = _styles(console, [picture])
     if picture.boxed:
-        for number, line in enumerate(framed(text).splitlines()):
+        for number, line in enumerate(framed(text, picture.aim).splitlines()):
             console.print(_coloured(line, number, picture, styles))
         return
     spaced = "/" in text and " " not in text

@@ -34,13 +34,12 @@ if TYPE_CHECKING:
 #: A4.
 WIDTH, HEIGHT = 595.3, 841.9
 _BLACK, _GREY, _WHITE = "#000000", "#d2d2d2", "#ffffff"
-#: Widths of the lines of a board, and of its goal, in pixels of its picture.
-_EDGE, _DASHED = 1.4, 2.5
-_GOAL = "goal"
+#: The width of the lines of a board, in pixels of its picture.
+_EDGE = 1.4
 
 
 def printed(picture: Picture) -> Picture:
-    """Return a board of pieces in black on white, its goal dashed on top and its pieces that have a goal grey.
+    """Return a board of pieces in black on white, its pieces that have a goal grey.
 
     Other pictures are returned as they are.
     """
@@ -51,11 +50,7 @@ def printed(picture: Picture) -> Picture:
         shape._replace(fill=_BLACK if shape.fill == EDGE else _WHITE, edge=_BLACK if shape.edge else "")
         for shape in ground.shapes if isinstance(shape, Rectangle)
     ]  # fmt: skip
-    goal = [
-        line._replace(colour=_BLACK, width=max(line.width, _DASHED)) for line in ground.shapes if isinstance(line, Line)
-    ]
-    parts = [ground._replace(shapes=tuple(board)), *map(_outlined, pieces), Part(_GOAL, tuple(goal))]
-    return picture._replace(parts=tuple(parts))
+    return picture._replace(parts=(ground._replace(shapes=tuple(board)), *map(_outlined, pieces)))
 
 
 def _outlined(piece: Part) -> Part:
@@ -68,7 +63,7 @@ def _outlined(piece: Part) -> Part:
         for box in boxes
     ]  # fmt: skip
     inside = [box._replace(fill=_GREY if box.fill == GOAL_COLOUR else _WHITE) for box in boxes]
-    rest = [shape._replace(colour=_BLACK) for shape in piece.shapes if isinstance(shape, Line | Label)]
+    rest = [shape._replace(colour=shape.colour and _BLACK) for shape in piece.shapes if isinstance(shape, Line | Label)]
     return piece._replace(shapes=(*around, *inside, *rest))
 
 
@@ -107,9 +102,9 @@ class Paper:
         top += (height - scale * picture.height) / 2
         for part in printed(picture).parts:
             for shape in part.shapes:
-                self._draw(shape, left + scale * part.x, top + scale * part.y, scale, part.name == _GOAL)
+                self._draw(shape, left + scale * part.x, top + scale * part.y, scale)
 
-    def _draw(self, shape: Shape, left: float, top: float, scale: float, dashed: bool) -> None:
+    def _draw(self, shape: Shape, left: float, top: float, scale: float) -> None:
         from matplotlib import patches
 
         def at(x: float, y: float) -> tuple[float, float]:
@@ -127,9 +122,7 @@ class Paper:
                 self._axes.add_patch(patches.Polygon([at(*point) for point in points], **look))
             case Line(x, y, to_x, to_y, colour, width):
                 ends = zip(at(x, y), at(to_x, to_y), strict=True)
-                # An exit is thicker, and solid.
-                style = (0, (2, 1)) if dashed and width <= _DASHED else "solid"
-                self._axes.plot(*ends, color=colour, linewidth=width * scale, linestyle=style, solid_capstyle="butt")
+                self._axes.plot(*ends, color=colour or _WHITE, linewidth=width * scale, solid_capstyle="butt")
             case Label(x, y, words, size, colour):
                 self.text(*at(x, y), words, size * scale, align="center", colour=colour)
 

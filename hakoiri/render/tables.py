@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hakoiri.errors import counted, visible
+from hakoiri.puzzles.pictures import Aim
 from hakoiri.puzzles.sliding_blocks.boards import LETTERS, WALL
 from hakoiri.render.streams import results
 
@@ -211,19 +212,28 @@ _FILLED = "▒"
 _CORNERS = "   ─ ┌┐┬ └┘┴│├┤┼"
 
 
-def framed(board: str) -> str:
-    """Return a board text with a line around every piece, a letter in each piece's first cell, and walls filled."""
+def framed(board: str, aim: Aim = frozenset()) -> str:
+    """Return a board text with a line around every piece, a letter in each piece's first cell, and walls filled.
+
+    The goal has a dashed line; where it is open to outside, there is a gap of the frame.
+    """
     rows = board.split("/")
     height, width = len(rows), len(rows[0])
 
     def at(row: int, column: int) -> str:
         return rows[row][column] if 0 <= row < height and 0 <= column < width else ""
 
-    def above(row: int, column: int) -> bool:
-        return at(row - 1, column) != at(row, column)
+    def line(solid: str, dashed: str, before: tuple[int, int], here: tuple[int, int]) -> str:
+        one, other, aimed = at(*before), at(*here), {before, here} & aim
+        if not (one or other) or (len(aimed) == 2 and not (one and other)):
+            return ""
+        return solid if one != other else dashed if len(aimed) == 1 else ""
 
-    def beside(row: int, column: int) -> bool:
-        return at(row, column - 1) != at(row, column)
+    def above(row: int, column: int) -> str:
+        return line("───", "╌╌╌", (row - 1, column), (row, column))
+
+    def beside(row: int, column: int) -> str:
+        return line("│", "╎", (row, column - 1), (row, column))
 
     def corner(row: int, column: int) -> str:
         lines = (beside(row - 1, column), beside(row, column), above(row, column - 1), above(row, column))
@@ -239,10 +249,10 @@ def framed(board: str) -> str:
 
     lines = []
     for row in range(height + 1):
-        edges = ("───" if above(row, column) else fill(row, column) * 3 for column in range(width))
+        edges = (above(row, column) or fill(row, column) * 3 for column in range(width))
         lines.append("".join(corner(row, column) + edge for column, edge in enumerate(edges)) + corner(row, width))
         if row < height:
-            sides = ("│" if beside(row, column) else fill(row, column) for column in range(width + 1))
+            sides = (beside(row, column) or fill(row, column) for column in range(width + 1))
             cells = [fill(row, column) + letter(row, column) + fill(row, column) for column in range(width)] + [""]
             lines.append("".join(side + cell for side, cell in zip(sides, cells, strict=True)))
     return "\n".join(lines)

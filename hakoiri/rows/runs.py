@@ -32,6 +32,7 @@ def status_row(found: "RunStatus") -> dict[str, Any]:
     # A damaged run has no manifest.
     known = identity(found.manifest) if found.manifest else {"run": found.run, "puzzle": "", "kind": "", "created": ""}
     return known | {
+        "title": found.title,
         "details": _details(known),
         "status": found.status,
         **standing(state),

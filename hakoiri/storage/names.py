@@ -3,6 +3,7 @@
 ``<data>/<run id>/`` holds LMDB's ``data.mdb`` and ``lock.mdb``, and besides:
 
 ``created``    the time at which the run was made, a text of nanoseconds since 1970; orders runs without opening them
+``title``      the name that users gave the run, if any: UTF-8
 ``holder``     the lock of the driving process
 ``queued``     exists while a coordinator is to drive the run to its end
 ``spill/``     exists while a long layer is made (`storage.layers.spill`)
@@ -22,7 +23,7 @@ from pathlib import Path
 FORMAT_VERSION = 4
 
 DATA_FILE, LOCK_FILE = "data.mdb", "lock.mdb"
-CREATED_FILE = "created"
+CREATED_FILE, TITLE_FILE = "created", "title"
 HOLDER_FILE = "holder"
 QUEUED_FILE = "queued"
 #: In the data directory: locked while a coordinator serves it.
@@ -61,8 +62,8 @@ NUMBERS_KEY = b"numbers"
 #: The division of a tree's subtrees into chunks.
 CUTTING_KEY = b"cutting"
 
-#: Digits of a time in nanoseconds.
-_MOST_DIGITS = 20
+#: Digits of a time in nanoseconds, and letters of a title.
+_MOST_DIGITS, MOST_TITLE = 20, 200
 #: A sparse address range, reserved once and never resized: resizing across processes corrupts.
 MAP_BYTES = 1 << 40
 
@@ -118,17 +119,27 @@ def run_directories(data: Path) -> list[Path]:
 
 def created_at(directory: Path) -> int:
     """Return the time at which a run was made, in nanoseconds since 1970; 0 if it is unknown."""
+    text = _short_text(directory / CREATED_FILE, _MOST_DIGITS + 1)
+    return int(text) if len(text) <= _MOST_DIGITS and text.isdigit() else 0
+
+
+def title_of(directory: Path) -> str:
+    """Return the name that users gave a run; empty if they gave none."""
+    return _short_text(directory / TITLE_FILE, 4 * MOST_TITLE).decode(errors="replace")[:MOST_TITLE]
+
+
+def _short_text(path: Path, most: int) -> bytes:
+    """Return the first bytes of a file; none if it cannot be read."""
     try:
-        file = os.open(directory / CREATED_FILE, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
-        return 0
+        return b""
     try:
-        text = os.read(file, _MOST_DIGITS + 1)
+        return os.read(file, most)
     except OSError:  # A directory.
-        return 0
+        return b""
     finally:
         os.close(file)
-    return int(text) if len(text) <= _MOST_DIGITS and text.isdigit() else 0
 
 
 def by_age(directory: Path) -> tuple[int, int, str]:

@@ -53,6 +53,7 @@ def small_spaces() -> list[Space]:
     return [space for space in spaces() if space.puzzle in small]
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("space", small_spaces(), ids=lambda space: space.puzzle)
 def test_rows_are_found_again(space: Space, tmp_path: Path) -> None:
     certify(space, tmp_path / "again.json")

@@ -88,7 +88,7 @@ def test_what_a_kill_left_goes_with_the_next_campaign(tmp_path: Path) -> None:
     assert [*tmp_path.iterdir()] == [strange]
 
 
-@pytest.mark.ci_slow
+@pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_a_kill_of_mayhem_in_short_leaves_nobody(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "campaigns.mayhem", "--only", "hosts:64", "--place", str(tmp_path)]

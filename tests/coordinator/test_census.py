@@ -45,6 +45,8 @@ from tests.support.runs import essence, opened, small_slabs, verified
 from tests.support.toy import Dust, Toy
 from tests.support.toy_runs import before_call, left_by_another_version, open_without_sync
 
+pytestmark = pytest.mark.few(2)
+
 #: Few enough that a toy has a dozen slabs.
 _SLAB = 64
 #: Too little for the moves of all, enough for those of the small components.

@@ -44,7 +44,7 @@ from tests.support.seeds import first_usual
 from tests.support.toy import Dust, Toy
 from tests.support.toy_runs import before_call, open_without_sync
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = [pytest.mark.timeout(120), pytest.mark.few(1)]
 _OPTIONS = {"puzzle": "dust", "layout": "u64", "keys": "clumped"}
 _SLAB = 64
 _TASKS = ("host-take", "host-list", "host-join", "host-hand", "host-edges", "host-number")

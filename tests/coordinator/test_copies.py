@@ -45,7 +45,7 @@ from tests.support.runs import Notes, verified
 from tests.support.seeds import first_usual
 from tests.support.toy_runs import new_run
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.timeout(300), pytest.mark.few(1)]
 USUAL = [("u32", "low", "no"), ("u64", "spread", "yes"), ("u128", "spread", "no"), ("u256", "clumped", "yes")]
 ASKED = ["host-take", "host-expand", "host-keep", "host-merge", "host-send", "host-receive", "host-settle"]
 

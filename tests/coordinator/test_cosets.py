@@ -109,6 +109,7 @@ def test_few_positions_are_found_back(monkeypatch: pytest.MonkeyPatch) -> None:
         back.clear()
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("seed", range(40))
 def test_cosets_of_definitions_made_by_chance(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Directed ones, too, identical pieces, and numbers that are no positions."""

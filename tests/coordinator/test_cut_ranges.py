@@ -32,7 +32,7 @@ from tests.support.near_hosts import (
 from tests.support.runs import Notes
 from tests.support.toy_runs import new_run
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.timeout(300), pytest.mark.few(1)]
 USUAL = [("u32", "spread", "no"), ("u64", "clumped", "yes"), ("u128", "spread", "yes"), ("u256", "clumped", "no")]
 searches = partial(with_searches, cycle(USUAL))
 SEARCH = ("u64", "spread", "no")
@@ -154,7 +154,7 @@ def test_hosts_join_a_run_that_one_host_began_with_fewer_ranges_than_there_are_h
     assert_as_a_plain_search(directory, options, hosts)
 
 
-@pytest.mark.ci_slow
+@pytest.mark.slow
 def test_blocks_are_split_in_many_commits(hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each layer is a commit of its own, and the attempt after some of them is lost."""
     monkeypatch.setattr(Shares, "staged_bytes", property(lambda shares: 1))

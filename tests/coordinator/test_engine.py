@@ -38,6 +38,8 @@ from tests.support.runs import verified
 from tests.support.toy import DeadEnds, Toy
 from tests.support.toy_runs import EMBEDDINGS, MANNERS, assert_as_expected, driven, expected, new_run, spied
 
+pytestmark = pytest.mark.few(2)
+
 #: What is spied on, so that no manner passes because it went an easier way than it says.
 WAYPOINTS = (
     (LayerStep, "run"), (RangeStep, "spill"), (LayerStep, "_save"), (Spill, "append"), (Bitmap, "fill"),

@@ -24,7 +24,7 @@ kinds = pytest.mark.parametrize("directed", ["no", "yes"])
 layouts = pytest.mark.parametrize(("layout", "keys"), LAYOUTS_AND_KEYS)
 
 #: A run whose books are wrong may go on for ever.
-pytestmark = pytest.mark.timeout(120)
+pytestmark = [pytest.mark.timeout(120), pytest.mark.few(2)]
 
 
 @pytest.fixture(autouse=True)

@@ -44,7 +44,7 @@ from tests.support.toy_runs import (
 )
 
 #: A run whose books are wrong may go on for ever.
-pytestmark = pytest.mark.timeout(120)
+pytestmark = [pytest.mark.timeout(120), pytest.mark.few(1)]
 
 SEARCHES = [
     ("u32", "clumped", "no"), ("u32", "low", "yes"), ("u64", "spread", "no"), ("u64", "clumped", "yes"),

@@ -49,6 +49,8 @@ from tests.support.runs import Countdown, StoppingAfter, verified
 from tests.support.toy import Toy, is_goal
 from tests.support.toy_runs import MANNERS, assert_tidy, before_call, driven, new_run, spied
 
+pytestmark = pytest.mark.few(1)
+
 TOYS = [
     ("u32", "clumped", "no"), ("u64", "spread", "no"), ("u256", "clumped", "no"),
     ("u32", "spread", "yes"), ("u64", "clumped", "yes"), ("u128", "spread", "yes"),

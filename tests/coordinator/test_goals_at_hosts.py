@@ -28,7 +28,7 @@ from tests.support.runs import Notes, verified
 from tests.support.toy import TwoWayToy
 from tests.support.toy_runs import new_run
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.timeout(300), pytest.mark.ci_slow]
 TOYS = [("u64", "clumped"), ("u128", "spread"), ("u32", "low"), ("u256", "clumped")]
 toys = pytest.mark.parametrize(
     ("layout", "keys"), [pytest.param(*each, marks=() if each == TOYS[1] else pytest.mark.slow) for each in TOYS]

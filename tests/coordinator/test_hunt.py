@@ -297,6 +297,8 @@ def test_a_hunt_sets_out_from_a_deal_that_it_is_given() -> None:
 def test_where_nothing_grows_a_start_says_the_pieces() -> None:
     spec = PuzzleSpec("sliding", {"axis": "rows-and-columns", "metric": "straight"}, "AA./..B/..B")
     assert DealPool.of(small_hunt().plan, cast(Dealt, spec.build()), spec.start).start is None
+    near = replace(small_hunt().plan, near=True)
+    assert DealPool.of(near, cast(Dealt, spec.build()), spec.start).deals(0, []) == ["AA./..B/..B"] * 4
 
 
 @pytest.mark.parametrize(("ranks", "stages"), [(3, {3}), (4, {3, 4}), (5, {3, 4, 5}), (13, {11, 12, 13})])

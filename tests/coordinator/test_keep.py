@@ -27,6 +27,8 @@ from tests.support.plain_search import reference_distances
 from tests.support.runs import Countdown, StoppingAfter, essence
 from tests.support.toy_runs import MANNERS, before_call, driven
 
+pytestmark = pytest.mark.few(1)
+
 #: Layers are dropped as soon as there are three; each is committed.
 TUNING = Tuning(least_dropped=0, checkpoint=-1.0, table_rest=0.0)
 #: In memory for a table of all depths, and in less.
@@ -72,6 +74,7 @@ def test_in_every_manner(keep: str, manner: str, tmp_path: Path, monkeypatch: py
     assert verify_run("last", tmp_path / "kept", full=True).ok
 
 
+@pytest.mark.ci_slow
 def test_distances_and_paths_are_those_of_a_plain_search(tmp_path: Path) -> None:
     """Every configuration, and those that do not exist."""
     with kept(tmp_path, "depths") as run, kept(tmp_path, "layers") as whole:
@@ -170,6 +173,7 @@ def test_a_stop_in_the_midst_of_a_layer_keeps_what_is_expanded(tmp_path: Path, m
         assert essence(run) == essence(whole)
 
 
+@pytest.mark.slow
 def test_a_stopped_run_knows_the_depths_so_far(tmp_path: Path) -> None:
     directory = make_run(tmp_path, PuzzleSpec(LONG, SPACES[LONG]), None, {"keep": "depths"}, WAYS["table"])
     depths = set[int]()

@@ -28,6 +28,8 @@ from tests.support.seeds import first_usual
 from tests.support.toy import Toy, is_goal
 from tests.support.toy_runs import MANNERS, driven, new_run
 
+pytestmark = pytest.mark.few(2)
+
 METRICS = ("unit", "straight", "finger")
 START = HAKOIRI["start"]
 LAST = HAKOIRI["eccentricity of the start"]

@@ -42,6 +42,8 @@ from tests.support.runs import StoppingAfter, local_context, opened
 from tests.support.toy import Toy, is_goal
 from tests.support.toy_runs import MANNERS, spied
 
+pytestmark = pytest.mark.few(1)
+
 
 @pytest.fixture(autouse=True)
 def toys(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,6 +38,8 @@ from tests.support.near_hosts import (
 from tests.support.runs import Notes, StoppingAfter
 from tests.support.toy_runs import assert_as_expected, new_run
 
+pytestmark = pytest.mark.few(1)
+
 
 def cases() -> Iterator[Any]:
     """Every combination; by default one with older keys of a directed puzzle, and one of short layers."""
@@ -133,6 +135,7 @@ def test_a_host_restored_to_before_ranges_were_cut_splits_its_blocks(
     assert_as_a_plain_search(directory, options, hosts)
 
 
+@pytest.mark.ci_slow
 def test_a_host_that_is_behind_is_drained(hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hosts.copies, resources = 2, resources_of(monkeypatch, "u64")
     directory = new_run(tmp_path, OPTIONS)

@@ -37,6 +37,8 @@ from tests.support.refusals import refused
 from tests.support.runs import Notes, StoppingAfter, essence, small_slabs, started, verified
 from tests.support.seeds import first_usual
 
+pytestmark = pytest.mark.few(2)
+
 METRICS = ("unit", "straight", "finger")
 START = HAKOIRI["start"]
 LAST = HAKOIRI["eccentricity of the start"]
@@ -465,6 +467,7 @@ def test_small_layers_stay_here(budget: Budget, farmed: int, kept: int) -> None:
 # Too little memory
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "resources", first_usual(1, Resources(memory=2_000), Resources(memory=2_000, chunk=50, workers=1)), ids=str
 )

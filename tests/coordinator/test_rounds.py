@@ -42,7 +42,7 @@ from tests.support.servers import RedisServer
 from tests.support.toy import Toy
 from tests.support.toy_runs import EMBEDDINGS, before_call, new_run, spied
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.timeout(300), pytest.mark.few(1)]
 #: The last is how many bytes a part takes at least: with few the older keys are put away.
 USUAL = {("u32", "low", "no", 24_000_000), ("u64", "spread", "yes", 600)}
 SEARCHES = [
@@ -107,7 +107,7 @@ def test_layers_in_many_rounds_are_those_of_a_plain_search_whoever_is_lost(
     assert keys != "spread" or (firsts[True] and "host-back" in losses.after)
 
 
-@pytest.mark.ci_slow
+@pytest.mark.slow
 def test_layers_by_bits_in_many_rounds_are_those_of_a_plain_search_whoever_is_lost(
     hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,6 +16,8 @@ from hakoiri.storage.results import ResultRows
 from tests.coordinator import test_boards, test_cosets, test_hunt, test_starts, test_study
 from tests.support.runs import StoppingAfter, driven, repaired, verified
 
+pytestmark = pytest.mark.few(2)
+
 #: What the clock says.
 TIMES = {"seconds", "when"}
 Row = dict[str, Any]

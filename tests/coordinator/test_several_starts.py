@@ -32,6 +32,8 @@ from tests.support.near_hosts import NearHosts
 from tests.support.runs import Notes, StoppingAfter
 from tests.support.toy_runs import MANNERS, driven
 
+pytestmark = pytest.mark.few(2)
+
 #: Layers are dropped as soon as there are three, in memory for a table of all depths, and in less.
 TUNING = Tuning(least_dropped=0, checkpoint=-1.0, table_rest=0.0)
 TABLE = Resources(tuning=TUNING)
@@ -193,6 +195,7 @@ def test_a_pattern_is_all_that_it_matches_and_takes_no_list(tmp_path: Path) -> N
         assert verify_run("last", tmp_path, full=True).ok
 
 
+@pytest.mark.ci_slow
 def test_a_phase_of_the_cube(tmp_path: Path) -> None:
     """The first face of a cube: the corners of one face in their places, as a pattern, in at most six half turns."""
     with explore("cube2", starts=["UUUU/????/????/????/????/????"], data=tmp_path) as run:

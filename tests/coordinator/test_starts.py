@@ -26,6 +26,8 @@ from hakoiri.worker.studies.designing import SolvedSpace, statistics
 from tests.support.commands import ROOT
 from tests.support.runs import StoppingAfter, driven, opened, verified
 
+pytestmark = pytest.mark.few(2)
+
 RUSH, RUSH_OPTIONS = "IBBxooIooLDDJAALooJoKEEMFFKooMGGHHHM", {"axis": "rows-and-columns", "metric": "straight"}
 #: Boards of other pieces and other sizes, all with a piece A for the goal.
 BOARDS = """
@@ -338,6 +340,7 @@ def test_a_hunt_is_bounded_by_the_positions_it_may_search() -> None:
         GenerateBoards.parse_request(PuzzleSpec("sliding"), **{**WANTED, "cap": 1_000_000}, hunt=21)
 
 
+@pytest.mark.ci_slow
 def test_more_boards_extend_a_run(tmp_path: Path) -> None:
     found = {row["board"] for row in boards_of(generated(tmp_path / "run"))}
     more = boards_of(generated(tmp_path / "run", boards=12))

@@ -28,6 +28,8 @@ from hakoiri.worker.graphs.searches import Graph, distances_from
 from tests.support.refusals import refused
 from tests.support.runs import StoppingAfter, local_context
 
+pytestmark = pytest.mark.few(2)
+
 Edges = set[tuple[int, int]]
 #: Small components one by one, small ones together, and all by bounds: as tasks, or where each search may be the last.
 ALONE, TOGETHER, BOUNDED = Tuning(batch_work=1), Tuning(), Tuning(searched_alone_from=2)
@@ -118,6 +120,7 @@ def test_bounds_need_few_searches(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 2 * len(set(looks)) == len(looks)
 
 
+@pytest.mark.slow
 def test_an_undirected_run_has_the_components_of_its_census(whole_run: Run, small_run: Run) -> None:
     found = small_run.strong_components()
     exact = small_run.diameter()

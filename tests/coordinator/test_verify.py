@@ -34,6 +34,8 @@ from hakoiri.worker.layers.closed_set import ClosedSet
 from tests.support.toy import UNSEEN, GuardedLiar, Toy, is_goal, vertex_keys
 from tests.support.toy_runs import MANNERS, Elsewhere, before_call, driven, new_run, spied
 
+pytestmark = pytest.mark.few(2)
+
 
 def faults(directory: Path, resources: Resources, full: bool = True) -> list[str]:
     """Return the faults. No repair would mend them, because every checksum is right."""

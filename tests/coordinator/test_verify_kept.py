@@ -39,7 +39,7 @@ from tests.support.seeds import first_usual
 from tests.support.toy import Toy
 from tests.support.toy_runs import new_run
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.timeout(300), pytest.mark.few(1)]
 LAYOUTS = [("u32", "low"), ("u64", "spread"), ("u256", "clumped")]
 DEPTH = 4
 

@@ -112,13 +112,14 @@ def test_a_title_says_puzzle_and_options() -> None:
 
 def test_pieces_are_sprites_that_stay_the_same(film: Film, solution: ShortestPath) -> None:
     sprites = film.sprites()
-    assert sorted(sprite.name for sprite in sprites) == [*"ABCDEFGHIJ", "ground"]
+    assert sorted(sprite.name for sprite in sprites) == [*"ABCDEFGHIJ", "goal", "ground"]
     assert all(None not in sprite.places and len(sprite.places) == 117 for sprite in sprites)
     for number, move in enumerate(solution.moves, 1):
         moved = [sprite.name for sprite in sprites if sprite.places[number] != sprite.places[number - 1]]
         assert moved == [move[0]]
-    # One change for each move, and the first place of each piece.
-    assert sum(len(sprite.changes()) for sprite in sprites) == 116 + 11
+    # One change for each move, and the first place of each part.
+    assert sum(len(sprite.changes()) for sprite in sprites) == 116 + 12
+    assert sprites[-1].name == "goal"
 
 
 def test_a_gif_has_a_frame_for_each_board(film: Film, tmp_path: Path) -> None:
@@ -145,7 +146,7 @@ def test_an_animated_svg_moves_every_piece_at_its_time(film: Film) -> None:
     for sprite in film.sprites():
         (group,) = [group for group in root if group.get("data-piece") == sprite.name]
         moving = [element for element in group if element.tag.endswith("animateTransform")]
-        if sprite.name == "ground":
+        if sprite.name in ("ground", "goal"):
             assert not moving
             continue
         values = [tuple(map(float, value.split())) for value in moving[0].get("values", "").split(";")]

@@ -58,7 +58,7 @@ def test_a_run_fits_and_only_its_details_take_more_lines(
     created = "2026-11-21 10:00:07+09:00"
     row = {
         "run": "05b6f8-klotski", "kind": "search", "details": "metric=unit from=ABBC/ABBC/DEEF/DGHF/I..J",
-        "keepers": [], "status": "interrupted", "depth": 167, "created": created,
+        "title": "Mine", "keepers": [], "status": "interrupted", "depth": 167, "created": created,
     }  # fmt: skip
     monkeypatch.setattr(listing, "status_row", lambda found: dict(row))
     monkeypatch.setenv("TZ", "UTC")
@@ -74,7 +74,7 @@ def test_a_run_fits_and_only_its_details_take_more_lines(
     if "details" in title:
         place = slice(title.index("details"), title.index("status"))
         told = "".join(each[place] for each in (line, *rest))
-        assert told.replace(" ", "") == str(row["details"]).replace(" ", "")
+        assert told.replace(" ", "") == f"{row['title']}, {row['details']}".replace(" ", "")
         rest = [each[: place.start] + each[place.stop :] for each in rest]
     assert line.split()[0] == row["run"] and {"interrupted", "25,955", "167"} <= {*line.split()}
     assert "".join(rest).split() in ([], ["configurations"])

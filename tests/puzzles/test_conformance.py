@@ -38,6 +38,7 @@ def dial(kind: type[Dial] | type[MergedMirrors], layout: str = "u64") -> Case:
     return Case(build=build, options={"layout": layout}, goal="at 100")
 
 
+@pytest.mark.few(40)
 @pytest.mark.parametrize("sample", EVERY, ids=name_of)
 def test_a_puzzle_keeps_its_promises_and_what_is_pinned(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
     pool = explored(sample.case())

@@ -134,6 +134,7 @@ def random_definition(random: Random) -> Definition:
     )
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("seed", range(40))
 def test_numbers_are_those_of_a_plain_search(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     random = Random(seed)

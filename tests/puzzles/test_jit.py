@@ -312,7 +312,7 @@ def test_every_kernel_can_be_kept() -> None:
     assert found > 100
 
 
-@pytest.mark.ci_slow
+@pytest.mark.slow
 def test_an_edit_of_what_is_no_kernel_compiles_nothing(tmp_path: Path) -> None:
     """With the true sources: those of another place, each of them changed where no kernel depends on it."""
 

@@ -182,6 +182,14 @@ BENT = """\
 │▒▒▒├───┤   └───┬───┴───┤
 │▒▒▒│   │       │       │
 └───┴───┴───────┴───────┘"""
+AIMED = """\
+┌───────┬───┐
+│       │ C │
+├───┬───┼╌╌╌┘
+│ A ╎   │
+├───┴───┼╌╌╌┐
+│       │   │
+└───────┴───┘"""
 INSIDE = """\
 ┌───────────┐
 │ A         │
@@ -209,6 +217,12 @@ TILES = """\
 )
 def test_every_piece_has_a_line_around_it_and_one_letter(board: str, drawing: str) -> None:
     assert framed(board) == drawing
+
+
+def test_the_goal_has_a_dashed_line_and_its_exit_is_a_gap() -> None:
+    """The outside is to the right of the middle row."""
+    aim = frozenset({(1, 1), (1, 2), (1, 3)})
+    assert [line.rstrip() for line in framed("..C/AAC/..C", aim).splitlines()] == AIMED.splitlines()
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,8 @@ from hakoiri.errors import PuzzleError
 from hakoiri.puzzles.permutation.tiles import Tiles
 from tests.support.plain_search import check_expand, check_undirected, layer_sizes, plain_layer_sizes, whole
 
+pytestmark = pytest.mark.few(2)
+
 #: Board -> the sizes of all layers, or the first ones and their number, or only the last ones and the depth.
 ALL_LAYERS = {
     "2x2": [1, 2, 2, 2, 2, 2, 1],

@@ -24,6 +24,8 @@ from tests.support.refusals import refused
 from tests.support.runs import Notes, verified
 from tests.support.stores import entries_of, read_elsewhere
 
+pytestmark = pytest.mark.few(2)
+
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory, small_starts: dict[int, str]) -> dict[str, Path]:

@@ -247,6 +247,7 @@ def test_a_question_to_a_large_run_reads_little_of_it(large_run: Path) -> None:
             store.slice(0, first + STEP, first + STEP + 1)
 
 
+@pytest.mark.slow
 def test_a_large_run_takes_another_layer_after_a_look_at_its_trees(large_run: Path) -> None:
     with reads_counted() as counts, RunStore(large_run, writable=True) as store:
         store.put_layer(1, U64.pack([5, 7]), goals=0)

@@ -105,6 +105,7 @@ def test_the_json_of_every_command_is_documented_and_asked_for() -> None:
     assert {command_of(line) for line in ASKED} | {"collect", "drain", "worker", "play", "restore"} == set(DOCUMENTED)
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize(("line", "status"), ASKED.items())
 def test_json_is_one_object_with_the_documented_fields(
     line: str, status: str | None, finished: FinishedRuns, hakoiri: Hakoiri, farm: Workers, tmp_path: Path
@@ -209,7 +210,7 @@ def test_every_eccentricity_and_all_pairs(finished: FinishedRuns, tmp_path: Path
     assert "--pairs needs --all" in refused.stderr
 
 
-@pytest.mark.ci_slow
+@pytest.mark.slow
 def test_centre_and_periphery_are_written_in_full(finished: FinishedRuns, usual_run: Run, tmp_path: Path) -> None:
     hakoiri, run = finished.hakoiri, str(finished.explored["run"])
     files = [tmp_path / "centre.csv", tmp_path / "periphery.csv"]

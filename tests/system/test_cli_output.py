@@ -33,13 +33,14 @@ FRAMED = """\
 │   │ G │ H │   │
 ├───┼───┴───┼───┤
 │ I │       │ J │
-└───┴───────┴───┘"""
+└───┘       └───┘"""
 
 
 def run_name(finished: FinishedRuns, line: str) -> list[str]:
     return line.format(explored=finished.explored["run"], counted=finished.counted["run"]).split()
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(("line", "fragments"), ANSWERS)
 def test_answers_for_people(line: str, fragments: list[str], finished: FinishedRuns) -> None:
     done = finished.hakoiri.here(*run_name(finished, line))
@@ -121,8 +122,8 @@ def test_diametral_pairs_are_drawn(finished: FinishedRuns, tmp_path: Path) -> No
     finished.hakoiri.here(*run_name(finished, "diameter {counted} --component 2 --plot"), str(target))
     text = target.read_text(encoding="utf-8")
     assert all(words in text for words in ("klotski, metric=unit", "248 configurations, diameter 72", "pair 3"))
-    # Ten pieces and the ground on each of six boards, words below each, and the heading.
-    assert text.count("data-piece=") == 6 * 12 + 1
+    # Ten pieces, the ground and the goal on each of six boards, words below each, and the heading.
+    assert text.count("data-piece=") == 6 * 13 + 1
     across, down = (float(size) for size in re.findall(r' (?:width|height)="([\d.]+)"', text)[:2])
     assert across > down, "four boards beside each other, two below"
 

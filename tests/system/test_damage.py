@@ -27,6 +27,8 @@ from tests.support.harms import HARMS, Harm, blank, exchange, flip_header, told,
 from tests.support.process_setup import limit_addresses, limit_files
 from tests.support.seeds import first_usual, seeds
 
+pytestmark = pytest.mark.few(1)
+
 SLOW = pytest.mark.slow
 #: What a run is asked; `START` is a configuration of it.
 QUESTIONS = (

@@ -25,6 +25,8 @@ from tests.support.published import HAKOIRI as KNOWN
 from tests.support.servers import RedisServer, Workers, by_workers, comes_out_right, held_run
 from tests.system.conftest import StartWorkers
 
+pytestmark = pytest.mark.few(2)
+
 SLOW = pytest.mark.slow
 #: What Redis says of a key without a time to live.
 FOR_EVER = -1
@@ -178,6 +180,7 @@ def test_a_census_by_workers(farm: Workers, hakoiri: Hakoiri, finished: Finished
 # What lies in Redis
 
 
+@pytest.mark.ci_slow
 def test_nothing_is_left_in_redis(
     hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, finished: FinishedRuns
 ) -> None:

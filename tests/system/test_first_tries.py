@@ -241,7 +241,7 @@ def test_urls_of_redis(url: str, said: str, hakoiri: Hakoiri) -> None:
         assert said in refused and (not secret or secret not in refused)
 
 
-@pytest.mark.ci_slow
+@pytest.mark.slow
 def test_pieces_in_any_number_and_the_usual_goal(hakoiri: Hakoiri) -> None:
     line = ("generate", "sliding", "--size", "6x6", "--boards", "2", "--cap", "3k", "--seed", "2", *CARS)
     found = hakoiri.ask(*line, "--pieces", "2x1:* 1x2:* 3x1:* 1x3:*", "--empty", "10..16")
@@ -303,6 +303,7 @@ def test_errors_with_a_next_step_have_a_hint(line: str, hint: str, hakoiri: Hako
     assert f"; {hint}" in flat(hakoiri.here(*line.format(start=tmp_path / "start").split(), check=False).error)
 
 
+@pytest.mark.slow
 def test_tiles_with_the_blank_last_have_the_layers_of_those_with_it_first(hakoiri: Hakoiri) -> None:
     first = hakoiri.ask("run", "tiles", "-o", "rows=2", "-o", "columns=4")
     last = hakoiri.ask("run", "tiles", "-o", "rows=2", "-o", "columns=4", "-o", "blank=last")

@@ -144,7 +144,7 @@ def test_coordinator_killed_again_and_again(
     assert_undisturbed(hakoiri, undisturbed)
 
 
-@pytest.mark.ci_slow
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [400])
 def test_workers_killed_in_mid_chunk(
     hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, undisturbed: dict[str, Any], seed: int

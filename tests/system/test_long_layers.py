@@ -27,6 +27,8 @@ from tests.support.process_setup import stand_still, stand_still_after_layer
 from tests.support.seeds import seeds
 from tests.support.servers import RedisServer, started_host
 
+pytestmark = pytest.mark.ci_slow
+
 #: Layers 7 to 9 have 93,585, 132,697 and 79,379 configurations.
 PANCAKES = ("pancakes", "-o", "n=9")
 #: Layers 8 to 10 have 480,467, 166,276 and 2,457 configurations, and 870,072, 1,887,748 and 623,800.

@@ -21,6 +21,8 @@ from tests.support.runs import Notes
 from tests.support.servers import RedisServer, other_worker
 from tests.system.conftest import StartWorkers
 
+pytestmark = pytest.mark.few(1)
+
 #: A worker, or host, that hides one configuration of the pancakes, whoever leads to it.
 LIAR = """
 import numpy as np

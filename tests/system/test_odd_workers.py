@@ -46,6 +46,8 @@ from tests.support.runs import Notes
 from tests.support.servers import RedisServer, Workers, comes_out_right, other_worker
 from tests.system.conftest import StartWorkers
 
+pytestmark = pytest.mark.few(2)
+
 #: A run whose work is chunks.
 CENSUS = ("run", "klotski", "--whole", "--farm", "0", "--chunk", "5000", "--json")
 
@@ -251,7 +253,7 @@ def test_a_host_of_another_version_is_named(
     assert hakoiri.ask("status", "last")["status"] == "interrupted"
 
 
-@pytest.mark.ci_slow
+@pytest.mark.slow
 def test_a_worker_of_other_code_does_not_verify(hakoiri: Hakoiri, redis_server: RedisServer) -> None:
     """Its rules in plain Python would be wrong where those of the run are right, or the other way round."""
     rules = EDITED.format("hakoiri.puzzles.sliding_blocks.klotski")

@@ -9,6 +9,8 @@ from campaigns.mayhem import poisonous
 from tests.support.commands import HAKOIRI, Finished, Hakoiri, wait_until
 from tests.support.process_setup import be_the_program
 
+pytestmark = pytest.mark.few(1)
+
 #: The puzzles of the campaign, and some that say when they have come to the harmful rule.
 POISON = f"""{Path(poisonous.__file__).read_text(encoding="utf-8")}
 

@@ -123,6 +123,7 @@ def checked_digest(space: Space, way: Way, hakoiri: Hakoiri, url: str) -> str:
     return str(summary["digest"])
 
 
+@pytest.mark.few(13)
 @pytest.mark.parametrize(("space", "ways"), list(cases()))
 def test_published(space: Space, ways: list[str], hakoiri: Hakoiri, request: pytest.FixtureRequest) -> None:
     url = request.getfixturevalue("service_url") if any(WAYS[name] != Way() for name in ways) else ""

@@ -122,7 +122,7 @@ def started(tmp_path: Path) -> tuple[Path, dict[str, str], str]:
     return tree, environment, done.stderr
 
 
-@pytest.mark.ci_slow
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_a_fresh_clone_answers_by_one_command(started: tuple[Path, dict[str, str], str], tmp_path: Path) -> None:
     """It compiles the kernels of its puzzle; a second setup, from elsewhere, does nothing, and one that moved much."""

@@ -553,6 +553,7 @@ def test_a_coordinator_leaves_a_run_that_it_has_lost(hakoiri: Hakoiri) -> None:
     assert said[-1][2:] == (Hint("status", directory.name),)
 
 
+@pytest.mark.ci_slow
 def test_two_coordinators_share_a_directory(hakoiri: Hakoiri, farm: Workers) -> None:
     """A run's lock lets one of them drive it; together they do all."""
     small = ("--from", START_OF_248, "--chunk", "10")

@@ -30,6 +30,8 @@ from tests.support.seeds import first_usual
 from tests.support.servers import RedisServer
 from tests.support.user_puzzles import changed, written
 
+pytestmark = pytest.mark.few(2)
+
 BOARD = "ABBC/ABBC/DEEF/DGHF/I..J"
 LOUD = changed(
     ("return 0x800", "print('a start'); return 0x800"),

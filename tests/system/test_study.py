@@ -69,6 +69,7 @@ def test_a_study_of_gap_with_capped_deals(ending: str, hakoiri: Hakoiri, tmp_pat
         assert size["effort"]["positions"]["most"] == 50
 
 
+@pytest.mark.slow
 def test_shortened_solutions_have_a_table(hakoiri: Hakoiri) -> None:
     line = ("study", "deals", "superpuzz", "--sizes", "3", "--deals", "12", "--strategy", "dfs", "--shorten")
     printed = " ".join(hakoiri.here(*line).stdout.split())
@@ -235,6 +236,7 @@ def stand_still_after(deals: int) -> None:
     stand_still_beyond("deals_done", deals)
 
 
+@pytest.mark.ci_slow
 def test_a_killed_study_and_an_interrupted_one_go_on(hakoiri: Hakoiri) -> None:
     line = ("study", "deals", "superpuzz", "--sizes", "3,5", "--deals", "40", "--seed", "2")
 

@@ -23,6 +23,8 @@ from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import LayerRecord
 from tests.support.runs import StoppingAfter, verified
 
+pytestmark = pytest.mark.few(2)
+
 #: Puzzle, options, start, symmetries that keep it, configurations that it reaches, and their classes, if published.
 _SPACES = [
     ("hanoi", {"pegs": "3", "discs": "6"}, None, 2, 3**6),

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.support.commands import ROOT, clean_environment
 
 #: What macOS lacks is taken away where each module guards it; other packages are imported before, as they are.
@@ -47,6 +49,7 @@ print("complete")
 """
 
 
+@pytest.mark.slow
 def test_a_run_without_what_only_linux_has(tmp_path: Path) -> None:
     command = [sys.executable, "-c", WITHOUT, str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, env=clean_environment(), capture_output=True, text=True, check=False)

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.support.commands import PATIENCE_SECONDS, ROOT
 
 
@@ -14,6 +16,7 @@ def environment(cache: Path) -> dict[str, str]:
     return os.environ | {"NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(ROOT)}
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_between_kernels(tmp_path: Path) -> None:
     argv = [sys.executable, "-m", "hakoiri", "run", "hanoi", "--whole", "--data", str(tmp_path / "data")]
     with subprocess.Popen(

@@ -316,6 +316,7 @@ def mirrored(graph: nx.Graph) -> tuple[nx.Graph, np.ndarray]:
     return both, np.roll(np.arange(2 * vertices, dtype=np.int32), vertices)
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     "graph",
     [

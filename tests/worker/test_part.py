@@ -41,6 +41,8 @@ from tests.support.commands import PATIENCE_SECONDS
 from tests.support.servers import RedisServer
 from tests.support.toy_runs import EMBEDDINGS, expected, spied
 
+pytestmark = pytest.mark.few(2)
+
 NAMES = ["a", "b", "c"]
 USUAL = {("u64", "spread"), ("u256", "clumped")}
 

@@ -62,6 +62,7 @@ class Own(Puzzle):
 }
 
 
+@pytest.mark.ci_slow
 def test_the_modules_that_a_users_file_imports_are_covered(tmp_path: Path) -> None:
     """As they were when the file was loaded. The file itself is told by its SHA-256, which says nothing of others."""
     for name, text in OWN.items():

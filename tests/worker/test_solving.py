@@ -17,6 +17,8 @@ from hakoiri.worker.studies.deals import Goal, SolveResult
 from tests.puzzles.test_solitaire import FIGURE_1_GAP, FIGURE_1_MOVES, FIGURE_1_PUZZ
 from tests.support import card_rules as rules
 
+pytestmark = pytest.mark.few(2)
+
 #: A contest deal, the hardest that a few minutes of hill climbing had found, and one dealt in order.
 CONTEST = "26 31 13 44 21 24 42/17 45 23 25 41 36 11/46 34 14 12 37 32 47/16 43 27 35 22 33 15"
 CLIMBED = "23 36 42 12 15 26 31/44 41 22 35 25 21 17/34 45 32 13 27 16 47/43 24 33 14 11 46 37"
@@ -91,6 +93,7 @@ def test_depth_first_goes_in_the_order_of_the_paper(size: int, deals: int) -> No
     assert goals > 5 or size > 4
 
 
+@pytest.mark.slow
 def test_breadth_and_depth_first_agree_on_every_gap_deal() -> None:
     """Deals of 3 to 9 ranks; every solution is replayed."""
     solvable = 0
@@ -253,6 +256,7 @@ def test_element_components_by_search(aces: int, holes: int) -> None:
     assert networkx.diameter(graph) == DIAMETERS[aces, holes]
 
 
+@pytest.mark.slow
 def test_shortened_solutions_of_many_deals_are_solutions() -> None:
     reasons: set[str] = set()
     for number in range(40):

@@ -34,7 +34,7 @@ from hakoiri.coordinator.runs.catalogue import (
     prunable_runs,
     status_of,
 )
-from hakoiri.errors import HakoiriError, WorkerError, counted, did_you_mean
+from hakoiri.errors import HakoiriError, WorkerError, counted, did_you_mean, visible
 from hakoiri.hints import worded
 from hakoiri.questions.question import flag, parameter
 from hakoiri.render.progress import expanded_text, live_text, progress_count, progress_text, work_log_facts
@@ -129,8 +129,8 @@ def _listed(found: "list[RunStatus]", left_out: tuple[str, ...]) -> "Table":
     for status in found:
         row = status_row(status)
         row["created"] = _by_clock(row["created"], now)
-        if hosts := row["keepers"]:
-            row["details"] = ", ".join(filter(None, (row["details"], f"kept by {counted(len(hosts), 'hosts')}")))
+        hosts = row["keepers"] and f"kept by {counted(len(row['keepers']), 'hosts')}"
+        row["details"] = ", ".join(filter(None, (visible(row["title"]), row["details"], hosts)))
         row["depth"] = "" if row["depth"] is None else str(row["depth"])
         row["done"] = "" if status.fault else progress_count(status.state.progress)
         listed.add_row(*(str(row[name]) for name in columns))

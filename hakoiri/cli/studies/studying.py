@@ -279,6 +279,7 @@ def hunt(
     pool: Annotated[
         int, option("--pool", "N", "Number of deals followed at once. Raise it for more workers.", min=1, max=256)
     ] = 4,
+    near: Annotated[bool, flag("--near", "For sliding, begin with the board of --from, too.")] = False,
     certificate: Annotated[Path | None, option("--certificate", "FILE", "File for the certificate.")] = None,
     queue: shared.QueueOption = False,
     *,
@@ -291,7 +292,8 @@ def hunt(
     moves connect count as one.
     """
     spec = shared.spec_of(puzzle, options, start, goal)
-    asked = {"objective": maximise, "seed": seed, "cap": cap, "pool": pool, "seconds": time, "legs": legs}
+    asked = {"objective": maximise, "seed": seed, "cap": cap, "pool": pool, "near": near}
+    asked |= {"seconds": time, "legs": legs}
     refuse_with_queue(queue, {"--certificate": certificate})
     if certificate is not None and spec.digest:
         raise PuzzleError(f"{spec.name} is not a built-in puzzle, so it has no certificate; leave out --certificate")

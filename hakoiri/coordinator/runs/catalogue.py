@@ -27,7 +27,7 @@ from hakoiri.storage.ledger import lock
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.lock import holder_of
 from hakoiri.storage.ledger.manifest import ENDED, Manifest, State, Status, per_second
-from hakoiri.storage.names import CERTIFICATE_BEGINS, QUEUED_FILE, by_age, certificate_file, run_directories
+from hakoiri.storage.names import CERTIFICATE_BEGINS, QUEUED_FILE, by_age, certificate_file, run_directories, title_of
 
 LAST = "last"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -50,7 +50,7 @@ class RunStatus:
 
     `fault` is the reason if the run cannot be read; `holder` is the process that drives it now. `awaited` means that it
     is queued for a coordinator; `served` means that one runs. `made_as` is its original name if it was copied or
-    renamed. `keepers` are the hosts that keep its layers.
+    renamed. `keepers` are the hosts that keep its layers. `title` is the name that users gave it.
     """
 
     run: str
@@ -62,6 +62,7 @@ class RunStatus:
     fault: StorageError | None = None
     made_as: str = ""
     keepers: Sequence[str] = ()
+    title: str = ""
 
     @property
     def status(self) -> str:
@@ -197,7 +198,7 @@ def _look_at(directory: Path, served: Callable[[Path], bool], opening: Opening) 
     with opening(directory) as store:
         other = store.made_as if store.made_as != store.manifest.run else ""
         found = store.manifest, store.state, holder, awaited, taken
-        return RunStatus(directory.name, *found, made_as=other, keepers=store.keepers())
+        return RunStatus(directory.name, *found, made_as=other, keepers=store.keepers(), title=title_of(directory))
 
 
 def cancel_run(directory: Path, opening: Opening = Ledger, patience: float = 10.0) -> Status:

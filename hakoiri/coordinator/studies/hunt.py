@@ -111,7 +111,7 @@ class HuntPlan:
     """The objective and the limits of the search.
 
     `pool` deals are followed at once, which keeps as many workers busy. A leg ends when `work` positions are generated;
-    deals with more than `cap` positions are skipped.
+    deals with more than `cap` positions are skipped. If `near`, a start where deals do not grow is the first deal, too.
     """
 
     objective: Objective = "positions"
@@ -119,12 +119,15 @@ class HuntPlan:
     cap: int = CAP
     pool: int = POOL
     work: int = 0
+    near: bool = False
 
     @classmethod
-    def made(cls, puzzle: Puzzle, objective: Objective, seed: int, cap: int = CAP, pool: int = POOL) -> "HuntPlan":
+    def made(
+        cls, puzzle: Puzzle, objective: Objective, seed: int, cap: int = CAP, pool: int = POOL, near: bool = False
+    ) -> "HuntPlan":
         """Return the plan of a new hunt; `PuzzleError` if the objective does not fit the puzzle."""
         less = max(0, _FULL_SIZE - puzzle.size) if isinstance(puzzle, Dealt) and puzzle.size_option else 0
-        plan = cls(objective, seed, cap, pool, _WORK.get(objective, 0) >> less)
+        plan = cls(objective, seed, cap, pool, _WORK.get(objective, 0) >> less, near)
         plan.check(puzzle)
         return plan
 
@@ -153,9 +156,9 @@ class DealPool:
     def of(cls, plan: HuntPlan, puzzle: Dealt, start: str | None) -> "DealPool":
         """Return the pool of a hunt; `ConfigurationError` for an invalid start.
 
-        If deals cannot grow, `start` is not used here: it only names the pieces.
+        If deals cannot grow, `start` is not used here, unless the plan is `near` it: it only names the pieces.
         """
-        return cls(plan, puzzle, puzzle.tidy_deal(start) if start and puzzle.grows else None)
+        return cls(plan, puzzle, puzzle.tidy_deal(start) if start and (puzzle.grows or plan.near) else None)
 
     def moment(self, generation: int) -> Moment:
         """Return the cycle and stage of a generation, counted from 0."""
@@ -263,11 +266,14 @@ class HuntDeals(Study[HuntPlan, LegEnd]):
     @classmethod
     def parse_request(  # type: ignore[override]
         cls, spec: PuzzleSpec, *, objective: Objective = "positions", seed: int = 1, cap: int = CAP,
-        pool: int = POOL, seconds: float = SECONDS, legs: int | None = None,
+        pool: int = POOL, near: bool = False, seconds: float = SECONDS, legs: int | None = None,
     ) -> Request:  # fmt: skip
         cls.puzzle_kind(spec)
-        plan = HuntPlan.made(spec.build(), objective, seed, cap, pool)
-        return Request(spec, asdict(plan), limited(seconds, "legs", legs))
+        plan = asdict(HuntPlan.made(spec.build(), objective, seed, cap, pool, near))
+        # Without it, so that hunts of before go on.
+        if not near:
+            del plan["near"]
+        return Request(spec, plan, limited(seconds, "legs", legs))
 
     @property
     def best(self) -> Record | None:

@@ -33,7 +33,7 @@ from hakoiri.rows.runs import status_row
 from hakoiri.storage.engine.environment import translated
 from hakoiri.storage.engine.files import open_inside, write_file
 from hakoiri.storage.ledger.manifest import Manifest
-from hakoiri.storage.names import DATA_FILE, REQUESTS_FOLDER, by_age
+from hakoiri.storage.names import DATA_FILE, MOST_TITLE, REQUESTS_FOLDER, TITLE_FILE, by_age
 from hakoiri.web.asking import RunName, Runs, named_puzzle
 from hakoiri.web.runs.opened import OpenRuns
 
@@ -158,8 +158,8 @@ class NewRun(BaseModel):
     `shorten`. `sizes` has `sizes`. `boards` has `size`, `pieces`, `empty`, `goal`, `pairs` and `hardest`. `starts` has
     `starts`, a text with one per line, and `cap`. `cosets` has `cosets`, `to_depth`, `seed` and `size`. `generate` has
     `size`, `pieces`, `empty`, `goal`, `least`, `most`, `unique`, `no_idle`, `each`, `cap`, `seed`, `hunt`, `boards` and
-    `seconds`. `hunt` has `objective`, `seed`, `cap`, `pool`, and `seconds` or `legs`. `optimise` has `strategy`,
-    `seed`, `width`, and `seconds` or `rounds`.
+    `seconds`. `hunt` has `objective`, `seed`, `cap`, `pool`, `near`, and `seconds` or `legs`. `optimise` has
+    `strategy`, `seed`, `width`, and `seconds` or `rounds`.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -284,6 +284,19 @@ def delete(opened: Runs, run: RunName) -> dict[str, Any]:
     for found in (directory, *belonging_to(directory)):
         opened.release(found)
     return {"runs": delete_run(directory), "status": "deleted"}
+
+
+class NewTitle(BaseModel):
+    """The name of a run for people; empty for none."""
+
+    title: Annotated[str, Field(max_length=MOST_TITLE)]
+
+
+@router.post("/{run}/title", summary="Name a run for people.")
+def entitle(opened: Runs, run: RunName, wanted: NewTitle) -> dict[str, Any]:
+    """The run's own name, by which commands know it, stays."""
+    write_file(opened.find(run) / TITLE_FILE, " ".join(wanted.title.split()))
+    return _row(opened, run)
 
 
 @router.post("/{run}/cancel", summary="Cancel a run; its results stay.")

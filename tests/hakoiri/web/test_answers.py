@@ -167,6 +167,8 @@ def test_runs_are_made_and_ended_as_on_the_command_line(others: Served) -> None:
     assert rows[0] == rows[1]
     for verb, status in (("cancel", "cancelled"), ("resume", "queued")):
         assert client.post(f"/api/runs/web/{verb}").json()["status"] == status
+    assert client.post("/api/runs/web/title", json={"title": " Two\tby  two\n"}).json()["title"] == "Two by two"
+    assert [others.said("status", run)["title"] for run in ("web", "line")] == ["Two by two", ""]
     assert others.said("cancel", "line")["status"] == "cancelled"
     assert others.said("status", "web")["status"] == "queued"
     deleted = client.delete("/api/runs/web").json()
@@ -321,6 +323,7 @@ COMPARED = {
     "get /api/runs/{run}": test_runs_and_their_status,
     "post /api/runs": test_runs_are_made_and_ended_as_on_the_command_line,
     "delete /api/runs/{run}": test_runs_are_made_and_ended_as_on_the_command_line,
+    "post /api/runs/{run}/title": test_runs_are_made_and_ended_as_on_the_command_line,
     "post /api/runs/{run}/cancel": test_runs_are_made_and_ended_as_on_the_command_line,
     "post /api/runs/{run}/resume": test_runs_are_made_and_ended_as_on_the_command_line,
     "get /api/runs/{run}/components/{component}": test_one_component,

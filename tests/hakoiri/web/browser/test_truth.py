@@ -70,7 +70,7 @@ def test_a_known_board_has_its_goal_its_exit_its_car_and_its_metric(page: Page) 
     expect(page.locator(".verdict")).to_contain_text("Solvable in 51 moves")
     expect(page.locator("#option-goal")).to_have_value("A@3,5")
     expect(page.locator(".exit")).to_have_count(1)
-    expect(page.locator(".target")).to_have_count(1)
+    expect(page.locator(".draft .target")).to_have_count(6)
     expect(page.locator(".draft .kind-0")).not_to_have_count(0)
 
 

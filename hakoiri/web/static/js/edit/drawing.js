@@ -1,12 +1,11 @@
 // The picture of a board that is being drawn: its pieces, walls, goals and exits, and the cell that keys would change.
 
 import {s} from "../lib/dom.js";
-import {outline} from "../picture/shapes.js";
 import {EMPTY, WALL} from "./draft.js";
 
-// The side of a cell, and the gap around a piece.
+// The side of a cell, the gap around a piece, and the distance of an outline from the sides.
 export const SIDE = 48;
-const GAP = 2;
+const [GAP, INSET] = [2, 3];
 const corner = (draft, cell) => [cell % draft.columns * SIDE, Math.floor(cell / draft.columns) * SIDE];
 const box = (x, y, width, height, look) => s("rect", {x: x + GAP, y: y + GAP, width: width - 2 * GAP, height: height - 2 * GAP, ...look});
 
@@ -54,11 +53,13 @@ const label = (draft, cell, words, look) => {
 function target(draft, letter, cells) {
   const edges = cells.flatMap(cell => {
     const [x, y] = corner(draft, cell);
-    const sides = [[-1, 0, x, y, x + SIDE, y], [1, 0, x, y + SIDE, x + SIDE, y + SIDE], [0, -1, x, y, x, y + SIDE], [0, 1, x + SIDE, y, x + SIDE, y + SIDE]];
-    return sides.filter(([down, right]) => !draft.shifted([cell], down, right)?.some(other => cells.includes(other))).map(([,, x1, y1, x2, y2]) => [[x1, y1], [x2, y2]]);
+    const [left, top, right, bottom] = [x + INSET, y + INSET, x + SIDE - INSET, y + SIDE - INSET];
+    return [[-1, 0, left, top, right, top], [1, 0, left, bottom, right, bottom], [0, -1, left, top, left, bottom], [0, 1, right, top, right, bottom]]
+      .filter(([down, across]) => !draft.shifted([cell], down, across)?.some(other => cells.includes(other)))
+      .map(([,, x1, y1, x2, y2]) => s("line", {x1, y1, x2, y2, class: "target"}));
   });
   const covered = draft.cells[cells.at(-1)] !== EMPTY;
-  return s("g", {}, outline(edges),
+  return s("g", {}, ...edges,
     letter !== EMPTY && !covered && label(draft, cells.at(-1), letter, "wanted"));
 }
 

@@ -9,8 +9,8 @@ import {check, control, field} from "../parts/fields.js";
 import {kindsOf} from "../parts/kinds.js";
 import {still} from "../picture/shapes.js";
 
-// A hunt for a harder board: variations of each that is found, its seconds, and the most positions of one.
-const HUNT = {hunt: 60, seconds: 20, cap: 100000, boards: 1};
+// The hunt for a harder board: its seconds, and the most positions of one board.
+const HUNT = {kind: "hunt", objective: "moves", near: true, seconds: 20, cap: 100000};
 // Milliseconds after the last key before the board is fetched.
 const PAUSE = 120;
 // The puzzle whose boards are drawn by hand.
@@ -138,17 +138,15 @@ class RunForm {
     }
   }
 
-  // A harder board of the same pieces takes the place of the drawing; Undo brings it back.
+  // A harder board takes the place of the drawing, of which it is a variation; Undo brings that back.
   async #harder() {
     const {found} = this.verdict;
-    const {goal, ...options} = Object.fromEntries(this.#options());
-    const asked = {puzzle: DRAWN, options, kind: "generate", ...this.editor.draft.family, ...HUNT, least: found.goal_depth + 1};
     [this.harder.disabled, this.harder.textContent, this.wrong.textContent] = [true, "searching …", ""];
     try {
-      const run = await made(asked, ({progress}) => { this.harder.textContent = progress.headline || "searching …"; });
-      const [best] = (await get(["runs", run.run, "summary"])).rows ?? [];
-      if (!best) throw new Error(`No harder board of these pieces was found in ${HUNT.seconds} seconds`);
-      [this.start.value, this.goal.value] = [best.board.replaceAll("/", "\n"), best.goal];
+      const run = await made({...this.#asked(), ...HUNT}, ({progress}) => { this.harder.textContent = progress.headline || "searching …"; });
+      const {best} = await get(["runs", run.run, "summary"]);
+      if (!(best?.score > found.goal_depth)) throw new Error(`No harder board of these pieces was found in ${HUNT.seconds} seconds`);
+      this.start.value = best.deal.replaceAll("/", "\n");
       this.#draw();
     } catch (error) {
       this.wrong.textContent = error.message;
@@ -185,7 +183,7 @@ class RunForm {
   #judged(error) {
     if (!this.editor) return;
     this.#blame(error?.message ?? "");
-    this.harder.hidden = !(this.verdict.found?.goal_depth > 0 && this.editor.draft.family.goal);
+    this.harder.hidden = !(this.verdict.found?.goal_depth > 0);
   }
 
   async #picture() {
@@ -247,7 +245,7 @@ class RunForm {
       const run = await post(["runs"], asked);
       sessionStorage.setItem(run.run, run.notes.join("\n"));
       const title = [this.title.value, this.author.value].filter(Boolean).join(", by ");
-      if (title) localStorage.setItem(`name ${run.run}`, title);
+      if (title) await post(["runs", run.run, "title"], {title});
       go(["runs", run.run]);
     } catch (error) {
       this.#blame(error.message);

@@ -1,6 +1,6 @@
 // One run: its name and state on top, below them the chosen view.
 
-import {get} from "../lib/api.js";
+import {get, post} from "../lib/api.js";
 import {address, button, h, put} from "../lib/dom.js";
 import {calledOf, valueOf} from "../parts/families.js";
 import {lifeButtons, stateBadge, whyOf} from "../parts/life.js";
@@ -74,17 +74,16 @@ function drawHead(head, run, tab, notes, redraw, called) {
       location.hash = "#/runs";
     }
   };
-  const rename = () => {
-    const name = prompt("The name of this run, which this browser keeps:", called);
-    if (name === null) return;
-    if (name) localStorage.setItem(`name ${run.run}`, name);
-    else localStorage.removeItem(`name ${run.run}`);
-    calledOf(run).then(found => drawHead(head, run, tab, notes, redraw, found));
+  const rename = async () => {
+    const title = prompt("The name of this run:", called)?.slice(0, 200);
+    if (title === undefined) return;
+    const named = await post(["runs", run.run, "title"], {title});
+    drawHead(head, named, tab, notes, redraw, await calledOf(named));
   };
   put(head,
     h("div", {class: "heading"},
       h("h1", {}, called, h("small", {}, ` ${Object.entries(run.parameters).filter(([name, value]) => value && name !== "goal").map(([name, value]) => `${name}: ${valueOf(name, value)}`).join(", ")}`)),
-      h("div", {class: "row"}, stateBadge(run), button("Rename", rename, {class: "quiet", title: "This browser keeps the name."}), ...lifeButtons(run, gone))),
+      h("div", {class: "row"}, stateBadge(run), button("Rename", rename, {class: "quiet"}), ...lifeButtons(run, gone))),
     whyOf(run),
     // What the puzzle remarked on when the run was made in this tab.
     h("p", {class: "muted small"}, sessionStorage.getItem(run.run)),

@@ -28,9 +28,9 @@ let known = null;
 // The puzzles and the known starts; fetched once.
 export const puzzlesOf = () => (known ??= get(["puzzles"]));
 
-// The name of a run: that of its reader, which this browser keeps, that of a known start, or that of its puzzle.
-export const calledOf = async run => localStorage.getItem(`name ${run.run}`)
-  ?? (run.start && (await puzzlesOf()).classics.find(({puzzle, start}) => puzzle === run.puzzle && start === run.start)?.title.split(",")[0]) ?? nameOf(run.puzzle || run.run);
+// The name of a run: the one given to it, that of a known start, or that of its puzzle.
+export const calledOf = async run => run.title
+  || (run.start && (await puzzlesOf()).classics.find(({puzzle, start}) => puzzle === run.puzzle && start === run.start)?.title.split(",")[0]) || nameOf(run.puzzle || run.run);
 
 export const nameOf = puzzle => WORDS[puzzle]?.[0] ?? puzzle;
 export const rulesOf = puzzle => WORDS[puzzle]?.[1] ?? "";

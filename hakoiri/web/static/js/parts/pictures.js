@@ -28,12 +28,12 @@ export function pairOf(run, [from, to], moves) {
 
 const starts = new Map();
 
-// The start of a run, by default that of its puzzle: its text and picture. Fetched once.
+// The start of a run, by default that of its puzzle: its text and picture. Fetched once. A puzzle's file is in the run.
 export function startOf(run) {
   const query = {conf: run.start ?? run.board, o: Object.entries(run.parameters).map(option => option.join("="))};
   const words = [run.puzzle, JSON.stringify(query)].join(" ");
   if (!starts.has(words)) {
-    starts.set(words, get(["boards", `${run.puzzle}.json`], query));
+    starts.set(words, run.puzzle.includes(".") && run.start ? get(["runs", run.run, "pictures", run.start]) : get(["boards", `${run.puzzle}.json`], query));
     starts.get(words).catch(() => starts.delete(words));
   }
   return starts.get(words);

@@ -1,7 +1,7 @@
 // A board whose pieces live on from one configuration to the next, so that they can glide.
 
 import {s} from "../lib/dom.js";
-import {boxOf, goalOf, groundsOf, isLettered, likeness, shapesOf} from "./shapes.js";
+import {boxOf, FIXED, isLettered, likeness, shapesOf} from "./shapes.js";
 
 const same = (one, other) => Math.abs(one.x - other.x) < 0.01 && Math.abs(one.y - other.y) < 0.01;
 const apart = (one, other) => (one.x - other.x) ** 2 + (one.y - other.y) ** 2;
@@ -10,12 +10,12 @@ export class Board {
   // `svg` is the picture, `pieces` what stands on it: {name, letter, x, y, form, group, part}.
   constructor() {
     this.pieces = [];
-    this.grounds = s("g", {class: "grounds"});
+    this.ground = s("g", {class: "ground"});
     this.ghosts = s("g", {class: "ghosts"});
     this.group = s("g", {class: "pieces"});
-    this.goal = s("g", {class: "marks"});
+    this.goal = s("g", {class: "marks goal"});
     this.marks = s("g", {class: "marks"});
-    this.svg = s("svg", {class: "picture playable", role: "group", "aria-label": "The board"}, this.grounds, this.group, this.goal, this.marks, this.ghosts);
+    this.svg = s("svg", {class: "picture playable", role: "group", "aria-label": "The board"}, this.ground, this.group, this.goal, this.marks, this.ghosts);
   }
 
   // The picture from now on. `change` says what the move that led here did with the parts as they were called before.
@@ -24,10 +24,8 @@ export class Board {
     this.lettered = isLettered(picture);
     this.svg.setAttribute("viewBox", boxOf(picture));
     if (change) this.#move(change);
-    const ground = groundsOf(picture);
-    this.grounds.replaceChildren(...ground.flatMap(part => shapesOf(part, picture)));
-    this.goal.replaceChildren(...ground.flatMap(goalOf));
-    this.#match(picture.parts.filter(part => part.name !== "ground"));
+    for (const name of FIXED) this[name].replaceChildren(...picture.parts.filter(part => part.name === name).flatMap(part => shapesOf(part, picture)));
+    this.#match(picture.parts.filter(part => !FIXED.includes(part.name)));
   }
 
   // Where the pieces go before they get their new names.

@@ -14,41 +14,12 @@ const DRAWN = {
   rectangle: (shape, look) => s("rect", {x: round(shape.x), y: round(shape.y), width: round(shape.width), height: round(shape.height), rx: shape.radius || null, ...look}),
   circle: (shape, look) => s("circle", {cx: round(shape.x), cy: round(shape.y), r: shape.radius, ...look}),
   polygon: (shape, look) => s("polygon", {points: shape.points.map(point => point.map(round).join(",")).join(" "), "stroke-linejoin": "round", ...look}),
-  line: (shape, look, surfaces) => s("line", {x1: round(shape.x), y1: round(shape.y), x2: round(shape.to_x), y2: round(shape.to_y), stroke: colour(shape.colour, surfaces), "stroke-width": shape.width}),
+  line: (shape, look, surfaces) => s("line", {x1: round(shape.x), y1: round(shape.y), x2: round(shape.to_x), y2: round(shape.to_y), stroke: colour(shape.colour, surfaces), "stroke-width": shape.width, class: shape.colour ? null : "exit"}),
   label: (shape, look, surfaces) => s("text", {x: round(shape.x), y: round(shape.y), dy: round(0.36 * shape.size), "font-size": shape.size, fill: colour(shape.colour, surfaces)}, shape.text),
 };
 
-// Lines of the goal's colour, on the ground only: its outline, and as thick ones its exit.
-const [GOAL, EXIT, NEAR] = ["#e68d74", 6, 9];
-const isGoal = shape => shape.shape === "line" && shape.colour === GOAL;
-
 // The shapes of a part of a picture.
-export const shapesOf = (part, {surfaces}) => part.shapes.filter(shape => !isGoal(shape)).map(shape => DRAWN[shape.shape](shape, paint(shape, surfaces), surfaces));
-
-// What lies above the pieces: the exit as a gap of the frame, and one dashed outline of the whole goal.
-export function goalOf({shapes}) {
-  const lines = shapes.filter(isGoal);
-  const [exits, edges] = [lines.filter(({width}) => width === EXIT), lines.filter(({width}) => width !== EXIT)];
-  return [...exits.map(({x, y, to_x: x2, to_y: y2}) => s("line", {x1: x, y1: y, x2, y2, class: "exit"})),
-    outline(edges.map(({x, y, to_x, to_y}) => [[x, y], [to_x, to_y]]))];
-}
-
-// Edges in any order as one path: each goes on from an end that is near.
-export function outline(edges) {
-  const [left, found] = [[...edges], []];
-  const near = ([x, y], [toX, toY]) => Math.abs(x - toX) < NEAR && Math.abs(y - toY) < NEAR;
-  while (left.length) {
-    const points = [...left.pop()];
-    for (;;) {
-      const next = left.findIndex(edge => edge.some(end => near(end, points.at(-1))));
-      if (next < 0) break;
-      const [edge] = left.splice(next, 1);
-      points.push(...(near(edge[0], points.at(-1)) ? edge : edge.reverse()));
-    }
-    found.push(`M${points.map(point => point.map(round).join(",")).join("L")}Z`);
-  }
-  return s("path", {class: "target", d: found.join("")});
-}
+export const shapesOf = (part, {surfaces}) => part.shapes.map(shape => DRAWN[shape.shape](shape, paint(shape, surfaces), surfaces));
 
 // Whether names hold for one board alone, and pieces of one kind are alike.
 export const isLettered = picture => Object.keys(picture.kinds).length > 0;
@@ -60,10 +31,11 @@ export const likeness = (part, picture) => (isLettered(picture) ? `kind ${pictur
 export function still(picture, words) {
   const parts = picture.parts.map(part =>
     s("g", {transform: `translate(${round(part.x)} ${round(part.y)})`}, ...shapesOf(part, picture)));
-  return s("svg", {class: "picture", role: "img", "aria-label": words, viewBox: boxOf(picture)}, ...parts, ...groundsOf(picture).flatMap(goalOf));
+  return s("svg", {class: "picture", role: "img", "aria-label": words, viewBox: boxOf(picture)}, ...parts);
 }
 
-export const groundsOf = picture => picture.parts.filter(part => part.name === "ground");
+// What stays where it is: the board below the pieces, the goal above them.
+export const FIXED = ["ground", "goal"];
 
 // With room for outlines.
 export const boxOf = picture => `-2 -2 ${round(picture.width + 4)} ${round(picture.height + 4)}`;
