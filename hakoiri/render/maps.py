@@ -16,9 +16,10 @@ from hakoiri.run.opened import OpenRun
 from hakoiri.storage.engine.files import write_file
 
 MAPS = (*PLOTS, ".html", f".{ENDING}")
-_RED, _PINK = "#d55e00", "#cc79a7"
-#: Dark violet to yellow: matplotlib's viridis at nine points.
-_COLOURS = "440154 472d7b 3b528b 2c728e 21918c 28ae80 5ec962 addc30 fde725"
+#: The start and the goals, in no colour of the depths.
+_START, _GOAL = "#12686b", "#56b4e9"
+#: Violet to orange: the page's colours of a map on light ground (web/static/js/map/words.js).
+COLOURS = "231e6c 441c7d 651883 87137d a6156d bf2556 cf403a d55f1c d47d0d"
 
 
 def save_map(run: OpenRun, found: Map, target: Path, vectors: int = 5_000) -> None:
@@ -40,15 +41,15 @@ def map_page(run: OpenRun, found: Map) -> str:
     solid = np.zeros((len(found.keys), 3), dtype="<f4")
     solid[:, : found.places.shape[1]] = found.places - (found.places.max(axis=0) + found.places.min(axis=0)) / 2
     depth, goals = int(found.depths.max()), _goals(found)
-    stops = [f"#{stop}" for stop in _COLOURS.split()]
+    stops = [f"#{stop}" for stop in COLOURS.split()]
     ends = np.array([[int(stop[place : place + 2], 16) for place in (1, 3, 5)] for stop in stops])
     at = np.linspace(0, len(stops) - 1, depth + 1)
     mixed = np.stack([np.interp(at, np.arange(len(stops)), channel) for channel in ends.T], axis=1).round()
     shades = [f"#{red:02x}{green:02x}{blue:02x}" for red, green, blue in mixed.astype(int).tolist()]
     filled = {
         "TITLE": text(_title(run, found)), "ORIGIN": text(map_row(run, found)["origin"]),
-        "DEPTH": str(depth), "GOALS": f'; <b style="background:{_PINK}"></b> goals' if len(goals) else "",
-        "GRADIENT": ", ".join(stops), "COLOURS": script(shades), "RED": _RED, "PINK": _PINK,
+        "DEPTH": str(depth), "GOALS": f'; <b style="background:{_GOAL}"></b> goals' if len(goals) else "",
+        "GRADIENT": ", ".join(stops), "COLOURS": script(shades), "START": _START, "GOAL": _GOAL,
         "PLACES": _base64(solid), "MOVES": _base64(found.moves.astype("<u4")),
         "DEPTHS": _base64(found.depths.astype("<u4")), "GOAL_POINTS": _base64(goals.astype("<u4")),
     }  # fmt: skip
@@ -62,16 +63,18 @@ def _plot(run: OpenRun, found: Map, target: Path, vectors: int) -> None:
     flat: NDArray[np.float32] = (middle @ directions[:, ::-1][:, :2]).astype(np.float32)
     with drawn_into(target, (9, 7)) as figure:
         from matplotlib.collections import LineCollection
+        from matplotlib.colors import LinearSegmentedColormap
 
+        ramp = LinearSegmentedColormap.from_list("depths", [f"#{stop}" for stop in COLOURS.split()])
         axes, image = figure.add_subplot(), len(flat) > vectors
         lines = LineCollection(list(flat[found.moves]), colors="#00000040", linewidths=0.3, zorder=1, rasterized=image)
         axes.add_collection(lines)
         size = max(0.5, min(30.0, 20_000 / len(flat)))
         (across, up), goals = flat.T, _goals(found)
-        points = axes.scatter(across, up, size, found.depths, cmap="viridis", linewidths=0, zorder=2, rasterized=image)
+        points = axes.scatter(across, up, size, found.depths, cmap=ramp, linewidths=0, zorder=2, rasterized=image)
         if len(goals):
-            axes.scatter(across[goals], up[goals], 3 * size, _PINK, linewidths=0, zorder=3, label="goals")
-        axes.scatter(across[:1], up[:1], 60, _RED, zorder=4, label=map_row(run, found)["origin"])
+            axes.scatter(across[goals], up[goals], 3 * size, _GOAL, linewidths=0, zorder=3, label="goals")
+        axes.scatter(across[:1], up[:1], 60, _START, zorder=4, label=map_row(run, found)["origin"])
         axes.legend(loc="upper right")
         axes.set_aspect("equal")
         axes.set_axis_off()

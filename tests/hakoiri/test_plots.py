@@ -13,7 +13,7 @@ from hakoiri.api import Run, census, explore, open_run
 from hakoiri.coordinator.errors import StopRun, UnanswerableError
 from hakoiri.export.graphs import write_map
 from hakoiri.keys.layout import ints
-from hakoiri.render.maps import save_map
+from hakoiri.render.maps import COLOURS, save_map
 from hakoiri.render.plots import plot_layers
 from hakoiri.run import maps
 from hakoiri.run.maps import Map
@@ -225,3 +225,8 @@ def test_a_run_under_way_and_one_that_stops_at_its_goal(tmp_path: Path) -> None:
 def test_it_stops_when_it_is_told_to(small_run: Run) -> None:
     with pytest.raises(StopRun, match="enough"):
         small_run.map(control=StoppingAfter(4))
+
+
+def test_maps_have_the_colours_of_the_page() -> None:
+    words = Path("hakoiri/web/static/js/map/words.js").read_text(encoding="utf-8")
+    assert re.findall("#([0-9a-f]{6})", words.partition("light: [")[2].partition("]")[0]) == COLOURS.split()
