@@ -156,7 +156,7 @@ class Puzzle(ABC):
 
     @property
     def spread(self) -> BitKernel | None:
-        """A kernel that expands bits of a bitmap, where keys are 0 to `total` - 1; by default ``None``."""
+        """A kernel that expands bits of a bitmap, where keys are 0 to `numbers` - 1; by default ``None``."""
         return None
 
     @property

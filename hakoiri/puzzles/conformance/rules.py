@@ -56,11 +56,11 @@ def check_expand(pool: Pool) -> None:
 
 def _check_bits(pool: Pool) -> None:
     """Check the kernel for bitmaps on some configurations, one by one, unless there are too many in all."""
-    puzzle, kernel, total = pool.puzzle, spread_of(pool.puzzle), pool.puzzle.total or 0
-    if kernel is None or total > _MOST_BITS:
+    puzzle, kernel, numbers = pool.puzzle, spread_of(pool.puzzle), pool.puzzle.numbers or 0
+    if kernel is None or numbers > _MOST_BITS:
         return
     for key in pool.keys[:_TRIED]:
-        words, found = np.zeros(kernel.block // 64, dtype=np.uint64), np.zeros(-(-total // 64), dtype=np.uint64)
+        words, found = np.zeros(kernel.block // 64, dtype=np.uint64), np.zeros(-(-numbers // 64), dtype=np.uint64)
         words[key % kernel.block // 64] = 1 << key % 64
         kernel.write(words, key // kernel.block * kernel.block, found)
         bits = np.flatnonzero(np.unpackbits(found.view(np.uint8), bitorder="little")).tolist()
