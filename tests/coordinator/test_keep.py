@@ -61,6 +61,17 @@ def test_the_layers_are_those_of_a_run_that_keeps_all(puzzle: str, keep: str, wa
                 assert (DepthTable(run.store).codes(keys) == code_of(depth)).all()
 
 
+@pytest.mark.parametrize("sparse", [1, 64, 1 << 40])
+@pytest.mark.parametrize(("puzzle", "options"), [("hanoi", {"discs": "10"}), ("topspin", {"n": "9"})])
+def test_short_frontiers_tell_the_blocks_with_marks(
+    puzzle: str, options: dict[str, str], sparse: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All frontiers are short, or some, or none; with and without a kernel for bitmaps."""
+    monkeypatch.setattr(table, "_SPARSE", sparse)
+    with explore(puzzle, options, data=tmp_path) as whole, explore(puzzle, options, keep="depths", data=tmp_path) as run:
+        assert essence(run) == essence(whole)
+
+
 @pytest.mark.ci_slow
 @pytest.mark.parametrize("manner", ["chunks", "starving", "crowded", "farmed", "durable"])
 @pytest.mark.parametrize("keep", ["frontier", "depths"])

@@ -31,6 +31,9 @@ from hakoiri.worker.pool import ThreadPool
 _PIECE = 1 << 18
 #: Blocks whose marks a thread takes at a time, at least.
 _LEAST_BLOCKS = 16
+#: A frontier of at most one in so many numbers is expanded key by key, which tells what blocks have marks: to look for
+#: marks in all blocks takes longer. So Hanoi of 15 discs takes 0.92 of the time, tiles and pancakes as much as before.
+_SPARSE = 1 << 12
 #: Keys in a sample.
 _SAMPLED = 256
 
@@ -63,6 +66,8 @@ class LayerTable:
         self._bits = np.zeros((1 + threads.workers, max(blocks * BLOCK_WORDS, self._words)), dtype=np.uint64)
         self._row, self._counts = 0, np.zeros(blocks, dtype=np.int64)
         self._changed = np.zeros(blocks, dtype=np.bool_)
+        #: The blocks that may have marks, and whether only these are known to have some.
+        self._touched, self._is_sparse = np.ones(blocks, dtype=np.bool_), False
         self.depth: Depth | None = None
         self.at = 0
         for number in stored.numbers():
@@ -102,6 +107,8 @@ class LayerTable:
         Pieces in progress are finished first. If it is stopped, `at` is the begin of the first piece that is not.
         """
         free, going = SimpleQueue[int](), set[int]()
+        self._is_sparse = int(self._counts.sum()) * _SPARSE <= (self._puzzle.numbers or 0)
+        self._touched |= not self._is_sparse
         for row in range(len(self._bits)):
             if row != self._row:
                 free.put(row)
@@ -133,13 +140,15 @@ class LayerTable:
 
     def _mark(self, begin: int, end: int, marks: Words) -> None:
         """Set the successors of some words of the frontier."""
-        if self._spread is not None:
+        if self._spread is not None and not self._is_sparse:
             self._spread(self._bits[self._row, begin:end], begin * WORD_BITS, marks)
             return
         keys = self._listed(self._row, begin, end)
         for _, expansion in expanded(self._puzzle, [keys]):
             beyond = set_within(marks, expansion.successors, 0)
             require_below(beyond[:1], (self.depth or 0) + 1, self._puzzle.numbers or 0)
+            if self._is_sparse:
+                self._touched[expansion.successors // BLOCK_KEYS] = True
 
     def merge(self, depth: Depth) -> Totals:
         """Return the totals of layer `depth`: the marked configurations that are not in the table yet.
@@ -153,7 +162,9 @@ class LayerTable:
             require_below(list_bits(beyond, word * WORD_BITS, self._puzzle.layout), depth, numbers)
 
         def fresh(blocks: tuple[int, int]) -> Totals:
-            _fresh(self._bits, self._row, row, self._planes, *blocks, code_of(depth), counts, self._changed)
+            _fresh(
+                self._bits, self._row, row, self._planes, *blocks, code_of(depth), counts, self._changed, self._touched
+            )
             totals = Totals()
             for begin, end, _ in _pieces(counts, *blocks, 1, self._bits.shape[1]):
                 keys = self._listed(row, begin, end)
@@ -169,6 +180,8 @@ class LayerTable:
         for part in made:
             totals = totals.plus([part.size, part.goals, part.represented, part.lane_0, part.lane_1], 0, 0)
         if totals.size:
+            # The frontier before is not cleared.
+            self._touched = self._counts > 0
             self._row, self._counts, self.at = row, counts, 0
         self.depth = depth if totals.size else before
         return totals
@@ -198,6 +211,7 @@ class LayerTable:
         """Continue from word number `at`; keys are `marked` already."""
         for keys in marked:
             set_within(self._bits[(self._row + 1) % len(self._bits)], keys, 0)
+            self._touched[:] = True
         self.at = at
 
     def _marks(self, begin: int, end: int) -> Words:
@@ -249,10 +263,12 @@ def _count(bits: Words, counts: NDArray[np.int64]) -> None:
 @jit
 def _fresh(
     bits: NDArray[np.uint64], frontier: int, target: int, planes: NDArray[np.uint64], first: int, last: int, code: int,
-    counts: NDArray[np.int64], changed: NDArray[np.bool_],
+    counts: NDArray[np.int64], changed: NDArray[np.bool_], touched: NDArray[np.bool_],
 ) -> None:  # fmt: skip
     low, high = np.uint64(0) - np.uint64(code & 1), np.uint64(0) - np.uint64(code >> 1)
     for block in range(first, last):
+        if not touched[block]:
+            continue
         total = np.uint64(0)
         base = block * BLOCK_WORDS
         for line in range(0, BLOCK_WORDS, 16):
