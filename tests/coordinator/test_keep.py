@@ -68,7 +68,10 @@ def test_short_frontiers_tell_the_blocks_with_marks(
 ) -> None:
     """All frontiers are short, or some, or none; with and without a kernel for bitmaps."""
     monkeypatch.setattr(table, "_SPARSE", sparse)
-    with explore(puzzle, options, data=tmp_path) as whole, explore(puzzle, options, keep="depths", data=tmp_path) as run:
+    with (
+        explore(puzzle, options, data=tmp_path) as whole,
+        explore(puzzle, options, keep="depths", data=tmp_path) as run,
+    ):
         assert essence(run) == essence(whole)
 
 

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from hakoiri import compiling
 from hakoiri.cli import main
 from hakoiri.coordinator.session import resources
 from hakoiri.worker import program
@@ -65,6 +66,8 @@ def _start_worker(supervisor: Supervisor) -> Any:
 
 def _work_in(env: dict[str, str]) -> None:
     os.environ |= env
+    # The supervisor's would look at its run before a kernel is compiled.
+    compiling._compilation.tellers.clear()
     work()
 
 
