@@ -43,13 +43,13 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the cases of a test as slow, but for as many as its mark `few` says: chance takes these, the same always."""
+    """Mark all but n cases of a test with `few(n)` as slow; the choice depends on the name of the test."""
     cases = defaultdict[tuple[str, bool], list[pytest.Item]](list)
     for item in items:
         if item.get_closest_marker("few") and not item.get_closest_marker("slow"):
             cases[item.nodeid.partition("[")[0], item.get_closest_marker("ci_slow") is not None].append(item)
     for (name, _), each in cases.items():
-        most = next(each[0].iter_markers("few")).args[0]
+        (most,) = next(each[0].iter_markers("few")).args
         for item in Random(name).sample(each, max(0, len(each) - most)):
             item.add_marker(pytest.mark.slow)
 

@@ -49,7 +49,7 @@ class Polygon(NamedTuple):
 
 
 class Line(NamedTuple):
-    """From one point to another; without a colour a gap, in which the paper shows."""
+    """Between two points; without a colour a gap that shows the background. Dashes and their gaps are `dash` long."""
 
     x: float
     y: float
@@ -57,6 +57,7 @@ class Line(NamedTuple):
     to_y: float
     colour: str
     width: float = 1
+    dash: float = 0
 
 
 class Label(NamedTuple):
@@ -92,16 +93,12 @@ class Span(NamedTuple):
     fill: str = ""
 
 
-#: Cells of the goal by row and column, and those outside the board to which it is open.
-Aim = frozenset[_Cell]
-
-
 class Picture(NamedTuple):
     """Parts in the order in which they are drawn, the ground first; nothing reaches beyond `width` and `height`.
 
     `rows` is the picture on a terminal. A picture that has none looks there like the text of its configuration. If
     `boxed`, each row has a span for each cell, and a terminal with room draws a line around equal letters and around
-    the cells of the `aim`.
+    the cells of the `goal`, among which are those outside the board to which it is open.
     """
 
     width: float
@@ -109,7 +106,7 @@ class Picture(NamedTuple):
     parts: tuple[Part, ...]
     rows: tuple[tuple[Span, ...], ...] = ()
     boxed: bool = False
-    aim: Aim = frozenset()
+    goal: frozenset[_Cell] = frozenset()
 
 
 #: The first seven are those of Okabe and Ito ("Color universal design", 2008); the others differ in lightness, too.
@@ -251,9 +248,9 @@ Lettered = dict[str, Covered]
 _CELL, _GAP, _RADIUS, _LETTER = 48, 2, 7, 20
 _EMPTY, _WALL = ".", "#"
 _SIDES = (-1, 0), (1, 0), (0, -1), (0, 1)
-#: The outline of the goal: its distance from the middle of a cell, its width, its dashes along a cell, the length of
-#: each. The width of an exit.
-_INSET, _THICK, _DASHES, _DASH, _EXIT = 21.0, 2.5, 4, 6, 6
+#: The outline of the goal: its distance from the middle of a cell, its width, the length of its dashes, which begin and
+#: end a side. The width of an exit.
+_INSET, _THICK, _DASH, _EXIT = 21.0, 2.5, 6, 6
 
 
 class Scene(NamedTuple):
@@ -300,13 +297,17 @@ def board_text(board: Lettered, cells: int, columns: int, walls: Collection[int]
 def block_pictures(boards: Sequence[Lettered], scene: Scene) -> list[Picture]:
     """The boards of a path; a line across each end of a piece shows the axis that it moves along."""
     rows, columns, found = scene.rows, scene.columns, []
-    ground, (goal, aim) = _ground(rows, columns, frozenset(scene.walls)), _goal(rows, columns, tuple(scene.targets))
+    ground, (outline, goal) = _ground(rows, columns, frozenset(scene.walls)), _goal(rows, columns, tuple(scene.targets))
     for board in boards:
         pieces = sorted(board.items())
         parts = [_part(each, cells, columns, scene.colours[each], scene.axes[each]) for each, cells in pieces]
-        text = board_text(board, rows * columns, columns, scene.walls).split("/")
-        spans = tuple(tuple(Span(letter, scene.colours.get(letter, "")) for letter in row) for row in text)
-        found.append(Picture(columns * _CELL, rows * _CELL, (ground, *parts, *goal), spans, boxed=True, aim=aim))
+        text = board_text(board, rows * columns, columns, scene.walls).replace("/", "")
+        fills = [
+            scene.colours.get(letter, GOAL if divmod(cell, columns) in goal else "") for cell, letter in enumerate(text)
+        ]
+        cells = tuple(map(Span, text, fills))
+        spans = tuple(cells[begin : begin + columns] for begin in range(0, len(cells), columns))
+        found.append(Picture(columns * _CELL, rows * _CELL, (ground, *parts, *outline), spans, boxed=True, goal=goal))
     return found
 
 
@@ -317,42 +318,44 @@ def _ground(rows: int, columns: int, walls: Covered) -> Part:
 
 
 @lru_cache(maxsize=64)
-def _goal(rows: int, columns: int, targets: tuple[tuple[Covered, str], ...]) -> tuple[tuple[Part, ...], Aim]:
-    """The goal: dashes just inside the edges of its places, and gaps of the frame where a place is open to outside."""
-    lines, aim = list[Line](), set[_Cell]()
+def _goal(
+    rows: int, columns: int, targets: tuple[tuple[Covered, str], ...]
+) -> tuple[tuple[Part, ...], frozenset[_Cell]]:
+    """The goal: a dashed line just inside the edges of its places, and a gap of the frame where it is open to outside.
+
+    Also its cells and those outside (`Picture.goal`).
+    """
+    lines, goal = list[Line](), set[_Cell]()
     for cells, axis in targets:
         places = {divmod(cell, columns) for cell in cells}
-        outside = _exit(places, axis, rows, columns) if len(targets) == 1 else frozenset()
-        aim |= places | outside
+        outside = _exit(places, axis, rows, columns) if len(targets) == 1 else set()
+        goal |= places | outside
         for place, side in product(sorted(places), _SIDES):
-            beside = _beside(place, side)
-            if beside in outside:
-                lines.append(_edge(place, side, _CELL / 2, -_CELL / 2, _CELL, "", _EXIT))
+            if (beside := _beside(place, side)) in outside:
+                lines.append(_edge(place, side, _CELL / 2, "", _EXIT))
             if beside not in places:
-                begins = (-_INSET + dash * (2 * _INSET - _DASH) / (_DASHES - 1) for dash in range(_DASHES))
-                lines += (_edge(place, side, _INSET, begin, _DASH, OUTLINE, _THICK) for begin in begins)
-    return ((Part("goal", tuple(lines)),) if lines else ()), frozenset(aim)
+                lines.append(_edge(place, side, _INSET, OUTLINE, _THICK, _DASH))
+    return ((Part("goal", tuple(lines)),) if lines else ()), frozenset(goal)
 
 
-def _exit(places: Collection[_Cell], axis: str, rows: int, columns: int) -> Aim:
+def _exit(places: Collection[_Cell], axis: str, rows: int, columns: int) -> set[_Cell]:
     """The cells outside the board to which a piece in its place in the goal would leave, if they are on one side."""
     board, found = set(product(range(rows), range(columns))), []
     for side in _SIDES:
         if axis != ("row" if side[0] else "column") and (out := {_beside(place, side) for place in places} - board):
             found.append(out)
-    return frozenset(found[0] if len(found) == 1 else ())
+    return found[0] if len(found) == 1 else set()
 
 
 def _beside(place: _Cell, side: _Cell) -> _Cell:
     return place[0] + side[0], place[1] + side[1]
 
 
-def _edge(place: _Cell, side: _Cell, out: float, begin: float, length: float, colour: str, width: float) -> Line:
-    """A line along a side of a cell, `out` from its middle; it begins at a distance from the middle of that side."""
+def _edge(place: _Cell, side: _Cell, out: float, colour: str, width: float, dash: float = 0) -> Line:
+    """A line along a side of a cell, `out` from its middle and as far to both sides."""
     y, x = ((at + 0.5) * _CELL + out * way for at, way in zip(place, side, strict=True))
-    along, down = abs(side[0]), abs(side[1])
-    x, y = x + begin * along, y + begin * down
-    return Line(x, y, x + length * along, y + length * down, colour, width)
+    along, down = out * abs(side[0]), out * abs(side[1])
+    return Line(x - along, y - down, x + along, y + down, colour, width, dash)
 
 
 # The parts took two thirds of the time to draw one board after another.

@@ -18,7 +18,7 @@ from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.nakuron.board import Board
 from hakoiri.puzzles.nakuron.puzzle import COLOURS, draw_board, framed_rows
 from hakoiri.puzzles.pictures import Circle, Label, Line, Part, Picture, Polygon, Rectangle, Shape, Span, ink
-from hakoiri.puzzles.sliding_blocks.boards import WALL
+from hakoiri.puzzles.sliding_blocks.boards import EMPTY, WALL
 from hakoiri.render.tables import framed
 
 if TYPE_CHECKING:
@@ -79,8 +79,9 @@ def _shape(shape: Shape) -> str:
         case Polygon(points, fill, edge):
             corners = " ".join(f"{number(x)},{number(y)}" for x, y in points)
             return f'<polygon points="{corners}"{_paint(fill, edge)} stroke-linejoin="round"/>'
-        case Line(x, y, to_x, to_y, colour, width):
+        case Line(x, y, to_x, to_y, colour, width, dash):
             ends = _attributes(x1=x, y1=y, x2=to_x, y2=to_y)
+            ends += f' stroke-dasharray="{number(dash)}"' if dash else ""
             return f'<line{ends} stroke="{text(colour or PAPER)}" stroke-width="{number(width)}"/>'
         case Label(x, y, words, size, colour):
             places = _attributes(x=x, y=y, dy=0.36 * size)
@@ -135,8 +136,13 @@ def _draw(draw: "ImageDraw", shape: Shape, left: float, top: float, scale: float
             draw.polygon(corners_of, fill)
             if edge:
                 draw.line([*corners_of, *corners_of[:2]], edge, thick, "curve")
-        case Line(x, y, to_x, to_y, colour, width):
-            draw.line([at(x, y), at(to_x, to_y)], colour or PAPER, max(1, round(width * scale)))
+        case Line(x, y, to_x, to_y, colour, width, dash):
+            length = math.dist((x, y), (to_x, to_y))
+            across, down = ((to_x - x) / length, (to_y - y) / length) if dash else (0, 0)
+            for begin in range(0, round(length), round(2 * dash)) if dash else (0,):
+                end = (x + across * (begin + dash), y + down * (begin + dash)) if dash else (to_x, to_y)
+                ends = [at(x + across * begin, y + down * begin), at(*end)]
+                draw.line(ends, colour or PAPER, max(1, round(width * scale)))
         case Label(x, y, words, size, colour):
             draw.text(at(x, y), words, colour, _font(round(size * scale)), "mm")
 
@@ -252,7 +258,7 @@ def print_picture(console: Console, text: str, picture: Picture) -> None:
     """Print one configuration, large: with a line around every piece if the rows of its picture are `boxed`."""
     styles = _styles(console, [picture])
     if picture.boxed:
-        for number, line in enumerate(framed(text, picture.aim).splitlines()):
+        for number, line in enumerate(framed(text, picture.goal).splitlines()):
             console.print(_coloured(line, number, picture, styles))
         return
     spaced = "/" in text and " " not in text
@@ -266,12 +272,12 @@ def _painted(row: Sequence[Span], styles: Mapping[str, str]) -> Text:
 
 
 def _coloured(line: str, number: int, picture: Picture, styles: Mapping[str, str]) -> Text:
-    """Return a line of a framed board, all except its lines on the colour of the cell there."""
-    text = Text(line)
+    """Return a line of a framed board, its pieces on their colours."""
+    text, rows = Text(line), picture.rows
     for place, character in enumerate(line):
-        if character == " " or character.isalnum():
-            span = picture.rows[(number - 1) // 2][(place - 1) // 4]
-            text.stylize(styles[span.fill], place, place + 1)
+        if (character == " " or character.isalnum()) and number % (2 * len(rows)) and place % (4 * len(rows[0])):
+            span = rows[(number - 1) // 2][(place - 1) // 4]
+            text.stylize(styles[span.fill if span.text != EMPTY else ""], place, place + 1)
     return text
 
 

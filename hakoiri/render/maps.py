@@ -19,7 +19,9 @@ MAPS = (*PLOTS, ".html", f".{ENDING}")
 #: The start and the goals, in no colour of the depths.
 _START, _GOAL = "#12686b", "#56b4e9"
 #: Violet to orange: the page's colours of a map on light ground (web/static/js/map/words.js).
-COLOURS = "231e6c 441c7d 651883 87137d a6156d bf2556 cf403a d55f1c d47d0d"
+COLOURS = (
+    "#231e6c", "#441c7d", "#651883", "#87137d", "#a6156d", "#bf2556", "#cf403a", "#d55f1c", "#d47d0d",
+)  # fmt: skip
 
 
 def save_map(run: OpenRun, found: Map, target: Path, vectors: int = 5_000) -> None:
@@ -41,15 +43,14 @@ def map_page(run: OpenRun, found: Map) -> str:
     solid = np.zeros((len(found.keys), 3), dtype="<f4")
     solid[:, : found.places.shape[1]] = found.places - (found.places.max(axis=0) + found.places.min(axis=0)) / 2
     depth, goals = int(found.depths.max()), _goals(found)
-    stops = [f"#{stop}" for stop in COLOURS.split()]
-    ends = np.array([[int(stop[place : place + 2], 16) for place in (1, 3, 5)] for stop in stops])
-    at = np.linspace(0, len(stops) - 1, depth + 1)
-    mixed = np.stack([np.interp(at, np.arange(len(stops)), channel) for channel in ends.T], axis=1).round()
+    ends = np.array([[int(stop[place : place + 2], 16) for place in (1, 3, 5)] for stop in COLOURS])
+    at = np.linspace(0, len(COLOURS) - 1, depth + 1)
+    mixed = np.stack([np.interp(at, np.arange(len(COLOURS)), channel) for channel in ends.T], axis=1).round()
     shades = [f"#{red:02x}{green:02x}{blue:02x}" for red, green, blue in mixed.astype(int).tolist()]
     filled = {
         "TITLE": text(_title(run, found)), "ORIGIN": text(map_row(run, found)["origin"]),
         "DEPTH": str(depth), "GOALS": f'; <b style="background:{_GOAL}"></b> goals' if len(goals) else "",
-        "GRADIENT": ", ".join(stops), "COLOURS": script(shades), "START": _START, "GOAL": _GOAL,
+        "GRADIENT": ", ".join(COLOURS), "COLOURS": script(shades), "START": _START, "GOAL": _GOAL,
         "PLACES": _base64(solid), "MOVES": _base64(found.moves.astype("<u4")),
         "DEPTHS": _base64(found.depths.astype("<u4")), "GOAL_POINTS": _base64(goals.astype("<u4")),
     }  # fmt: skip
@@ -65,7 +66,7 @@ def _plot(run: OpenRun, found: Map, target: Path, vectors: int) -> None:
         from matplotlib.collections import LineCollection
         from matplotlib.colors import LinearSegmentedColormap
 
-        ramp = LinearSegmentedColormap.from_list("depths", [f"#{stop}" for stop in COLOURS.split()])
+        ramp = LinearSegmentedColormap.from_list("depths", COLOURS)
         axes, image = figure.add_subplot(), len(flat) > vectors
         lines = LineCollection(list(flat[found.moves]), colors="#00000040", linewidths=0.3, zorder=1, rasterized=image)
         axes.add_collection(lines)

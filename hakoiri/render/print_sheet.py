@@ -120,9 +120,12 @@ class Paper:
                 self._axes.add_patch(patches.Circle(at(x, y), radius * scale, **look))
             case Polygon(points, _, _):
                 self._axes.add_patch(patches.Polygon([at(*point) for point in points], **look))
-            case Line(x, y, to_x, to_y, colour, width):
+            case Line(x, y, to_x, to_y, colour, width, dash):
                 ends = zip(at(x, y), at(to_x, to_y), strict=True)
-                self._axes.plot(*ends, color=colour or _WHITE, linewidth=width * scale, solid_capstyle="butt")
+                # Lengths of dashes are in widths of the line.
+                style = (0, (dash / width, dash / width)) if dash else "solid"
+                look = {"linewidth": width * scale, "linestyle": style, "solid_capstyle": "butt"}
+                self._axes.plot(*ends, color=colour or _WHITE, **look)
             case Label(x, y, words, size, colour):
                 self.text(*at(x, y), words, size * scale, align="center", colour=colour)
 

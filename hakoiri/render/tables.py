@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from string import Formatter
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,6 @@ from rich.table import Table
 from rich.text import Text
 
 from hakoiri.errors import counted, visible
-from hakoiri.puzzles.pictures import Aim
 from hakoiri.puzzles.sliding_blocks.boards import LETTERS, WALL
 from hakoiri.render.streams import results
 
@@ -212,10 +211,10 @@ _FILLED = "▒"
 _CORNERS = "   ─ ┌┐┬ └┘┴│├┤┼"
 
 
-def framed(board: str, aim: Aim = frozenset()) -> str:
+def framed(board: str, goal: Set[tuple[int, int]] = frozenset()) -> str:
     """Return a board text with a line around every piece, a letter in each piece's first cell, and walls filled.
 
-    The goal has a dashed line; where it is open to outside, there is a gap of the frame.
+    The `goal` (`Picture.goal`) has a dashed line; where it is open to outside, there is a gap of the frame.
     """
     rows = board.split("/")
     height, width = len(rows), len(rows[0])
@@ -223,17 +222,17 @@ def framed(board: str, aim: Aim = frozenset()) -> str:
     def at(row: int, column: int) -> str:
         return rows[row][column] if 0 <= row < height and 0 <= column < width else ""
 
-    def line(solid: str, dashed: str, before: tuple[int, int], here: tuple[int, int]) -> str:
-        one, other, aimed = at(*before), at(*here), {before, here} & aim
+    def edge(solid: str, dashed: str, before: tuple[int, int], here: tuple[int, int]) -> str:
+        one, other, aimed = at(*before), at(*here), {before, here} & goal
         if not (one or other) or (len(aimed) == 2 and not (one and other)):
             return ""
         return solid if one != other else dashed if len(aimed) == 1 else ""
 
     def above(row: int, column: int) -> str:
-        return line("───", "╌╌╌", (row - 1, column), (row, column))
+        return edge("───", "╌╌╌", (row - 1, column), (row, column))
 
     def beside(row: int, column: int) -> str:
-        return line("│", "╎", (row, column - 1), (row, column))
+        return edge("│", "╎", (row, column - 1), (row, column))
 
     def corner(row: int, column: int) -> str:
         lines = (beside(row - 1, column), beside(row, column), above(row, column - 1), above(row, column))
@@ -250,7 +249,7 @@ def framed(board: str, aim: Aim = frozenset()) -> str:
     lines = []
     for row in range(height + 1):
         edges = (above(row, column) or fill(row, column) * 3 for column in range(width))
-        lines.append("".join(corner(row, column) + edge for column, edge in enumerate(edges)) + corner(row, width))
+        lines.append("".join(corner(row, column) + shown for column, shown in enumerate(edges)) + corner(row, width))
         if row < height:
             sides = (beside(row, column) or fill(row, column) for column in range(width + 1))
             cells = [fill(row, column) + letter(row, column) + fill(row, column) for column in range(width)] + [""]

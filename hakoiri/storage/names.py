@@ -3,7 +3,7 @@
 ``<data>/<run id>/`` holds LMDB's ``data.mdb`` and ``lock.mdb``, and besides:
 
 ``created``    the time at which the run was made, a text of nanoseconds since 1970; orders runs without opening them
-``title``      the name that users gave the run, if any: UTF-8
+``title``      what people call the run, if it has a title: UTF-8
 ``holder``     the lock of the driving process
 ``queued``     exists while a coordinator is to drive the run to its end
 ``spill/``     exists while a long layer is made (`storage.layers.spill`)
@@ -119,16 +119,16 @@ def run_directories(data: Path) -> list[Path]:
 
 def created_at(directory: Path) -> int:
     """Return the time at which a run was made, in nanoseconds since 1970; 0 if it is unknown."""
-    text = _short_text(directory / CREATED_FILE, _MOST_DIGITS + 1)
+    text = _first_bytes(directory / CREATED_FILE, _MOST_DIGITS + 1)
     return int(text) if len(text) <= _MOST_DIGITS and text.isdigit() else 0
 
 
 def title_of(directory: Path) -> str:
-    """Return the name that users gave a run; empty if they gave none."""
-    return _short_text(directory / TITLE_FILE, 4 * MOST_TITLE).decode(errors="replace")[:MOST_TITLE]
+    """Return the title of a run; empty if it has none."""
+    return _first_bytes(directory / TITLE_FILE, 4 * MOST_TITLE).decode(errors="replace")[:MOST_TITLE]
 
 
-def _short_text(path: Path, most: int) -> bytes:
+def _first_bytes(path: Path, most: int) -> bytes:
     """Return the first bytes of a file; none if it cannot be read."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)

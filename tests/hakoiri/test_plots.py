@@ -229,4 +229,4 @@ def test_it_stops_when_it_is_told_to(small_run: Run) -> None:
 
 def test_maps_have_the_colours_of_the_page() -> None:
     words = Path(__file__).parents[2].joinpath("hakoiri/web/static/js/map/words.js").read_text(encoding="utf-8")
-    assert re.findall("#([0-9a-f]{6})", words.partition("light: [")[2].partition("]")[0]) == COLOURS.split()
+    assert tuple(re.findall("#[0-9a-f]{6}", words.partition("light: [")[2].partition("]")[0])) == COLOURS

@@ -2,6 +2,7 @@
 
 import io
 import random
+import re
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -219,10 +220,30 @@ def test_every_piece_has_a_line_around_it_and_one_letter(board: str, drawing: st
     assert framed(board) == drawing
 
 
+@pytest.mark.parametrize(
+    ("goal", "side"),
+    [("A@1,1", "the upper left corner"), ("A@1,2", (-1, 0)), ("A@2,1", (0, -1)), ("A@2,4", (0, 1)), ("A@4,2", (1, 0))],
+)
+def test_an_exit_is_on_the_one_side_on_which_the_goal_is_at_the_edge(goal: str, side: object) -> None:
+    """On a terminal and in pictures; in a corner there is none."""
+    puzzle = PuzzleSpec("sliding", {"goal": goal}, "..../..A./..../....").build()
+    picture = puzzle.picture(puzzle.start)
+    outside = [(row, column) for row, column in picture.goal if not (0 <= row < 4 and 0 <= column < 4)]
+    lines = [line for line in picture.parts[-1].shapes if isinstance(line, Line)]
+    assert len([line for line in lines if line.dash]) == 4
+    assert len(outside) == len([line for line in lines if not line.colour])
+    row, column = int(goal[2]) - 1, int(goal[4]) - 1
+    assert [(one[0] - row, one[1] - column) for one in outside] == ([side] if isinstance(side, tuple) else [])
+    console = Console(file=io.StringIO(), force_terminal=True, color_system="truecolor", width=80)
+    print_picture(console, puzzle.render(puzzle.start), picture)
+    # One piece, one ground.
+    assert len(set(re.findall(r"48;2;[\d;]+", console.file.getvalue()))) == 1  # type: ignore[attr-defined]
+
+
 def test_the_goal_has_a_dashed_line_and_its_exit_is_a_gap() -> None:
     """The outside is to the right of the middle row."""
-    aim = frozenset({(1, 1), (1, 2), (1, 3)})
-    assert [line.rstrip() for line in framed("..C/AAC/..C", aim).splitlines()] == AIMED.splitlines()
+    goal = frozenset({(1, 1), (1, 2), (1, 3)})
+    assert [line.rstrip() for line in framed("..C/AAC/..C", goal).splitlines()] == AIMED.splitlines()
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def _start_worker(supervisor: Supervisor) -> Any:
 
 def _work_in(env: dict[str, str]) -> None:
     os.environ |= env
-    # The supervisor's would look at its run before a kernel is compiled.
+    # The supervisor's would look at its run before a kernel compiles.
     compiling._compilation.tellers.clear()
     work()
 

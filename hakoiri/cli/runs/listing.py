@@ -129,8 +129,8 @@ def _listed(found: "list[RunStatus]", left_out: tuple[str, ...]) -> "Table":
     for status in found:
         row = status_row(status)
         row["created"] = _by_clock(row["created"], now)
-        hosts = row["keepers"] and f"kept by {counted(len(row['keepers']), 'hosts')}"
-        row["details"] = ", ".join(filter(None, (visible(row["title"]), row["details"], hosts)))
+        kept = row["keepers"] and f"kept by {counted(len(row['keepers']), 'hosts')}"
+        row["details"] = ", ".join(filter(None, (visible(row["title"]), row["details"], kept)))
         row["depth"] = "" if row["depth"] is None else str(row["depth"])
         row["done"] = "" if status.fault else progress_count(status.state.progress)
         listed.add_row(*(str(row[name]) for name in columns))

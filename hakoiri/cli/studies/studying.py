@@ -279,7 +279,7 @@ def hunt(
     pool: Annotated[
         int, option("--pool", "N", "Number of deals followed at once. Raise it for more workers.", min=1, max=256)
     ] = 4,
-    near: Annotated[bool, flag("--near", "For sliding, begin with the board of --from, too.")] = False,
+    near: Annotated[bool, flag("--near", "Vary the board of --from itself, not random boards of its pieces.")] = False,
     certificate: Annotated[Path | None, option("--certificate", "FILE", "File for the certificate.")] = None,
     queue: shared.QueueOption = False,
     *,

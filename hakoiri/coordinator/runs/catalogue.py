@@ -50,7 +50,7 @@ class RunStatus:
 
     `fault` is the reason if the run cannot be read; `holder` is the process that drives it now. `awaited` means that it
     is queued for a coordinator; `served` means that one runs. `made_as` is its original name if it was copied or
-    renamed. `keepers` are the hosts that keep its layers. `title` is the name that users gave it.
+    renamed. `keepers` are the hosts that keep its layers. `title` is what people call it.
     """
 
     run: str
@@ -157,7 +157,8 @@ def listed_status(
     except GoneError:
         return None
     except StorageError as error:
-        return RunStatus(directory.name, None, State(), lock.holder_of(directory), False, fault=error)
+        holder, title = lock.holder_of(directory), title_of(directory)
+        return RunStatus(directory.name, None, State(), holder, False, fault=error, title=title)
 
 
 def runs_like(data: Path, manifest: Manifest) -> list[tuple[Manifest, State]]:

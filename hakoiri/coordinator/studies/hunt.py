@@ -111,7 +111,7 @@ class HuntPlan:
     """The objective and the limits of the search.
 
     `pool` deals are followed at once, which keeps as many workers busy. A leg ends when `work` positions are generated;
-    deals with more than `cap` positions are skipped. If `near`, a start where deals do not grow is the first deal, too.
+    deals with more than `cap` positions are skipped. If `near`, cycles begin with the start also if deals do not grow.
     """
 
     objective: Objective = "positions"
@@ -269,8 +269,10 @@ class HuntDeals(Study[HuntPlan, LegEnd]):
         pool: int = POOL, near: bool = False, seconds: float = SECONDS, legs: int | None = None,
     ) -> Request:  # fmt: skip
         cls.puzzle_kind(spec)
+        if near and spec.start is None:
+            raise PuzzleError("near needs a start", Hint("give", "start", "CONF"))
         plan = asdict(HuntPlan.made(spec.build(), objective, seed, cap, pool, near))
-        # Without it, so that hunts of before go on.
+        # A run continues only with an equal plan, and plans of before lack it.
         if not near:
             del plan["near"]
         return Request(spec, plan, limited(seconds, "legs", legs))

@@ -287,14 +287,14 @@ def delete(opened: Runs, run: RunName) -> dict[str, Any]:
 
 
 class NewTitle(BaseModel):
-    """The name of a run for people; empty for none."""
+    """The title of a run; empty for none."""
 
     title: Annotated[str, Field(max_length=MOST_TITLE)]
 
 
-@router.post("/{run}/title", summary="Name a run for people.")
-def entitle(opened: Runs, run: RunName, wanted: NewTitle) -> dict[str, Any]:
-    """The run's own name, by which commands know it, stays."""
+@router.post("/{run}/title", summary="Set the title shown for a run.")
+def set_title(opened: Runs, run: RunName, wanted: NewTitle) -> dict[str, Any]:
+    """Commands still take its name."""
     write_file(opened.find(run) / TITLE_FILE, " ".join(wanted.title.split()))
     return _row(opened, run)
 

@@ -9,7 +9,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from hakoiri.storage.engine.environment import gone
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import ENDED, Manifest, State
-from hakoiri.storage.names import DATA_FILE, run_directories
+from hakoiri.storage.names import DATA_FILE, run_directories, title_of
 
 _WHOLE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,80}")
 #: The most runs open at the same time.
@@ -121,7 +121,8 @@ class OpenRuns:
         """Return the status of a run; `GoneError` if it is deleted."""
         version = _version(directory)
         if (kept := self._ended.get(directory)) is not None and kept[0] == version:
-            return kept[1]
+            # A title is no part of the run's data.
+            return replace(kept[1], title=title_of(directory))
         found = listed_status(directory, opening=self.books)
         if found is None:
             raise gone(directory)

@@ -60,9 +60,9 @@ class Exchange:
         self.whole: list[Bitmap] = []
         self.held_bytes, self.by_others, self.run = 0, bool(spill.stored_bytes) or send is not None, spill.run
 
-    def plan_marks(self, keys: int, most: float, room: int, threads: int, spare: Sequence[Words]) -> bool:
-        """Use a bitmap of all `keys` for each of `threads` if these fit in `room`, and one in `most` words."""
-        length = -(-keys // WORD_BITS)
+    def plan_marks(self, numbers: int, most: float, room: int, threads: int, spare: Sequence[Words]) -> bool:
+        """Use a bitmap of all `numbers` for each of `threads` if these fit in `room`, and one in `most` words."""
+        length = -(-numbers // WORD_BITS)
         if not 0 < length <= most or length * threads * WORD_BITS // 8 > room:
             return False
         self.whole = [Bitmap(0, length, words) for words in _fitting(spare, length, threads)]

@@ -168,9 +168,9 @@ class RangeStep:
         """
         expected = int(self._sample.branching * self._source.size)
         room, threads, spare = self._shares.bucket_bytes, self._threads.workers, self._threads.spare
-        spread, words, keys = spread_of(self._puzzle), MARKED_WORDS * expected, self._puzzle.numbers or 0
+        spread, words, numbers = spread_of(self._puzzle), MARKED_WORDS * expected, self._puzzle.numbers or 0
         is_apt = spread and (marks or spread.flows)
-        if is_apt and self._exchange.plan_marks(keys, words, room, threads, spare):
+        if is_apt and self._exchange.plan_marks(numbers, words, room, threads, spare):
             self._spread = spread
         else:
             sample, most = self._sample.successors, self._shares.whole_words

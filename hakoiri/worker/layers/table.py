@@ -31,8 +31,8 @@ from hakoiri.worker.pool import ThreadPool
 _PIECE = 1 << 18
 #: Blocks whose marks a thread takes at a time, at least.
 _LEAST_BLOCKS = 16
-#: A frontier of at most one in so many numbers is expanded key by key, which tells what blocks have marks: to look for
-#: marks in all blocks takes longer. So Hanoi of 15 discs takes 0.92 of the time, tiles and pancakes as much as before.
+#: A frontier of at most one in so many numbers is expanded key by key, which tells the blocks that have marks: to look
+#: for marks in all takes longer. So Hanoi of 15 discs takes 0.92 of the time, tiles and pancakes as much as before.
 _SPARSE = 1 << 12
 #: Keys in a sample.
 _SAMPLED = 256
@@ -66,7 +66,7 @@ class LayerTable:
         self._bits = np.zeros((1 + threads.workers, max(blocks * BLOCK_WORDS, self._words)), dtype=np.uint64)
         self._row, self._counts = 0, np.zeros(blocks, dtype=np.int64)
         self._changed = np.zeros(blocks, dtype=np.bool_)
-        #: The blocks that may have marks, and whether only these are known to have some.
+        #: Blocks that may have marks, and whether the frontier is expanded key by key, which records these blocks.
         self._touched, self._is_sparse = np.ones(blocks, dtype=np.bool_), False
         self.depth: Depth | None = None
         self.at = 0
@@ -108,7 +108,8 @@ class LayerTable:
         """
         free, going = SimpleQueue[int](), set[int]()
         self._is_sparse = int(self._counts.sum()) * _SPARSE <= (self._puzzle.numbers or 0)
-        self._touched |= not self._is_sparse
+        if not self._is_sparse:
+            self._touched[:] = True
         for row in range(len(self._bits)):
             if row != self._row:
                 free.put(row)
@@ -211,7 +212,6 @@ class LayerTable:
         """Continue from word number `at`; keys are `marked` already."""
         for keys in marked:
             set_within(self._bits[(self._row + 1) % len(self._bits)], keys, 0)
-            self._touched[:] = True
         self.at = at
 
     def _marks(self, begin: int, end: int) -> Words:

@@ -169,6 +169,10 @@ def test_runs_are_made_and_ended_as_on_the_command_line(others: Served) -> None:
         assert client.post(f"/api/runs/web/{verb}").json()["status"] == status
     assert client.post("/api/runs/web/title", json={"title": " Two\tby  two\n"}).json()["title"] == "Two by two"
     assert [others.said("status", run)["title"] for run in ("web", "line")] == ["Two by two", ""]
+    # The server keeps what it knows of a run that has ended.
+    assert client.get(f"/api/runs/{others.small}").json()["title"] == ""
+    assert client.post(f"/api/runs/{others.small}/title", json={"title": "Small"}).json()["title"] == "Small"
+    client.post(f"/api/runs/{others.small}/title", json={"title": ""})
     assert others.said("cancel", "line")["status"] == "cancelled"
     assert others.said("status", "web")["status"] == "queued"
     deleted = client.delete("/api/runs/web").json()

@@ -89,7 +89,8 @@ export class Draft {
     return [Math.min(...cells.map(cell => Math.floor(cell / this.columns))), Math.min(...cells.map(cell => cell % this.columns))];
   }
 
-  // A goal board names shapes, so each of its pieces gets the letter of a piece of that shape, its own if possible.
+  // A goal board names shapes, so each of its pieces gets the letter of a piece of that shape: one in its row if it is one
+  // row high, as the car of a Rush Hour, else its own if possible.
   #targets(text) {
     const one = /^(.)@(\d+),(\d+)$/.exec(text);
     if (one && this.cells.includes(one[1])) {
@@ -103,7 +104,9 @@ export class Draft {
     if (board.cells.includes(EMPTY)) found.set(EMPTY, board.piece(EMPTY));
     for (const wanted of board.letters.map(letter => [letter, board.piece(letter)])) {
       const alike = this.letters.filter(letter => !found.has(letter) && this.shape(this.piece(letter)) === this.shape(wanted[1]));
-      const letter = alike.includes(wanted[0]) ? wanted[0] : alike[0];
+      const row = cells => (new Set(cells.map(cell => Math.floor(cell / this.columns))).size === 1 ? this.#corner(cells)[0] : null);
+      const beside = alike.find(letter => row(wanted[1]) !== null && row(this.piece(letter)) === row(wanted[1]));
+      const letter = beside ?? (alike.includes(wanted[0]) ? wanted[0] : alike[0]);
       if (letter) found.set(letter, wanted[1]);
     }
     return found;

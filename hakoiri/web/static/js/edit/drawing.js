@@ -59,8 +59,7 @@ function target(draft, letter, cells) {
       .map(([,, x1, y1, x2, y2]) => s("line", {x1, y1, x2, y2, class: "target"}));
   });
   const covered = draft.cells[cells.at(-1)] !== EMPTY;
-  return s("g", {}, ...edges,
-    letter !== EMPTY && !covered && label(draft, cells.at(-1), letter, "wanted"));
+  return s("g", {}, ...edges, letter !== EMPTY && !covered && label(draft, cells.at(-1), letter, "wanted"));
 }
 
 // A goal at the edge of the board is an exit: the frame is open where the piece gets to, on the side to which it moved farthest.

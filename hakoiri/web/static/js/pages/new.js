@@ -143,10 +143,11 @@ class RunForm {
     const {found} = this.verdict;
     [this.harder.disabled, this.harder.textContent, this.wrong.textContent] = [true, "searching …", ""];
     try {
-      const run = await made({...this.#asked(), ...HUNT}, ({progress}) => { this.harder.textContent = progress.headline || "searching …"; });
+      const {puzzle, options, start} = this.#asked();
+      const run = await made({puzzle, options, start, ...HUNT}, ({progress}) => { this.harder.textContent = progress.headline || "searching …"; });
       const {best} = await get(["runs", run.run, "summary"]);
       if (!(best?.score > found.goal_depth)) throw new Error(`No harder board of these pieces was found in ${HUNT.seconds} seconds`);
-      this.start.value = best.deal.replaceAll("/", "\n");
+      [this.start.value, this.goal.value] = [best.deal.replaceAll("/", "\n"), run.parameters.goal];
       this.#draw();
     } catch (error) {
       this.wrong.textContent = error.message;
@@ -245,7 +246,7 @@ class RunForm {
       const run = await post(["runs"], asked);
       sessionStorage.setItem(run.run, run.notes.join("\n"));
       const title = [this.title.value, this.author.value].filter(Boolean).join(", by ");
-      if (title) await post(["runs", run.run, "title"], {title});
+      if (title) await post(["runs", run.run, "title"], {title}).catch(() => null);
       go(["runs", run.run]);
     } catch (error) {
       this.#blame(error.message);

@@ -1,6 +1,6 @@
 // One run: its name and state on top, below them the chosen view.
 
-import {get, post} from "../lib/api.js";
+import {get} from "../lib/api.js";
 import {address, button, h, put} from "../lib/dom.js";
 import {calledOf, valueOf} from "../parts/families.js";
 import {lifeButtons, stateBadge, whyOf} from "../parts/life.js";
@@ -31,12 +31,12 @@ export async function show(place, {path: [, name, asked = ""], query}, current) 
   const below = h("div", {});
   put(place, head, below);
   if (!current()) return null;
-  const [notes, called] = await Promise.all([notesOf(run.puzzle), calledOf(run)]);
+  const notes = await notesOf(run.puzzle);
   let drawn = null;
   let requests = 0;
-  const draw = found => {
+  const draw = async found => {
     drawn = found.status;
-    drawHead(head, found, tab, notes, redraw, called);
+    drawHead(head, found, tab, notes, redraw, await calledOf(found));
   };
   // Draws the head anew, unless it shows the given status already.
   const redraw = async status => {
@@ -44,9 +44,9 @@ export async function show(place, {path: [, name, asked = ""], query}, current) 
     const mine = ++requests;
     const found = await get(["runs", name]);
     // Answers may arrive in another order than their requests.
-    if (mine === requests) draw(found);
+    if (mine === requests) await draw(found);
   };
-  draw(run);
+  await draw(run);
   const {show: showView} = await view;
   try {
     return await showView(below, {run, query, redraw, tab: tab.name}, current);
@@ -74,16 +74,10 @@ function drawHead(head, run, tab, notes, redraw, called) {
       location.hash = "#/runs";
     }
   };
-  const rename = async () => {
-    const title = prompt("The name of this run:", called)?.slice(0, 200);
-    if (title === undefined) return;
-    const named = await post(["runs", run.run, "title"], {title});
-    drawHead(head, named, tab, notes, redraw, await calledOf(named));
-  };
   put(head,
     h("div", {class: "heading"},
       h("h1", {}, called, h("small", {}, ` ${Object.entries(run.parameters).filter(([name, value]) => value && name !== "goal").map(([name, value]) => `${name}: ${valueOf(name, value)}`).join(", ")}`)),
-      h("div", {class: "row"}, stateBadge(run), button("Rename", rename, {class: "quiet"}), ...lifeButtons(run, gone))),
+      h("div", {class: "row"}, stateBadge(run), ...lifeButtons(run, gone, called))),
     whyOf(run),
     // What the puzzle remarked on when the run was made in this tab.
     h("p", {class: "muted small"}, sessionStorage.getItem(run.run)),

@@ -64,7 +64,7 @@ function nested(runs, text, order) {
   const names = new Set(runs.map(({run}) => run));
   const isOwn = ({base}) => !names.has(base);
   const wanted = text.trim().toLowerCase().split(/\s+/);
-  const fits = run => wanted.every(word => [run.run, run.kind, run.status, run.details].join(" ").toLowerCase().includes(word));
+  const fits = run => wanted.every(word => [run.run, run.title, run.kind, run.status, run.details].join(" ").toLowerCase().includes(word));
   return runs.filter(isOwn).map(run => [run, runs.filter(({base}) => base === run.run)])
     .filter(pair => pair.flat().some(fits)).sort(([one], [other]) => order(one, other));
 }

@@ -20,7 +20,10 @@ export function barOf({progress}) {
 }
 
 // Cancel, resume, delete: `done` is called after each. Errors are shown beside the buttons.
-export function lifeButtons(run, done) {
+const MOST_TITLE = 200;
+
+// `called` is its title, if that may be changed here.
+export function lifeButtons(run, done, called = null) {
   const wrong = h("span", {class: "reason", role: "alert"});
   const act = (doing, said) => async () => {
     try {
@@ -34,6 +37,12 @@ export function lifeButtons(run, done) {
   };
   const ask = verb => () => post(["runs", run.run, verb]);
   const found = [];
+  if (called) {
+    found.push(button("Rename", async () => {
+      const title = prompt("The title of this run:", called)?.slice(0, MOST_TITLE);
+      if (title !== undefined) await act(() => post(["runs", run.run, "title"], {title}), "Renamed.")();
+    }, {class: "quiet"}));
+  }
   if (moving(run)) found.push(button("Cancel", act(ask("cancel"), "Cancelled.")));
   if (RESUMABLE.has(run.status)) found.push(button("Resume", act(ask("resume"), "Resumed.")));
   if (!moving(run)) {

@@ -33,7 +33,7 @@ export function startOf(run) {
   const query = {conf: run.start ?? run.board, o: Object.entries(run.parameters).map(option => option.join("="))};
   const words = [run.puzzle, JSON.stringify(query)].join(" ");
   if (!starts.has(words)) {
-    starts.set(words, run.puzzle.includes(".") && run.start ? get(["runs", run.run, "pictures", run.start]) : get(["boards", `${run.puzzle}.json`], query));
+    starts.set(words, run.run && run.start && run.puzzle.includes(".") ? get(["runs", run.run, "pictures", run.start]) : get(["boards", `${run.puzzle}.json`], query));
     starts.get(words).catch(() => starts.delete(words));
   }
   return starts.get(words);

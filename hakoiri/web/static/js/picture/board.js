@@ -10,10 +10,10 @@ export class Board {
   // `svg` is the picture, `pieces` what stands on it: {name, letter, x, y, form, group, part}.
   constructor() {
     this.pieces = [];
-    this.ground = s("g", {class: "ground"});
+    this.ground = s("g", {});
     this.ghosts = s("g", {class: "ghosts"});
     this.group = s("g", {class: "pieces"});
-    this.goal = s("g", {class: "marks goal"});
+    this.goal = s("g", {class: "marks"});
     this.marks = s("g", {class: "marks"});
     this.svg = s("svg", {class: "picture playable", role: "group", "aria-label": "The board"}, this.ground, this.group, this.goal, this.marks, this.ghosts);
   }

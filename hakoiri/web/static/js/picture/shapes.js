@@ -14,7 +14,7 @@ const DRAWN = {
   rectangle: (shape, look) => s("rect", {x: round(shape.x), y: round(shape.y), width: round(shape.width), height: round(shape.height), rx: shape.radius || null, ...look}),
   circle: (shape, look) => s("circle", {cx: round(shape.x), cy: round(shape.y), r: shape.radius, ...look}),
   polygon: (shape, look) => s("polygon", {points: shape.points.map(point => point.map(round).join(",")).join(" "), "stroke-linejoin": "round", ...look}),
-  line: (shape, look, surfaces) => s("line", {x1: round(shape.x), y1: round(shape.y), x2: round(shape.to_x), y2: round(shape.to_y), stroke: colour(shape.colour, surfaces), "stroke-width": shape.width, class: shape.colour ? null : "exit"}),
+  line: (shape, look, surfaces) => s("line", {x1: round(shape.x), y1: round(shape.y), x2: round(shape.to_x), y2: round(shape.to_y), stroke: colour(shape.colour, surfaces), "stroke-width": shape.width, "stroke-dasharray": shape.dash || null, class: shape.colour ? null : "exit"}),
   label: (shape, look, surfaces) => s("text", {x: round(shape.x), y: round(shape.y), dy: round(0.36 * shape.size), "font-size": shape.size, fill: colour(shape.colour, surfaces)}, shape.text),
 };
 
