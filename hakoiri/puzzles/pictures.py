@@ -97,8 +97,8 @@ class Picture(NamedTuple):
     """Parts in the order in which they are drawn, the ground first; nothing reaches beyond `width` and `height`.
 
     `rows` is the picture on a terminal. A picture that has none looks there like the text of its configuration. If
-    `boxed`, each row has a span for each cell, and a terminal with room draws a line around equal letters and around
-    the cells of the `goal`, among which are those outside the board to which it is open.
+    `boxed`, each row has a span for each cell, and a terminal with room draws a line around equal letters. It also
+    draws one around the cells of the `goal`, by row and column; those outside the board are where the goal is open.
     """
 
     width: float

@@ -225,7 +225,7 @@ def test_every_piece_has_a_line_around_it_and_one_letter(board: str, drawing: st
     [("A@1,1", "the upper left corner"), ("A@1,2", (-1, 0)), ("A@2,1", (0, -1)), ("A@2,4", (0, 1)), ("A@4,2", (1, 0))],
 )
 def test_an_exit_is_on_the_one_side_on_which_the_goal_is_at_the_edge(goal: str, side: object) -> None:
-    """On a terminal and in pictures; in a corner there is none."""
+    """On a terminal and in pictures. A goal in a corner is closed."""
     puzzle = PuzzleSpec("sliding", {"goal": goal}, "..../..A./..../....").build()
     picture = puzzle.picture(puzzle.start)
     outside = [(row, column) for row, column in picture.goal if not (0 <= row < 4 and 0 <= column < 4)]
