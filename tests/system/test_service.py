@@ -106,7 +106,9 @@ def test_the_service_as_the_readme_types_it(hakoiri: Hakoiri, redis_server: Redi
     stop(coordinator)
     worker.send(signal.SIGTERM)
     log = worker.finish().stderr
-    assert sum(int(number) for number in re.findall(r": (\d+) expand\n", log)) == int(found[1])
+    # An attempt that took too long was made again, and may have ended all the same.
+    repeated = hakoiri.ask("status", "last")["work_log"]["repeated"]
+    assert 0 <= sum(int(number) for number in re.findall(r": (\d+) expand\n", log)) - int(found[1]) <= repeated
 
 
 def test_queued_runs_are_driven_one_after_another(farm: Workers, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
