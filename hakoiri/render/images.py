@@ -137,11 +137,11 @@ def _draw(draw: "ImageDraw", shape: Shape, left: float, top: float, scale: float
             if edge:
                 draw.line([*corners_of, *corners_of[:2]], edge, thick, "curve")
         case Line(x, y, to_x, to_y, colour, width, dash):
-            length = math.dist((x, y), (to_x, to_y))
-            across, down = ((to_x - x) / length, (to_y - y) / length) if dash else (0, 0)
-            for begin in range(0, round(length), round(2 * dash)) if dash else (0,):
-                end = (x + across * (begin + dash), y + down * (begin + dash)) if dash else (to_x, to_y)
-                ends = [at(x + across * begin, y + down * begin), at(*end)]
+            # One dash as long as the line, or several that begin and end it.
+            share = dash / math.dist((x, y), (to_x, to_y)) if dash else 1
+            for number in range(round((1 / share + 1) / 2)):
+                parts = 2 * number * share, (2 * number + 1) * share
+                ends = [at(x + part * (to_x - x), y + part * (to_y - y)) for part in parts]
                 draw.line(ends, colour or PAPER, max(1, round(width * scale)))
         case Label(x, y, words, size, colour):
             draw.text(at(x, y), words, colour, _font(round(size * scale)), "mm")
@@ -275,6 +275,7 @@ def _coloured(line: str, number: int, picture: Picture, styles: Mapping[str, str
     """Return a line of a framed board, its pieces on their colours."""
     text, rows = Text(line), picture.rows
     for place, character in enumerate(line):
+        # A gap of the frame is on no colour.
         if (character == " " or character.isalnum()) and number % (2 * len(rows)) and place % (4 * len(rows[0])):
             span = rows[(number - 1) // 2][(place - 1) // 4]
             text.stylize(styles[span.fill if span.text != EMPTY else ""], place, place + 1)

@@ -25,6 +25,7 @@ from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.coordinator.studies.hunt import (
     FIRST_CYCLE,
     DealPool,
+    HuntDeals,
     HuntFigures,
     HuntPlan,
     LegEnd,
@@ -34,7 +35,7 @@ from hakoiri.coordinator.studies.hunt import (
     stages_of,
     temperature,
 )
-from hakoiri.errors import Hint, TaskError
+from hakoiri.errors import Hint, PuzzleError, TaskError
 from hakoiri.keys.splitmix import random_words
 from hakoiri.puzzles.capabilities import Dealt
 from hakoiri.puzzles.registry import PuzzleSpec
@@ -299,6 +300,15 @@ def test_where_nothing_grows_a_start_says_the_pieces() -> None:
     assert DealPool.of(small_hunt().plan, cast(Dealt, spec.build()), spec.start).start is None
     near = replace(small_hunt().plan, near=True)
     assert DealPool.of(near, cast(Dealt, spec.build()), spec.start).deals(0, []) == ["AA./..B/..B"] * 4
+
+
+def test_only_a_hunt_near_its_start_says_so() -> None:
+    """Plans of before lack it."""
+    spec = PuzzleSpec("sliding", {"goal": "A@1,2"}, "AA./..B/..B")
+    plans = [HuntDeals.parse_request(spec, objective="moves", near=near).plan for near in (False, True)]
+    assert [plan.get("near") for plan in plans] == [None, True]
+    with pytest.raises(PuzzleError, match="near needs a start"):
+        HuntDeals.parse_request(PuzzleSpec("gap"), near=True)
 
 
 @pytest.mark.parametrize(("ranks", "stages"), [(3, {3}), (4, {3, 4}), (5, {3, 4, 5}), (13, {11, 12, 13})])

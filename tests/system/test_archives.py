@@ -23,8 +23,6 @@ from hakoiri.storage.names import run_directories
 from hakoiri.worker.transport.data_redis import free_port
 from tests.support.commands import FinishedRuns, Hakoiri, wait_until
 
-pytestmark = pytest.mark.few(1)
-
 #: Of 30 MB, so that it is uploaded in parts.
 _LARGE = os.urandom(1 << 20) * 30
 

@@ -66,8 +66,8 @@ class LayerTable:
         self._bits = np.zeros((1 + threads.workers, max(blocks * BLOCK_WORDS, self._words)), dtype=np.uint64)
         self._row, self._counts = 0, np.zeros(blocks, dtype=np.int64)
         self._changed = np.zeros(blocks, dtype=np.bool_)
-        #: Blocks that may have marks, and whether the frontier is expanded key by key, which records these blocks.
-        self._touched, self._is_sparse = np.ones(blocks, dtype=np.bool_), False
+        #: Blocks that may have marks.
+        self._touched = np.ones(blocks, dtype=np.bool_)
         self.depth: Depth | None = None
         self.at = 0
         for number in stored.numbers():
@@ -107,8 +107,8 @@ class LayerTable:
         Pieces in progress are finished first. If it is stopped, `at` is the begin of the first piece that is not.
         """
         free, going = SimpleQueue[int](), set[int]()
-        self._is_sparse = int(self._counts.sum()) * _SPARSE <= (self._puzzle.numbers or 0)
-        if not self._is_sparse:
+        is_sparse = int(self._counts.sum()) * _SPARSE <= (self._puzzle.numbers or 0)
+        if not is_sparse:
             self._touched[:] = True
         for row in range(len(self._bits)):
             if row != self._row:
@@ -117,7 +117,7 @@ class LayerTable:
         def mark(piece: tuple[int, int, int]) -> tuple[int, int, int]:
             row = free.get()
             try:
-                self._mark(*piece[:2], self._bits[row])
+                self._mark(*piece[:2], self._bits[row], is_sparse)
             finally:
                 free.put(row)
             return piece
@@ -139,16 +139,16 @@ class LayerTable:
         finally:
             self.at = min(going, default=self.at)
 
-    def _mark(self, begin: int, end: int, marks: Words) -> None:
+    def _mark(self, begin: int, end: int, marks: Words, is_sparse: bool) -> None:
         """Set the successors of some words of the frontier."""
-        if self._spread is not None and not self._is_sparse:
+        if self._spread is not None and not is_sparse:
             self._spread(self._bits[self._row, begin:end], begin * WORD_BITS, marks)
             return
         keys = self._listed(self._row, begin, end)
         for _, expansion in expanded(self._puzzle, [keys]):
             beyond = set_within(marks, expansion.successors, 0)
             require_below(beyond[:1], (self.depth or 0) + 1, self._puzzle.numbers or 0)
-            if self._is_sparse:
+            if is_sparse:
                 self._touched[expansion.successors // BLOCK_KEYS] = True
 
     def merge(self, depth: Depth) -> Totals:

@@ -14,8 +14,8 @@ export class Draft {
     Object.assign(this, {rows, columns, cells, goal});
   }
 
-  // The draft of a start and a goal as texts; null if the start is no rectangle of cells.
-  static of(start, goal = "") {
+  // The draft of a start and a goal as texts, with pieces `bound` to their lines or not; null if the start is no rectangle of cells.
+  static of(start, goal = "", bound = false) {
     const side = Math.sqrt(start.length);
     // A square board may be one line, as the collections of Rush Hour write it.
     const line = !start.includes("/") && Number.isInteger(side) && side > 4;
@@ -24,7 +24,7 @@ export class Draft {
     const columns = rows[0].length;
     if (!columns || rows.some(row => row.length !== columns) || rows.length * columns > MOST) return null;
     const draft = new Draft(rows.length, columns, [...rows.join("")]);
-    return draft.with({goal: draft.#targets(goal)});
+    return draft.with({goal: draft.#targets(goal, bound)});
   }
 
   // The usual goal of a board of one line: its car at the right end of its row.
@@ -89,9 +89,15 @@ export class Draft {
     return [Math.min(...cells.map(cell => Math.floor(cell / this.columns))), Math.min(...cells.map(cell => cell % this.columns))];
   }
 
-  // A goal board names shapes, so each of its pieces gets the letter of a piece of that shape: one in its row if it is one
-  // row high, as the car of a Rush Hour, else its own if possible.
-  #targets(text) {
+  // The row or column of a piece that is one cell wide and longer.
+  #line(cells) {
+    const [rows, columns] = [cell => Math.floor(cell / this.columns), cell => cell % this.columns].map(of => [...new Set(cells.map(of))]);
+    return rows.length < columns.length && rows.length === 1 ? `row ${rows}` : columns.length < rows.length && columns.length === 1 ? `column ${columns}` : "";
+  }
+
+  // A goal board names shapes, so each of its pieces gets the letter of a piece of that shape, its own if possible; if they
+  // are `bound` to their lines, of one on that line.
+  #targets(text, bound) {
     const one = /^(.)@(\d+),(\d+)$/.exec(text);
     if (one && this.cells.includes(one[1])) {
       const [row, column] = this.#corner(this.piece(one[1]));
@@ -103,10 +109,9 @@ export class Draft {
     if (!board || board.rows !== this.rows || board.columns !== this.columns) return found;
     if (board.cells.includes(EMPTY)) found.set(EMPTY, board.piece(EMPTY));
     for (const wanted of board.letters.map(letter => [letter, board.piece(letter)])) {
-      const alike = this.letters.filter(letter => !found.has(letter) && this.shape(this.piece(letter)) === this.shape(wanted[1]));
-      const row = cells => (new Set(cells.map(cell => Math.floor(cell / this.columns))).size === 1 ? this.#corner(cells)[0] : null);
-      const beside = alike.find(letter => row(wanted[1]) !== null && row(this.piece(letter)) === row(wanted[1]));
-      const letter = beside ?? (alike.includes(wanted[0]) ? wanted[0] : alike[0]);
+      const alike = this.letters.filter(letter => !found.has(letter) && this.shape(this.piece(letter)) === this.shape(wanted[1])
+        && (!bound || this.#line(this.piece(letter)) === this.#line(wanted[1])));
+      const letter = alike.includes(wanted[0]) ? wanted[0] : alike[0];
       if (letter) found.set(letter, wanted[1]);
     }
     return found;

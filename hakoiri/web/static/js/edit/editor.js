@@ -28,9 +28,9 @@ function moved(how, cell, {base, letter, cell: first}) {
 }
 
 export class Editor {
-  // `changed` is called with the start and the goal as texts, after each change that is drawn.
-  constructor(start, goal, changed) {
-    Object.assign(this, {changed, tool: "piece", draft: Draft.of(start, goal) ?? new Draft(5, 4), past: [], future: [], held: null, cursor: 0});
+  // `changed` is called with the start and the goal as texts, after each change that is drawn. Pieces are `bound` or not.
+  constructor(start, goal, bound, changed) {
+    Object.assign(this, {changed, tool: "piece", draft: Draft.of(start, goal, bound) ?? new Draft(5, 4), past: [], future: [], held: null, cursor: 0});
     this.svg = s("svg", {class: "picture draft", role: "application", tabindex: "0", "aria-describedby": "draft-help"});
     this.help = h("p", {class: "muted small", id: "draft-help"});
     this.undo = button("Undo", () => this.#back(this.past, this.future), {title: "Ctrl+Z"});
@@ -57,8 +57,8 @@ export class Editor {
   }
 
   // Another board; the texts may be those that it told of itself.
-  load(start, goal) {
-    const draft = Draft.of(start, goal);
+  load(start, goal, bound) {
+    const draft = Draft.of(start, goal, bound);
     if (draft && (draft.start !== this.draft.start || draft.goalText !== this.draft.goalText)) this.#apply(draft, () => {});
   }
 

@@ -112,7 +112,7 @@ class RunForm {
     if (name !== DRAWN) return;
     const {Editor} = await import("../edit/editor.js");
     if (this.chosen.name !== name) return;
-    this.editor = new Editor(this.#startText() ?? "", this.goal.value, (start, goal) => {
+    this.editor = new Editor(this.#startText() ?? "", this.goal.value, Boolean(this.inputs.get("axis").value), (start, goal) => {
       this.start.value = start.replaceAll("/", "\n");
       this.goal.value = goal;
       this.#draw();
@@ -169,7 +169,7 @@ class RunForm {
     if (this.editor && !this.goal.value && this.inputs.get("axis").value) this.goal.value = Draft.exit(this.#startText() ?? "");
     note(["new", this.chosen.name], {start: this.#startText(), goal: this.goal.value.trim(), title: this.title.value, author: this.author.value, ...Object.fromEntries(changed)});
     if (this.editor) {
-      this.editor.load(this.#startText() ?? "", this.goal.value.trim());
+      this.editor.load(this.#startText() ?? "", this.goal.value.trim(), Boolean(this.inputs.get("axis").value));
       if (this.editor.draft.letters.length) this.#fill();
     } else this.#picture();
     const {kind} = this.kind.value();

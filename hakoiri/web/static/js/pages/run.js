@@ -31,7 +31,8 @@ export async function show(place, {path: [, name, asked = ""], query}, current) 
   const below = h("div", {});
   put(place, head, below);
   if (!current()) return null;
-  const notes = await notesOf(run.puzzle);
+  // What names the run is fetched beside the notes.
+  const [notes] = await Promise.all([notesOf(run.puzzle), calledOf(run)]);
   let drawn = null;
   let requests = 0;
   const draw = async found => {

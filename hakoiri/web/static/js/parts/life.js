@@ -19,10 +19,10 @@ export function barOf({progress}) {
   return h("progress", total ? {max: total, value: done, "aria-label": "Done"} : {"aria-label": "Under way"});
 }
 
-// Cancel, resume, delete: `done` is called after each. Errors are shown beside the buttons.
 const MOST_TITLE = 200;
 
-// `called` is its title, if that may be changed here.
+// Cancel, resume, delete: `done` is called after each. Errors are shown beside the buttons. `called` is the run's title, if
+// that may be changed here.
 export function lifeButtons(run, done, called = null) {
   const wrong = h("span", {class: "reason", role: "alert"});
   const act = (doing, said) => async () => {
