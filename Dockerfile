@@ -1,4 +1,6 @@
 # The first stage installs from the lock file, the second holds only what runs. Contains no secrets.
+# The base is named by its tag, so that a build has the latest fixes of Debian and Python. For a build that can be repeated, add the
+# digest that `docker buildx imagetools inspect python:3.13-slim-trixie` prints: FROM python:3.13-slim-trixie@sha256:...
 FROM python:3.13-slim-trixie AS install
 WORKDIR /source
 RUN python -m venv /opt/hakoiri
@@ -17,7 +19,9 @@ RUN /opt/hakoiri/bin/pip install --no-cache-dir --no-compile --no-deps --no-buil
 # Compile the kernels once, here; on another kind of processor they are compiled again when they are needed. Importing
 # every module of Hakoiri, and what plots need, compiles to bytecode what is imported later, and no more.
 WORKDIR /
-RUN XDG_CACHE_HOME=/opt/kernels /opt/hakoiri/bin/python -m hakoiri.cli.built_in \
+# Names of puzzles, for an image that has compiled only theirs; by default all.
+ARG PUZZLES=""
+RUN XDG_CACHE_HOME=/opt/kernels /opt/hakoiri/bin/python -m hakoiri.cli.built_in $PUZZLES \
     && /opt/hakoiri/bin/python -c 'import hakoiri, pkgutil, PIL.Image, matplotlib.backends.backend_agg; \
     [__import__(each.name) for each in pkgutil.walk_packages(hakoiri.__path__, "hakoiri.")]'
 # What hosts alone call, by a host that ends with this step.

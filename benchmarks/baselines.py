@@ -1,11 +1,12 @@
 """Layers by Hakoiri, by one thread, and by C++ with bitmaps in memory: CPU seconds and memory, in turn.
 
-    python benchmarks/baselines.py --repeat 5
-    python benchmarks/baselines.py --repeat 1 --large        # pancakes of 12 and 15 discs, too
+    python -m benchmarks.baselines --repeat 5 --page
+    python -m benchmarks.baselines --repeat 1 --large        # pancakes of 12 and 15 discs, too
 
 The C++ program, `benchmarks/baselines.cpp`, is compiled first. It stores nothing. Hakoiri stores all layers, or the
 depths of all configurations; its seconds include its start. All must find the same number of configurations. Each row
-is the median of rounds.
+is the median of rounds, with the nanoseconds that C++ takes for a configuration. The last line is the roofline of the
+same minute: the nanoseconds of setting one random bit, in bitmaps of four sizes.
 """
 
 import argparse
@@ -19,6 +20,8 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
+from benchmarks.pages import Table, load, record
+
 SOURCE = Path(__file__).with_suffix(".cpp")
 #: Puzzle, its size for the C++ program, and the options that have it here.
 JOBS = [
@@ -27,6 +30,8 @@ JOBS = [
 ]  # fmt: skip
 LARGE = [("pancakes", 12, ["n=12"]), ("hanoi", 15, ["discs=15"])]
 KEEPS = ("layers", "depths")
+#: Bytes of the roofline's bitmaps, as powers of two: in the first-level cache, in the second, and in memory.
+ROOFLINES = {14: "16 kB", 21: "2 MB", 27: "128 MB", 30: "1 GB"}
 
 
 class Spent(NamedTuple):
@@ -66,10 +71,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeat", type=int, default=5, metavar="N", help="rounds of each job")
     parser.add_argument("--large", action="store_true", help="also jobs that take minutes")
+    parser.add_argument("--page", action="store_true", help="write docs/explanation/comparison.md")
     arguments = parser.parse_args()
-    heads = (f"{keep}: CPU s | ratio | MB | disk MB" for keep in KEEPS)
-    print(f"| job | configurations | C++: CPU s | MB | {' | '.join(heads)} |")
-    print("|---|--:|--:|--:|" + "--:|--:|--:|--:|" * len(KEEPS))
+    columns = {"job": "", "configurations": ",", "C++: CPU s": ".2f", "C++: ns each": ".1f", "C++: MB": ","}
+    for keep in KEEPS:
+        columns |= {f"{keep}: CPU s": ".2f", f"{keep}: ratio": ".2f", f"{keep}: MB": ",", f"{keep}: disk MB": ","}
+    table = Table(columns)
+    print(table.head())
     with tempfile.TemporaryDirectory() as folder:
         program = str(Path(folder) / "baselines")
         subprocess.run(["g++", "-O3", "-march=native", "-std=c++17", "-o", program, str(SOURCE)], check=True)
@@ -83,16 +91,22 @@ def main() -> None:
                     sys.exit(f"{name} {size}: not the same number of configurations: {each}")
                 rounds += [each] if number else []
             theirs, *ours = zip(*rounds, strict=True)
-            row = [
-                f"{theirs[0].found:,}",
-                f"{median(one.cpu for one in theirs):.2f}",
-                max(one.memory for one in theirs),
-            ]
+            cpu, found = median(one.cpu for one in theirs), theirs[0].found
+            row = [f"{name} {', '.join(options)}", found, cpu, 1e9 * cpu / found, max(one.memory for one in theirs)]
             for mine in ours:
                 ratio = median(one.cpu / other.cpu for one, other in zip(mine, theirs, strict=True))
                 memory, disk = max(one.memory for one in mine), max(one.disk for one in mine)
-                row += [f"{median(one.cpu for one in mine):.2f}", f"{ratio:.2f}", memory, disk]
-            print(f"| {name} {', '.join(options)} | {' | '.join(map(str, row))} |", flush=True)
+                row += [median(one.cpu for one in mine), ratio, memory, disk]
+            table.rows.append(row)
+            print(table.line(row), flush=True)
+        marks = (
+            f"{subprocess.check_output([program, 'roofline', str(power)], text=True).strip()} ns in {size}"
+            for power, size in ROOFLINES.items()
+        )
+        table.below = f"A random mark of the same minute takes {', '.join(marks)}."
+        print(f"\n{table.below}")
+    if arguments.page:
+        record("baselines", [table], f"Medians of {arguments.repeat} rounds; {load()}.")
 
 
 if __name__ == "__main__":

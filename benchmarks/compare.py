@@ -1,4 +1,4 @@
-"""Compare two results of `measure.py`: ``python benchmarks/compare.py before.json after.json``.
+"""Compare two results of `measure.py`: ``python -m benchmarks.compare before.json after.json``.
 
 Prints, for each figure that both have, the ratio after/before: below 1 is better.
 """

@@ -1,6 +1,6 @@
 """The same spaces by built-in puzzles and from definitions: CPU seconds of whole processes, in turn.
 
-    python -m benchmarks.definitions --repeat 5
+    python -m benchmarks.definitions --repeat 5 --page
     python -m benchmarks.definitions --inside             # only the search, in this process, ns a configuration
 
 One thread, all layers stored or with `--keep depths`. A row has the least CPU seconds of `--repeat`; the ratio is that
@@ -14,6 +14,7 @@ from pathlib import Path
 
 from benchmarks.baselines import KEEPS, spent
 from benchmarks.kernels import searched
+from benchmarks.pages import Table, load, record
 from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "definitions"
@@ -61,10 +62,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeat", type=int, default=3, metavar="N", help="rounds of each space")
     parser.add_argument("--inside", action="store_true", help="only the search, in this process")
+    parser.add_argument("--page", action="store_true", help="write docs/reports/peers.md")
     arguments = parser.parse_args()
     ways = ("inside",) if arguments.inside else KEEPS
-    print("| space | configurations |" + "".join(f" {way}: built-in | definition | ratio |" for way in ways))
-    print("|---|--:|" + "--:|--:|--:|" * len(ways))
+    form, columns = ".1f" if arguments.inside else ".2f", {"space": "", "configurations": ","}
+    for way in ways:
+        before = "" if arguments.inside else f"{way}: "
+        columns |= {f"{before}built-in": form, f"{before}definition": form, f"{before}ratio": ".2f"}
+    table = Table(columns)
+    print(table.head())
     with tempfile.TemporaryDirectory() as folder:
         for space, words in _words(Path(folder)).items():
             least, configurations = dict[tuple[str, int], float](), set[int]()
@@ -78,14 +84,16 @@ def main() -> None:
                             least[way, which] = min(cpu, least.get((way, which), cpu) if number > 1 else cpu)
             if len(configurations) > 1:
                 sys.exit(f"{space}: not the same number of configurations: {configurations}")
-            (count,), row = configurations, ""
+            (count,), row = configurations, list[float | None]()
             for way in ways:
-                shown = [f"{least[way, 0]:.2f}" if words[0] else "", f"{least[way, 1]:.2f}"]
-                if arguments.inside:
-                    shown = [f"{1e9 * least[way, each] / count:.1f}" if words[each] else "" for each in range(2)]
-                shown.append(f"{least[way, 1] / least[way, 0]:.2f}" if words[0] else "")
-                row += f" {' | '.join(shown)} |"
-            print(f"| {space} | {count:,} |{row}", flush=True)
+                unit = 1e9 / count if arguments.inside else 1
+                built, given = least.get((way, 0)), least[way, 1]
+                row += [built and built * unit, given * unit, built and given / built]
+            table.rows.append([space, count, *row])
+            print(table.line(table.rows[-1]), flush=True)
+    if arguments.page:
+        name = "definitions-inside" if arguments.inside else "definitions"
+        record(name, [table], f"One thread, least of {arguments.repeat}; {load()}.")
 
 
 if __name__ == "__main__":

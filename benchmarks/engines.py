@@ -1,7 +1,7 @@
 """Layers of the pancake graph by engines for tables and tasks, and by Hakoiri's hosts, undisturbed and with a kill -9.
 
-    python benchmarks/engines.py --page                        # all of them; writes docs/reports/engines.md
-    python benchmarks/engines.py --only "Dask P2P" --n 9 --repeat 1
+    python -m benchmarks.engines --page                        # all of them; writes docs/reports/engines.md
+    python -m benchmarks.engines --only "Dask P2P" --n 9 --repeat 1
 
 The first time, a virtual environment with the engines is made in `build/engines`, of the versions below. The script
 needs root, since each program runs in process and network namespaces of its own. So all of its processes are counted,
@@ -28,10 +28,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from benchmarks.environment import python_with, write_measured
+from benchmarks.environment import python_with
+from benchmarks.pages import Table, record
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "reports" / "engines.md"
 VERSIONS = (
     "dask[dataframe]==2026.8.0", "distributed==2026.8.0", "ray==2.60.0", "duckdb==2.0.1", "polars==2.1.0",
     "pandas==3.1.1", "pyarrow==26.0.1", "numpy==2.4.6",
@@ -310,7 +310,7 @@ def main() -> None:
     parser.add_argument("--n", type=int, default=10)
     parser.add_argument("--repeat", type=int, default=2)
     parser.add_argument("--only", action="append", choices=PROGRAMS, help="a program; repeatable")
-    parser.add_argument("--page", action="store_true", help=f"write {PAGE.relative_to(ROOT)}")
+    parser.add_argument("--page", action="store_true", help="write docs/reports/engines.md")
     parser.add_argument("--rows", type=Path, help="JSON lines of all rows, to which new ones are added")
     parser.add_argument("--inside", help=argparse.SUPPRESS)
     parser.add_argument("--kill-after", type=float, help=argparse.SUPPRESS)
@@ -333,10 +333,10 @@ def main() -> None:
             if given.rows:
                 with given.rows.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(row) + "\n")
-    table = "\n".join(_table(rows, programs))
-    print(table)
+    tables = [*_tables(rows, programs)]
+    print("\n\n".join(map(str, tables)))
     if given.page:
-        write_measured(PAGE, f"{table}\n", VERSIONS)
+        record("engines", tables, f"{', '.join(VERSIONS)}.")
     return None
 
 
@@ -345,23 +345,21 @@ def _best(rows: list[dict[str, Any]], program: str) -> dict[str, Any]:
     return min((row for row in rows if row["program"] == program and "again" not in row), key=lambda row: row["cpu"])
 
 
-def _table(rows: list[dict[str, Any]], programs: list[str]) -> Iterator[str]:
-    """Yield the lines of both tables: undisturbed, and with a kill."""
+def _tables(rows: list[dict[str, Any]], programs: list[str]) -> Iterator[Table]:
+    """Yield both tables: undisturbed, and with a kill."""
     sizes = rows[0]["sizes"]
     space = f"{sum(sizes):,} configurations, depth {len(sizes) - 1}"
-    yield f"| {space} | CPU s | times | to start | s | sent MB | times | written MB | peak MB |"
-    yield "|---|--:|--:|--:|--:|--:|--:|--:|--:|"
+    columns = ("CPU s", "times the CPU s", "to start s", "s", "sent MB", "times the MB", "written MB")
+    table = Table({space: "", **dict.fromkeys(columns, ",.1f"), "peak MB": ",.0f"})
     for program in programs:
         row = _best(rows, program)
         first = _best(rows, programs[0])
-        cpu, sent = (f"{row[name] / first[name]:.1f}" if row[name] and first[name] else "" for name in ("cpu", "sent"))
-        yield (
-            f"| {program} | {row['cpu']:.1f} | {cpu} | {row['starting']:.1f} | {row['seconds']:.1f} "
-            f"| {row['sent'] / 1e6:,.1f} | {sent} | {row['written'] / 1e6:,.1f} | {row['megabytes']:,.0f} |"
-        )
-    yield ""
-    yield "| one worker killed by `kill -9` in the midst | result | CPU s | more than undisturbed | s |"
-    yield "|---|---|--:|--:|--:|"
+        cpu, sent = (row[name] / first[name] if row[name] and first[name] else None for name in ("cpu", "sent"))
+        figures = [row["cpu"], cpu, row["starting"], row["seconds"], row["sent"] / 1e6, sent, row["written"] / 1e6]
+        table.rows.append([program, *figures, row["megabytes"]])
+    yield table
+    killed = "one worker killed by `kill -9` in the midst"
+    table = Table({killed: "", "result": "", "CPU s": ".1f", "more than undisturbed": "+.1f", "s": ".1f"})
     for row in rows:
         if "again" in row:
             alone, last = _best(rows, row["program"]), row["again"] or row
@@ -369,7 +367,7 @@ def _table(rows: list[dict[str, Any]], programs: list[str]) -> Iterator[str]:
                 raise SystemExit(f"{row['program']} ended before the kill: take a larger --n")
             if last.get("sizes") != sizes:
                 result = f"none: ended with {row['ended']}" if "ended" in row else f"none within {_MOST_SECONDS} s"
-                yield f"| {row['program']} | {result} | | | |"
+                table.rows.append([row["program"], result])
                 continue
             kept = (
                 f"right, started again after layer {last.get('kept', 0)} of {len(sizes) - 1}"
@@ -378,7 +376,8 @@ def _table(rows: list[dict[str, Any]], programs: list[str]) -> Iterator[str]:
             )
             # The seconds up to the kill are those of the process that was killed.
             cpu = last["cpu"] + (row["until"] if row["again"] else 0.0)
-            yield f"| {row['program']} | {kept} | {cpu:.1f} | {cpu - alone['cpu']:+.1f} | {last['seconds']:.1f} |"
+            table.rows.append([row["program"], kept, cpu, cpu - alone["cpu"], last["seconds"]])
+    yield table
 
 
 if __name__ == "__main__":

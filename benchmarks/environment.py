@@ -1,10 +1,7 @@
-"""Virtual environments of programs that Hakoiri is compared with, and the pages with what was measured."""
+"""Virtual environments of programs that Hakoiri is compared with."""
 
-import os
-import platform
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,13 +14,3 @@ def python_with(versions: Sequence[str], folder: Path) -> Path:
         subprocess.run([python, "-m", "pip", "install", "--quiet", *versions], check=True)
         stamp.write_text("\n".join(versions), encoding="utf-8")
     return python
-
-
-def write_measured(page: Path, table: str, versions: Sequence[str]) -> None:
-    """Put a table between the marks of a page, after the machine, the date and the versions of the packages."""
-    model = next(line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name"))
-    machine = f"{model.split(':')[1].strip()}, {os.cpu_count()} cores, Python {platform.python_version()}"
-    text = page.read_text(encoding="utf-8")
-    begin, end = text.index("<!-- measured -->"), text.index("<!-- end -->")
-    above = f"<!-- measured -->\n{machine}; {time.strftime('%Y-%m-%d')}; {', '.join(versions)}.\n\n"
-    page.write_text(text[:begin] + above + table + "\n" + text[end:], encoding="utf-8")

@@ -1,7 +1,7 @@
 """Measure how rules in plain Python get faster with workers, against threads, which take turns.
 
-    python benchmarks/farm.py
-    python benchmarks/farm.py --repeat 5 --board "A...../..#..B/....#./.*..../#...#./C....D"
+    python -m benchmarks.farm --page
+    python -m benchmarks.farm --repeat 5 --board "A...../..#..B/....#./.*..../#...#./C....D"
 
 Runs Ricochet Robots of `examples/` by threads, then by the coordinator with one and with two workers, `--farm auto`,
 and with one worker that is sent everything. Prints medians of the seconds that the runs computed, as a table for
@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from benchmarks.pages import Table, load, record
 from tests.support.commands import Hakoiri
 from tests.support.servers import RedisServer, started_workers
 
@@ -53,7 +54,8 @@ def measured(board: str, repeat: int) -> Iterator[tuple[str, list[float], str]]:
     """Yield each way to run it, its seconds, and the digest."""
     with tempfile.TemporaryDirectory() as place:
         ways: list[tuple[str, int, Sequence[str]]] = [
-            ("threads", 0, ()), ("threads, one of them", 0, ("--workers", "1")), ("1 worker, and a thread", 1, ()),
+            ("threads", 0, ("--farm", "never")), ("threads, one of them", 0, ("--workers", "1")), ("processes", 0, ()),
+            ("1 worker, and a thread", 1, ()),
             ("1 worker alone", 1, ("--farm", "always")), ("2 workers, and a thread", 2, ()),
         ]  # fmt: skip
         for number, (name, workers, options) in enumerate(ways):
@@ -74,19 +76,22 @@ def main() -> None:
     parser = argparse.ArgumentParser("farm", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--board", default=BOARD)
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--page", action="store_true", help="write docs/explanation/scaling.md")
     asked = parser.parse_args()
     found = list(measured(asked.board, asked.repeat))
     if len({digest for *_, digest in found}) > 1:
         sys.exit(f"the digests differ: {found}")
     seconds = {name: statistics.median(times) for name, times, _ in found}
     alone = seconds["threads"]
-    print("| expanded by | s | times as fast as threads |\n|---|--:|--:|")
-    for name, each in seconds.items():
-        print(f"| {name} | {each:.2f} | {alone / each:.2f} |")
+    table = Table({"expanded by": "", "s": ".2f", "times as fast as threads": ".2f"})
+    table.rows += [[name, each, alone / each] for name, each in seconds.items()]
     rest = seconds["1 worker, and a thread"] - alone / 2
     for workers in MODELLED:
         each = rest + alone / (workers + 1)
-        print(f"| model: {workers} workers on cores of their own, and a thread | {each:.2f} | {alone / each:.2f} |")
+        table.rows.append([f"model: {workers} workers on cores of their own, and a thread", each, alone / each])
+    print(table)
+    if asked.page:
+        record("farm", [table], f"Medians of {asked.repeat}; {load()}.")
 
 
 if __name__ == "__main__":

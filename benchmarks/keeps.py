@@ -1,7 +1,7 @@
 """Measure CPU seconds, memory and disk by each `--keep`, and the seconds of four questions.
 
-    python benchmarks/keeps.py                 # one thread each
-    python benchmarks/keeps.py --only tiles --workers 2
+    python -m benchmarks.keeps                 # one thread each
+    python -m benchmarks.keeps --only tiles --workers 2
 
 Seconds are of whole processes, CPU for the runs and by the clock for the questions; "-" is a question that is refused.
 The digests of all runs of a space must be the same.
@@ -16,7 +16,9 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from benchmarks.pages import Table, load, record
 
 SPACES = {
     "tiles 3x4": ("tiles", "-o", "rows=3", "-o", "columns=4"),
@@ -55,9 +57,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", metavar="TEXT", help="spaces whose name has this text")
     parser.add_argument("--workers", default="1", metavar="N", help="threads")
+    parser.add_argument("--page", action="store_true", help="write docs/explanation/limits.md")
     given = parser.parse_args()
-    print(f"| space | keep | CPU s | s | MB | disk MB | {' s | '.join(QUESTIONS)} s |")
-    print("|---|---|" + "--:|" * (4 + len(QUESTIONS)))
+    columns = {"space": "", "keep": "", "CPU s": ".2f", "s": ".2f", "MB": ",", "disk MB": ","}
+    table = Table(columns | {f"{question} s": ".2f" for question in QUESTIONS})
+    print(table.head())
     for name, words in SPACES.items():
         if given.only not in name:
             continue
@@ -78,12 +82,15 @@ def main() -> None:
                     done("distance", "last", str(end), "--data", data) if end else Done(None, 0, 0, 0), path,
                     done("hardest", "last", "--data", data), done("verify", "last", "--data", data),
                 ]  # fmt: skip
-                seconds = " | ".join("-" if one.row is None else f"{one.wall:.2f}" for one in asked)
-                figures = f"{run.cpu:.2f} | {run.wall:.2f} | {run.memory} | {disk} | {seconds}"
+                row: list[Any] = [name, keep, run.cpu, run.wall, run.memory, disk]
+                row += ["-" if one.row is None else one.wall for one in asked]
                 if number:
-                    print(f"| {name} | {keep} | {figures} |", flush=True)
+                    table.rows.append(row)
+                    print(table.line(row), flush=True)
         if len(digests) > 1:
             sys.exit(f"{name}: the digests differ: {digests}")
+    if given.page:
+        record("keeps", [table], f"One thread; {load()}.")
 
 
 if __name__ == "__main__":

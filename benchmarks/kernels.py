@@ -1,11 +1,12 @@
 """Measure layers in a table kernel by kernel: ns of one core for each configuration.
 
-    python benchmarks/kernels.py
+    python -m benchmarks.kernels --page
 
 A space is searched twice in this process by one thread, the second time with clocks around the kernels of
 `hakoiri.worker.layers.table`. Nothing is stored.
 """
 
+import argparse
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -13,8 +14,7 @@ from functools import partial
 from typing import Any
 from unittest.mock import patch
 
-import numpy as np
-
+from benchmarks.pages import Table, load, record
 from hakoiri.coordinator.session.session import Control, ThreadExecutor
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
@@ -78,8 +78,11 @@ def timed(spent: Counter[str], name: str, kernel: Callable[..., Any]) -> Callabl
 
 def main() -> None:
     """Print a table in Markdown."""
-    print(f"| space | configurations | all | {' | '.join(KERNELS.values())} | rest |")
-    print("|---|--:|" + "--:|" * (2 + len(KERNELS)))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--page", action="store_true", help="write docs/explanation/comparison.md")
+    page = parser.parse_args().page
+    figures = Table({"space": "", "configurations": ","} | dict.fromkeys(["all", *KERNELS.values(), "rest"], ".1f"))
+    print(figures.head())
     for label, (name, options) in SPACES.items():
         puzzle, spent = PuzzleSpec(name, options).build(), Counter[str]()
         searched(puzzle)
@@ -91,8 +94,10 @@ def main() -> None:
             found, seconds = searched(puzzle)
         each = [spent[kernel] / found for kernel in KERNELS]
         whole = seconds * 1e9 / found
-        figures = " | ".join(f"{ns:.2f}" for ns in [whole, *each, whole - np.sum(each)])
-        print(f"| {label} | {found:,} | {figures} |", flush=True)
+        figures.rows.append([label, found, whole, *each, whole - sum(each)])
+        print(figures.line(figures.rows[-1]), flush=True)
+    if page:
+        record("kernels", [figures], f"One thread; {load()}.")
 
 
 if __name__ == "__main__":

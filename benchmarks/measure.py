@@ -1,17 +1,16 @@
-"""Measure Hakoiri on this machine: ``python benchmarks/measure.py --out result.json``.
+"""Measure Hakoiri on this machine: ``python -m benchmarks.measure --out result.json``.
 
 Every figure is of a real process of its own, as a user would start it, with the kernels already compiled ("warm").
 `seconds` is wall time, `cpu_seconds` user and system time of the process (and of workers and Redis, where they work for
 it). `peak_mb` is its largest resident memory and `disk_mb` what the run stored, in units of 10**6 bytes. `computing` is
 what the run itself reports. The median of the repeats is given, and all of them. The machine is noisy: compare two
-versions in one sitting, and by ratio (``python benchmarks/compare.py``). With ``--publish`` the table of
+versions in one sitting, and by ratio (``python -m benchmarks.compare``). With ``--publish`` the table of
 docs/reports/measurements.md is written anew.
 """
 
 import argparse
 import json
 import os
-import platform
 import shutil
 import signal
 import socket
@@ -27,10 +26,11 @@ from typing import Any
 
 import psutil
 
+from benchmarks.pages import Table, commit, load, machine, record
+
 HAKOIRI = Path(sys.executable).with_name("hakoiri")
 TILES = ("tiles", "-o", "rows=3", "-o", "columns=4")
 BOARDS = ("--size", "4x5", "--pieces", "2x2:1 1x2:* 2x1:* 1x1:*", "--empty", "2..")
-PAGE = Path(__file__).parent.parent / "docs" / "reports" / "measurements.md"
 #: The columns of the page: the name of a figure and its decimals.
 COLUMNS = {
     "configurations": ("configurations", 0), "wall s": ("seconds", 2), "CPU s": ("cpu_seconds", 2),
@@ -74,7 +74,7 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=5, help="measurements of each; of large spaces two less")
     parser.add_argument("--only", default="", metavar="TEXT", help="only figures whose name contains this")
     parser.add_argument("--publish", action="store_true", help="whole and huge spaces, too; write the page")
-    arguments, load = parser.parse_args(), os.getloadavg()[0]
+    arguments, load_before = parser.parse_args(), load()
     with tempfile.TemporaryDirectory(prefix="hakoiri-bench-") as folder:
         os.environ["HAKOIRI_DATA"] = folder
         os.environ.pop("HAKOIRI_REDIS", None)
@@ -85,34 +85,28 @@ def main() -> None:
         figures = dict(_figures(arguments.repeat, arguments.only, arguments.publish))
         if arguments.publish:
             figures |= dict(_whole_spaces(max(1, arguments.repeat - 2), arguments.only))
-    result = {"machine": _machine(), "commit": _commit(), "figures": figures}
+    result = {"machine": machine(), "commit": commit(), "figures": figures}
     arguments.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     for name, figure in figures.items():
         print(f"{name:55} {_line(name, figure)}")
     print(f"written to {arguments.out}")
     if arguments.publish:
-        _publish(result, load)
+        _publish(result, load_before)
 
 
-def _publish(result: dict[str, Any], load: float) -> None:
-    """Replace the table of the page, and what it says of machine and load."""
-    machine, names = result["machine"], {unit: column for column, (unit, _) in COLUMNS.items()} | {"microseconds": "µs"}
-    lines = [
-        f"{machine['processor']}, {machine['cores']} cores, {machine['memory_gb']} GB, Python {machine['python']}; "
-        f"{time.strftime('%Y-%m-%d')}, commit {result['commit']}.",
-        f"Load {load:.0f} before and {os.getloadavg()[0]:.0f} after:\n",
-        f"| {' | '.join(['job', *COLUMNS, 'promised'])} |",
-        f"|---|{'--:|' * len(COLUMNS)}---|",
-    ]
+def _publish(result: dict[str, Any], load_before: str) -> None:
+    """Write the tables of the page: processes, and kernels alone."""
+    names = {unit: column for column, (unit, _) in COLUMNS.items()}
+    jobs = Table({"job": ""} | {column: f",.{digits}f" for column, (_, digits) in COLUMNS.items()} | {"promised": ""})
+    kernels = Table({"kernel": "", "CPU µs": ".1f", "promised µs": ".0f"})
     for name, figure in result["figures"].items():
-        cells = [f"{figure[unit]:,.{digits}f}" if unit in figure else "" for unit, digits in COLUMNS.values()]
+        targets = TARGETS.get(name, {})
         if "microseconds" in figure:
-            cells[2] = f"{figure['microseconds']} µs"
-        promised = [f"{limit:g} {names[unit]}" for unit, limit in TARGETS.get(name, {}).items()]
-        lines.append(f"| {' | '.join([name, *cells, '; '.join(promised)])} |")
-    text = PAGE.read_text(encoding="utf-8")
-    begin, end = text.index("<!-- measured -->"), text.index("<!-- end -->")
-    PAGE.write_text(text[:begin] + "\n".join(["<!-- measured -->", *lines, text[end:]]), encoding="utf-8")
+            kernels.rows.append([name, figure["microseconds"], targets.get("microseconds")])
+            continue
+        promised = "; ".join(f"{limit:g} {names[unit]}" for unit, limit in targets.items())
+        jobs.rows.append([name, *(figure.get(unit) for unit, _ in COLUMNS.values()), promised])
+    record("measurements", [jobs, kernels], f"{load_before.capitalize()} before, {load()} after.")
 
 
 #: The name of a job, how often it runs, its command.
@@ -225,9 +219,9 @@ def _tilts(setting: int, repeat: int) -> dict[str, Any]:
     """Microseconds of CPU time of a tilt on one core: the kernel alone, in this process, over the moves of a game."""
     import numpy as np
 
+    from hakoiri.guests.nakuron.board import random_board
+    from hakoiri.guests.nakuron.kernels import field_of, ground_of, make_scratch, tilt
     from hakoiri.keys.splitmix import random_words
-    from hakoiri.puzzles.nakuron.board import random_board
-    from hakoiri.puzzles.nakuron.kernels import field_of, ground_of, make_scratch, tilt
 
     board = random_board(250, setting, 1)
     ground, start = ground_of(board), field_of(board)
@@ -307,26 +301,6 @@ def _wait(ready: Callable[[], bool], seconds: float = 30.0) -> None:
         if time.monotonic() > until:
             sys.exit("a server did not start")
         time.sleep(0.1)
-
-
-def _machine() -> dict[str, Any]:
-    model = platform.processor() or platform.machine()
-    with open("/proc/cpuinfo", encoding="utf-8") as info:
-        model = next((line.split(":")[1].strip() for line in info if line.startswith("model name")), model)
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return {
-        "name": platform.node(),
-        "processor": model,
-        "cores": os.cpu_count(),
-        "memory_gb": round(memory / 1e9, 1),
-        "system": platform.platform(),
-        "python": platform.python_version(),
-    }
-
-
-def _commit() -> str:
-    answer = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
-    return answer.stdout.strip()
 
 
 if __name__ == "__main__":

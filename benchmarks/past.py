@@ -1,11 +1,14 @@
 """Print the table of docs/reports/scaling.md for spaces that no machine here holds: bytes and hours by what is kept.
 
-    python benchmarks/past.py
+    python -m benchmarks.past --page
 
 Everything follows from costs measured on smaller spaces of the same puzzle, which are written down below.
 """
 
-from typing import NamedTuple
+import argparse
+from typing import Any, NamedTuple
+
+from benchmarks.pages import Table, record
 
 #: Bytes of a configuration in a layer, as measured; layers on disk at the same time with `frontier` and `depths`.
 _LAYER_BYTES, _WIDEST_AT_ONCE = 1.02, 4
@@ -42,11 +45,13 @@ def amount(size: float) -> str:
 
 def main() -> None:
     """Print the table in Markdown."""
-    print("| space | configurations | keep | disk | memory | cores | hours |")
-    print("|---|--:|---|--:|--:|--:|--:|")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--page", action="store_true", help="write docs/reports/scaling.md")
+    columns = {"space": "", "configurations": ",.0f", "keep": "", "disk": "", "memory": "", "cores": ","}
+    table = Table(columns | {"hours": ",.2g"})
     for space in SPACES:
         layers, widest = space.size * _LAYER_BYTES, space.size * space.widest * _LAYER_BYTES
-        rows = [
+        rows: list[tuple[Any, ...]] = [
             ("layers", layers, "", _CORES, space.steps / _CORES),
             ("frontier", _WIDEST_AT_ONCE * widest, "", _CORES, space.steps / _CORES),
             ("depths", space.size / 4 + _WIDEST_AT_ONCE * widest, "", _CORES, space.steps / _CORES),
@@ -56,8 +61,11 @@ def main() -> None:
         ]  # fmt: skip
         for keep, disk, memory, cores, ns in rows:
             hours = space.size * ns * 1e-9 / _HOUR
-            name, size = (space.name, f"{space.size:,.0f}") if keep == "layers" else ("", "")
-            print(f"| {name} | {size} | {keep} | {amount(disk)} | {memory} | {cores} | {hours:,.2g} |")
+            name, size = (space.name, space.size) if keep == "layers" else ("", None)
+            table.rows.append([name, size, keep, amount(disk), memory, cores, hours])
+    print(table)
+    if parser.parse_args().page:
+        record("past", [table], "Computed.")
 
 
 if __name__ == "__main__":

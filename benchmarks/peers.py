@@ -1,7 +1,7 @@
 """Layers of spaces by Hakoiri and by other programs: seconds, CPU seconds and memory of whole processes.
 
-    python benchmarks/peers.py --page                       # all of them; writes docs/reports/peers.md
-    python benchmarks/peers.py --only DuckDB --space "LRX 10" --repeat 1
+    python -m benchmarks.peers --page                       # all of them; writes docs/reports/peers.md
+    python -m benchmarks.peers --only DuckDB --space "LRX 10" --repeat 1
 
 The first time, a virtual environment with the other programs is made in `build/peers`, of the versions below. Each
 program counts the configurations by their fewest moves from the start, in a process of its own, imports included. All
@@ -18,13 +18,15 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.environment import python_with, write_measured
+from benchmarks.environment import python_with
+from benchmarks.pages import Table, record
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDER, PAGE = ROOT / "build" / "peers", ROOT / "docs" / "reports" / "peers.md"
+FOLDER = ROOT / "build" / "peers"
 VERSIONS = (
     "cayleypy==0.2.0", "torch==2.13.0", "duckdb==2.0.1", "polars==2.1.0", "networkit==11.3", "numpy==2.4.6",
 )  # fmt: skip
@@ -229,29 +231,28 @@ def measured(program: str, space: str, python: Path) -> dict[str, Any]:
     return row | {"megabytes": usage.ru_maxrss / 1_000}
 
 
-def _table(rows: list[dict[str, Any]]) -> list[str]:
-    """Return a table of all spaces, and how often the CPU seconds of Hakoiri go into those of the best other."""
-    lines = []
+def next_best(cpu: Mapping[str, float]) -> str:
+    """Return the fastest other program, by its CPU seconds over those of Hakoiri with all layers stored."""
+    theirs = {name: seconds for name, seconds in cpu.items() if not name.startswith("Hakoiri")}
+    if not theirs or "Hakoiri" not in cpu:
+        return ""
+    name = min(theirs, key=theirs.__getitem__)
+    return f"Next best: {name}, {theirs[name] / cpu['Hakoiri']:.1f} times the CPU seconds of Hakoiri."
+
+
+def _tables(rows: list[dict[str, Any]]) -> Iterator[Table]:
+    """Yield a table for each space, and its next best program."""
     for space in dict.fromkeys(row["space"] for row in rows):
         best = dict[str, dict[str, Any]]()
         for row in rows:
             if row["space"] == space and row["cpu"] <= best.get(row["program"], row)["cpu"]:
                 best[row["program"]] = row
         layers = rows[[row["space"] for row in rows].index(space)]["layers"]
-        lines += [f"| {space}: {sum(layers):,} configurations, depth {len(layers) - 1} | CPU s | s | peak MB |"]
-        lines += ["|---|--:|--:|--:|"]
-        for name, row in best.items():
-            lines.append(f"| {name} | {row['cpu']:.2f} | {row['seconds']:.2f} | {row['megabytes']:,.0f} |")
-        theirs = {name: row["cpu"] for name, row in best.items() if not name.startswith("Hakoiri")}
-        ours = [row["cpu"] for name, row in best.items() if name.startswith("Hakoiri")]
-        if theirs and ours:
-            next_best = min(theirs, key=theirs.__getitem__)
-            lines += [
-                "",
-                f"Next best: {next_best}, {theirs[next_best] / min(ours):.1f} times the CPU seconds of Hakoiri.",
-            ]
-        lines.append("")
-    return lines
+        title = f"{space}: {sum(layers):,} configurations, depth {len(layers) - 1}"
+        table = Table({title: "", "CPU s": ".2f", "s": ".2f", "peak MB": ",.0f"})
+        table.rows += [[name, row["cpu"], row["seconds"], row["megabytes"]] for name, row in best.items()]
+        table.below = next_best({name: row["cpu"] for name, row in best.items()})
+        yield table
 
 
 def main() -> None:
@@ -261,7 +262,7 @@ def main() -> None:
     parser.add_argument("--only", action="append", choices=PROGRAMS, help="a program; repeatable")
     parser.add_argument("--space", action="append", choices=SPACES, help="a space; repeatable")
     parser.add_argument("--rows", type=Path, help="JSON lines of all measurements, to which new ones are added")
-    parser.add_argument("--page", action="store_true", help=f"write {PAGE.relative_to(ROOT)}")
+    parser.add_argument("--page", action="store_true", help="write docs/reports/peers.md")
     given = parser.parse_args()
     rows, python = list[dict[str, Any]](), python_with(VERSIONS, FOLDER)
     if given.rows and given.rows.exists():
@@ -285,10 +286,10 @@ def main() -> None:
                 if given.rows:
                     with given.rows.open("a", encoding="utf-8") as file:
                         file.write(json.dumps(rows[-1]) + "\n")
-    table = "\n".join(_table(rows))
-    print(table)
+    tables = [*_tables(rows)]
+    print("\n\n".join(map(str, tables)))
     if given.page:
-        write_measured(PAGE, table, VERSIONS)
+        record("peers", tables, f"{', '.join(VERSIONS)}.")
 
 
 if __name__ == "__main__":

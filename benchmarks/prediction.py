@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from benchmarks.costs import Costs, Line, Phase
+from hakoiri.worker.hosts.part import PARTS
 from hakoiri.worker.hosts.wire import DEFAULT
-from hakoiri.worker.layers.step import PARTS
 
 #: The payload of TCP in an Ethernet frame, over the bytes of the frame on the wire.
 PAYLOAD = 1448 / 1538

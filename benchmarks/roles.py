@@ -1,7 +1,7 @@
 """Measure the processor time of a run by role, and the bytes sent between hosts.
 
-    python benchmarks/roles.py tiles -o rows=3 -o columns=4
-    python benchmarks/roles.py --hosts 2 pancakes -o n=11
+    python -m benchmarks.roles tiles -o rows=3 -o columns=4
+    python -m benchmarks.roles --hosts 2 pancakes -o n=11
 
 The roles are the coordinator, the control Redis, the hosts, their data Redis and plain workers. The script runs the
 puzzle by threads, then by hosts of one thread with a data Redis each, and prints one JSON object. Kernels are compiled

@@ -1,7 +1,7 @@
 """Measure the costs of runs by hosts, predict speed-ups, and compare the predictions with runs on slow links.
 
-    python benchmarks/scaling.py --test --plot docs/reports/scaling.svg   # For that page. As root; 20 minutes.
-    python benchmarks/scaling.py --only pancakes --json
+    python -m benchmarks.scaling --test --plot docs/reports/scaling.svg   # For that page. As root; 20 minutes.
+    python -m benchmarks.scaling --only pancakes --json
 
 The script runs each space by threads, and by 1, 2 and 4 hosts at the same time. It also runs it by 1, 2, 4 and 8 hosts
 one after the other, so that each has the machine for itself. Hosts have two threads and run in network namespaces.

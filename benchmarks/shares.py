@@ -1,7 +1,7 @@
 """Measure the share of plain workers in the processor time of work in independent chunks.
 
-    python benchmarks/shares.py
-    python benchmarks/shares.py --only verify --only hardest
+    python -m benchmarks.shares
+    python -m benchmarks.shares --only verify --only hardest
 
 The script runs each command of `WORKS` twice, by threads and with two workers and their own Redis, each time in a new
 data directory with the runs that the command needs. It prints a table row for each: the processor seconds of the
@@ -15,8 +15,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks.pages import Table, load, record
 from benchmarks.roles import Team, cpu_of
-from hakoiri.puzzles.nakuron.board import random_board
+from hakoiri.guests.nakuron.board import random_board
 
 _SLIDING = ("sliding", "--from", "MH.CC/AAJDI/AAKD./EELBB/GFFBB")
 _TILES_2X4 = ("tiles", "-o", "rows=2", "-o", "columns=4")
@@ -55,14 +56,21 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", choices=[work.name for work in WORKS])
-    chosen = parser.parse_args().only
-    print("| work | threads | coordinator | workers | Redis | workers' share |\n|---|---|---|---|---|---|")
+    parser.add_argument("--page", action="store_true", help="write docs/reports/scaling.md")
+    given = parser.parse_args()
+    chosen = given.only
+    seconds = dict.fromkeys(("threads", "coordinator", "workers", "Redis"), ".1f")
+    table = Table({"work": ""} | seconds | {"workers' share": ".0%"})
+    print(table.head())
     for work in WORKS:
         if not chosen or work.name in chosen:
-            print(_row(work), flush=True)
+            table.rows.append(_row(work))
+            print(table.line(table.rows[-1]), flush=True)
+    if given.page:
+        record("shares", [table], f"{load().capitalize()}.")
 
 
-def _row(work: Work) -> str:
+def _row(work: Work) -> list[str | float]:
     with tempfile.TemporaryDirectory() as here, tempfile.TemporaryDirectory() as there, Team({}, workers=2) as team:
         for data in (here, there):
             Path(data, BOARD).write_text(random_board(_NAKURON_SIZE, 1, 1).text())
@@ -70,10 +78,8 @@ def _row(work: Work) -> str:
                 cpu_of(command, data)
         command = [str(Path(here, BOARD)) if word == BOARD else word for word in work.command]
         threads, cpu = cpu_of(command, here), team.cpu_of(command, there)
-    servers = cpu["control"]
     share = cpu["workers"] / (cpu["coordinator"] + cpu["workers"])
-    seconds = " | ".join(f"{each:.1f}" for each in (threads, cpu["coordinator"], cpu["workers"], servers))
-    return f"| {work.name} | {seconds} | {100 * share:.0f} % |"
+    return [work.name, threads, cpu["coordinator"], cpu["workers"], cpu["control"], share]
 
 
 if __name__ == "__main__":

@@ -109,7 +109,7 @@ class _Watch:
         cpu = self._team.cpu() | {"coordinator": began - self._looking}
         work_log = session.work_log.as_dict()
         hosted, sent = work_log.get("layers", {}).get("hosts", [0])[0], work_log.get("kept", {}).values()
-        self.seen.moments.append(Moment(time.monotonic(), cpu, hosted, sum(host["sent"] for host in sent)))
+        self.seen.moments.append(Moment(time.monotonic(), cpu, hosted, sum(int(host["sent"]) for host in sent)))
         self._looking += time.process_time() - began
 
     def asked(self, task: str, chunk: Arrays, process: int, answer: Callable[[], list[Array]]) -> list[Array]:

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from hakoiri.api import resume_run as resume_run
     from hakoiri.api import verify_run as verify_run
     from hakoiri.compiling import jit as jit
+    from hakoiri.coordinator.errors import BadNameError as BadNameError
     from hakoiri.coordinator.errors import ContradictionError as ContradictionError
     from hakoiri.coordinator.errors import MismatchError as MismatchError
-    from hakoiri.coordinator.errors import OverBudgetError as OverBudgetError
     from hakoiri.coordinator.errors import RunError as RunError
     from hakoiri.coordinator.errors import StoppedError as StoppedError
     from hakoiri.coordinator.errors import UnanswerableError as UnanswerableError
@@ -61,24 +61,26 @@ if TYPE_CHECKING:
     from hakoiri.errors import NameTakenError as NameTakenError
     from hakoiri.errors import NotKeptError as NotKeptError
     from hakoiri.errors import NotWritableError as NotWritableError
+    from hakoiri.errors import OverBudgetError as OverBudgetError
     from hakoiri.errors import PuzzleError as PuzzleError
     from hakoiri.errors import RedisRefusedError as RedisRefusedError
     from hakoiri.errors import RedisUnavailableError as RedisUnavailableError
     from hakoiri.errors import RunHeldError as RunHeldError
     from hakoiri.errors import StorageError as StorageError
+    from hakoiri.errors import TargetError as TargetError
     from hakoiri.errors import TaskError as TaskError
     from hakoiri.errors import WorkerError as WorkerError
+    from hakoiri.guests.deals.dealt import Dealt as Dealt
+    from hakoiri.guests.nakuron.scored import Scored as Scored
+    from hakoiri.guests.nakuron.scored import ScoredMoves as ScoredMoves
+    from hakoiri.guests.sizes.sized import Sized as Sized
+    from hakoiri.guests.sizes.sized import SizedMember as SizedMember
     from hakoiri.keys.layout import U32 as U32
     from hakoiri.keys.layout import U64 as U64
     from hakoiri.keys.layout import U128 as U128
     from hakoiri.keys.layout import U256 as U256
     from hakoiri.keys.layout import Key as Key
     from hakoiri.keys.layout import Keys as Keys
-    from hakoiri.puzzles.capabilities import Dealt as Dealt
-    from hakoiri.puzzles.capabilities import Scored as Scored
-    from hakoiri.puzzles.capabilities import ScoredMoves as ScoredMoves
-    from hakoiri.puzzles.capabilities import Sized as Sized
-    from hakoiri.puzzles.capabilities import SizedMember as SizedMember
     from hakoiri.puzzles.contract import BitKernel as BitKernel
     from hakoiri.puzzles.contract import Expansion as Expansion
     from hakoiri.puzzles.contract import Puzzle as Puzzle
@@ -94,35 +96,37 @@ if TYPE_CHECKING:
     from hakoiri.puzzles.pictures import Rectangle as Rectangle
     from hakoiri.puzzles.pictures import Span as Span
     from hakoiri.puzzles.sliding_blocks.boards import expand_runs as expand_runs
+    from hakoiri.run.answers import Statistics as Statistics
     from hakoiri.run.goals import Hardest as Hardest
     from hakoiri.run.maps import Map as Map
     from hakoiri.run.paths import ShortestPath as ShortestPath
     from hakoiri.run.paths import ShortestPaths as ShortestPaths
     from hakoiri.storage.results import Diameter as Diameter
-    from hakoiri.worker.studies.designing import Statistics as Statistics
 
 #: The names by module, for `__getattr__`; above, ``X as X`` offers a name to type checkers.
 _PLACES = {
     "hakoiri.api": "Run census delete_run explore explore_graph explore_permutations open_run resume_run verify_run",
     "hakoiri.compiling": "jit",
-    "hakoiri.coordinator.errors": "ContradictionError MismatchError OverBudgetError RunError StoppedError "
+    "hakoiri.coordinator.errors": "BadNameError ContradictionError MismatchError RunError StoppedError "
     "UnanswerableError UnknownRunError UntrustedError",
     "hakoiri.coordinator.session.resources": "Resources",
     "hakoiri.drawing": "Drawing DrawnBoard DrawnPath",
-    "hakoiri.errors": "ConfigurationError DamagedError DiskFullError ElsewhereError FormatError GoneError HakoiriError "
-    "Hint NameTakenError NotKeptError NotWritableError PuzzleError RedisRefusedError RedisUnavailableError "
-    "RunHeldError StorageError TaskError WorkerError",
+    "hakoiri.errors": "ConfigurationError DamagedError DiskFullError ElsewhereError FormatError GoneError "
+    "HakoiriError Hint NameTakenError NotKeptError NotWritableError OverBudgetError PuzzleError RedisRefusedError "
+    "RedisUnavailableError RunHeldError StorageError TargetError TaskError WorkerError",
+    "hakoiri.guests.deals.dealt": "Dealt",
+    "hakoiri.guests.nakuron.scored": "Scored ScoredMoves",
+    "hakoiri.guests.sizes.sized": "Sized SizedMember",
     "hakoiri.keys.layout": "U32 U64 U128 U256 Key Keys",
-    "hakoiri.puzzles.capabilities": "Dealt Scored ScoredMoves Sized SizedMember",
     "hakoiri.puzzles.contract": "BitKernel Expansion Puzzle",
     "hakoiri.puzzles.options": "Choice Number Text",
     "hakoiri.puzzles.pictures": "Circle Label Line Part Picture Polygon Rectangle Span",
     "hakoiri.puzzles.sliding_blocks.boards": "expand_runs",
+    "hakoiri.run.answers": "Statistics",
     "hakoiri.run.goals": "Hardest",
     "hakoiri.run.maps": "Map",
     "hakoiri.run.paths": "ShortestPath ShortestPaths",
     "hakoiri.storage.results": "Diameter",
-    "hakoiri.worker.studies.designing": "Statistics",
 }
 _MODULE_OF = {name: module for module, names in _PLACES.items() for name in names.split()}
 

@@ -6,15 +6,14 @@ keep are read from these, over the Redis of `resources`, else of HAKOIRI_REDIS.
 
 import inspect
 import os
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, SupportsIndex, cast
+from typing import Any, cast
 
-import numpy as np
-
+from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.runs.catalogue import data_directory, find_run, last_twin
 from hakoiri.coordinator.runs.catalogue import delete_run as delete_directory
 from hakoiri.coordinator.runs.create import make_planned, plan_run
@@ -29,25 +28,30 @@ from hakoiri.drawing import Drawing, DrawnBoard, DrawnPath
 from hakoiri.errors import Hint, PuzzleError
 from hakoiri.export.graphs import to_dataframe, to_networkx, to_scipy
 from hakoiri.export.tables import export_play
+from hakoiri.guest_table import ANSWERS
 from hakoiri.hints import noted
-from hakoiri.keys.layout import Configuration, as_text
+from hakoiri.keys.layout import Configuration, Keys, as_text
+from hakoiri.loading import loaded
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec, with_own_file
 from hakoiri.puzzles.user.files import require_loaded
 from hakoiri.puzzles.user.graph import graph_word, share
+from hakoiri.puzzles.user.reopening import require_reopened
 from hakoiri.puzzles.user.sources import file_of
 from hakoiri.reading import admit, read_board, read_text
 from hakoiri.render.files import export_run
 from hakoiri.render.plots import plot_layers
 from hakoiri.run import components as parts
 from hakoiri.run import goals, maps, paths
+from hakoiri.run.answers import Play, Statistics
 from hakoiri.run.opened import OpenRun
 from hakoiri.run.paths import GOAL
 
 #: Beginnings of names of a run that serve commands and the page.
 _INTERNAL = (
-    "component_asked", "context", "depth_of", "eccentricity_run", "is_", "known", "knows_", "mapped_", "measured",
-    "needs_", "not_found", "number_of", "other_metric", "policy", "reached", "require_", "solved", "start_is_",
+    "cayley_", "component_asked", "context", "depth_of", "eccentricity_run", "is_", "known", "knows_", "mapped_",
+    "measured", "needs_", "not_found", "number_of", "other_metric", "policy", "reached", "require_", "solved",
+    "start_is_",
 )  # fmt: skip
 
 
@@ -59,6 +63,7 @@ class Run(OpenRun):
     """
 
     component_asked = parts.component_asked
+    cayley_diameter = parts.cayley_diameter
     component_of = parts.component_of
     components = parts.components
     diameter = parts.diameter
@@ -69,13 +74,14 @@ class Run(OpenRun):
     number_of = parts.number_of
     start_component = property(parts.start_component)
     strong_components = parts.strong
+    profile = parts.profile
+    summed_profile = parts.summed_profile
     weak_components = parts.weak_components
     at_goal_distance = goals.at_goal_distance
     goal_distances = goals.goal_distances
     hardest = goals.hardest
     other_metric = goals.other_metric
     require_goals = goals.require_goals
-    statistics = goals.statistics_of
     map = maps.map_of
     mapped_component = maps.mapped_component
     path_kind = DrawnPath
@@ -103,6 +109,17 @@ class Run(OpenRun):
         key = self.puzzle.start if configuration is None else self.puzzle.parse(configuration)
         return DrawnBoard(self.puzzle, [key])
 
+    def row(self, configuration: Configuration | None = None) -> list[int]:
+        """Return a configuration of permutations as the list that stands for it, by default the start.
+
+        `UnanswerableError` for a puzzle whose texts are no lists of numbers.
+        """
+        key = self.puzzle.start if configuration is None else self.puzzle.parse(configuration)
+        try:
+            return [int(word) for word in self.puzzle.render(key).split()]
+        except ValueError:
+            raise UnanswerableError(f"configurations of {self.puzzle.name} are no lists of numbers") from None
+
     def path(
         self, target: Configuration = GOAL, source: Configuration | None = None, avoid: Sequence[str] = ()
     ) -> DrawnPath:
@@ -114,6 +131,35 @@ class Run(OpenRun):
     ) -> None:
         """Write a shortest path as a film to a file: .gif, .svg, or .html to step through."""
         self.path(target, source).film(file)
+
+    @property
+    def tree(self) -> Any:
+        """Return the puzzle of a run of a tree; `UnanswerableError` for any other."""
+        return loaded(ANSWERS["tree"])(self)
+
+    def solutions(self) -> Iterator[Keys]:
+        """Yield the solutions of a tree in batches: the least image of one solution of each orbit.
+
+        In increasing order if the run is complete, else those found so far. `UnanswerableError` if the run keeps none.
+        """
+        return cast(Iterator[Keys], loaded(ANSWERS["solutions"])(self))
+
+    def statistics(self, configuration: Configuration | None = None) -> Statistics:
+        """Return the figures of a board for its designer, by default of the start: see `Statistics`.
+
+        `positions` and `dead_ends` are those of its component, whose moves are held in memory until the run is closed:
+        raises `OverBudgetError` if that is too small. `UnanswerableError` if moves cannot be taken back, if mirror
+        images are merged, or without a way to a goal.
+        """
+        return cast(Statistics, loaded(ANSWERS["statistics"])(self, configuration))
+
+    def best_play(self) -> Play:
+        """Return the best play, if moves score: the highest score, then the fewest moves; for a finished run proved.
+
+        For an optimisation it is the best one so far. Raises `UnanswerableError` for other runs, `OverBudgetError` if
+        the memory is too small.
+        """
+        return cast(Play, loaded(ANSWERS["best play"])(self))
 
     def plot(self, file: str | os.PathLike[str] | None = None) -> Drawing:
         """Return the sizes of the layers, or of the components of a whole space, as a picture that a notebook shows.
@@ -238,36 +284,37 @@ def explore_graph(
 ) -> Run:  # fmt: skip
     """Explore all states that a function leads to: ``moves(state)`` gives the states after one move.
 
-    A state is any hashable value whose ``repr`` shows it; `goal` returns whether a state is a goal. Define both
-    functions at the top level of a file or notebook. They are called in plain Python, and up to two million states are
-    kept in memory. With `layers` or `until_goal`, only states up to that layer are met, and moves count as directed.
+    A state is any hashable value; Python's ``==`` decides which states are the same. `goal` returns whether a state is
+    a goal. Both functions are called in plain Python, and up to two million states are kept in memory. Define them at
+    the top level of a file or notebook: of others, such as a lambda, up to 250,000 states are kept as a table, and a
+    warning says so. With `layers` or `until_goal`, only states up to that layer are met, and moves count as directed.
     """
     require_loaded()
     word, met = graph_word(start, moves, goal, layers, until_goal)
     spec = with_own_file(PuzzleSpec(word))
-    share(spec.kind(), start, met)
+    if met is not None:
+        share(spec.kind(), start, met)
     plan = Job.parse_request(spec, until_goal=until_goal, layers=layers).plan
     return _run_to_end(spec, None, plan, data, resources, observer, reuse)
 
 
 @noted()
 def explore_permutations(
-    permutations: Mapping[str, Sequence[int]], *, name: str = "permutations",
-    start: Configuration | Sequence[int] | None = None, identical: Sequence[Sequence[int]] = (), metric: str = "given",
+    permutations: Mapping[Any, Sequence[int] | str] | Sequence[Sequence[int] | str], *, name: str = "permutations",
+    start: Configuration | None = None, identical: Sequence[Sequence[int]] = (), metric: str = "given",
     until_goal: bool = False, layers: int | None = None, keep: str = "layers", reuse: bool = False,
     data: str | os.PathLike[str] | None = None, resources: Resources | None = None, observer: Observer | None = None,
 ) -> Run:  # fmt: skip
     """Explore what permutations make of the places 0, 1, 2, ...: ``p`` brings what is at place ``p[i]`` to place i.
 
-    `permutations` are lists by name. Places in one list of `identical` look alike. `start` is a row or an algorithm, by
-    default the places in order. By `metric` only the permutations themselves are moves; with ``quarter`` their inverses
-    as well, and with ``half`` all their powers.
+    `permutations` are lists, or cycles such as ``"(0 1 2)(4 5)"`` for ``p[0] = 1, p[1] = 2, p[2] = 0, ...``, by name;
+    in a list without names the second is ``g2``. Places in one list of `identical` look alike. `start` is a row or an
+    algorithm, by default the places in order. By `metric` only the permutations themselves are moves; with ``quarter``
+    their inverses as well, and with ``half`` all their powers.
     """
-    from hakoiri.puzzles.definitions.stickers import from_permutations
+    from hakoiri.puzzles.definitions.stickers import from_permutations, generators
 
-    definition = from_permutations(name, permutations, identical, 0).checked().text()
-    if start is not None and not isinstance(start, str | SupportsIndex) and not isinstance(start, np.ndarray):
-        start = " ".join(map(str, start))
+    definition = from_permutations(name, generators(permutations), identical, 0).checked().text()
     spec = PuzzleSpec(name, {"metric": metric}, None if start is None else as_text(start), definition=definition)
     plan = Job.parse_request(spec, until_goal=until_goal, layers=layers, keep=keep).plan
     return _run_to_end(spec, None, plan, data, resources, observer, reuse)
@@ -299,14 +346,16 @@ def _spec(
 ) -> PuzzleSpec:  # fmt: skip
     require_loaded()
     if isinstance(start, str | os.PathLike):
-        start = read_board(os.fspath(start))
+        start = read_board(start)
     if isinstance(puzzle, Puzzle):
         options, start = puzzle.option_texts() | dict(options or {}), puzzle.start_text() if start is None else start
     if not isinstance(puzzle, str):
         puzzle = _word_of(puzzle if isinstance(puzzle, type) else type(puzzle))
-    return with_own_file(
+    spec = with_own_file(
         PuzzleSpec(puzzle, dict(options or {}), None if start is None else as_text(start), merge_mirrors)
     )
+    require_reopened(puzzle, spec.options, spec.start)
+    return spec
 
 
 def _word_of(kind: type[Puzzle]) -> str:
@@ -316,7 +365,7 @@ def _word_of(kind: type[Puzzle]) -> str:
             f"{kind.__name__} is not a puzzle; expected a name, a subclass of Puzzle or an instance of one"
         )
     places = {place: name for name, place in PUZZLES.items()}
-    return places.get((kind.__module__, kind.__name__)) or f"{file_of(kind)}:{kind.__name__}"
+    return places.get(f"{kind.__module__}:{kind.__name__}") or f"{file_of(kind)}:{kind.__name__}"
 
 
 def _admitted(name: str, data: str | os.PathLike[str] | None, puzzle: str | None) -> Path:

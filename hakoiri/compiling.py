@@ -4,17 +4,19 @@ numba's own cache does not see an edit of a module that a kernel imports (numba#
 at once it can crash (numba#4807). Here each compiled kernel is a file of its own, with a name that identifies its code
 (`hakoiri.fingerprint`), its types and the processor. So no file is ever out of date, whichever version of the sources
 and however many processes use the directory. A kernel is compiled when it is first called, by one process for all that
-need it meanwhile (`_alone`). A file is the SHA-256 of the rest, and a pickle: whether the code needs
-little of numba, and the compiled function as numba pickles it.
+need it meanwhile (`_alone`); kernels of different modules are compiled side by side. A file is the SHA-256 of the rest,
+and a pickle: whether the code needs little of numba, and the compiled function as numba pickles it.
 The files are in ``NUMBA_CACHE_DIR`` of the environment, or else in the user's cache folder.
 """
 
+import atexit
 import fcntl
 import gc
 import hashlib
 import os
 import pickle
 import re
+import shutil
 import tempfile
 import time
 import warnings
@@ -42,7 +44,7 @@ from numba.core.serialize import dumps  # noqa: E402
 
 from hakoiri.errors import PuzzleWarning  # noqa: E402
 from hakoiri.fingerprint import UnknownGlobalError, digest_of, fingerprint  # noqa: E402
-from hakoiri.owned import NotOwnedError, read_owned, require_owned_directory  # noqa: E402
+from hakoiri.owned import read_owned, require_owned_directory  # noqa: E402
 from hakoiri.timing import timed  # noqa: E402
 
 gc.freeze()
@@ -63,8 +65,8 @@ class _Compilation:
 
     #: A kernel is being compiled; those that it calls belong to it.
     goes_on = False
-    #: Number of kernels compiled so far.
-    count = 0
+    #: Number of kernels compiled so far, and the seconds that they took since `take_compiled`.
+    count, seconds = 0, 0.0
     #: The functions to call before each kernel, the newest of them alone.
     tellers: ClassVar[list[Callable[[], None]]] = []
 
@@ -76,8 +78,8 @@ _compilation = _Compilation()
 def cache_directory() -> Path:
     """The directory of compiled kernels, created if it was not there.
 
-    Compiled kernels are code. Where it cannot be written (a read-only home), or by others, too, a new private temporary
-    folder, for this process and its children: slower to start.
+    Compiled kernels are code. If it cannot be written (a read-only home), or others can write to it, return a new
+    private folder for this process and its children, and warn. That folder is removed when this process ends.
     """
     wanted = Path(os.environ.get("NUMBA_CACHE_DIR") or Path(platformdirs.user_cache_dir("hakoiri")) / "kernels")
     try:
@@ -86,10 +88,17 @@ def cache_directory() -> Path:
         with tempfile.TemporaryFile(dir=wanted):
             return wanted
     except OSError as error:
-        if isinstance(error, NotOwnedError):
-            warnings.warn(f"compiled kernels cannot be kept in {wanted}: {error.strerror}", PuzzleWarning, stacklevel=2)
-        os.environ["NUMBA_CACHE_DIR"] = tempfile.mkdtemp(prefix="hakoiri-kernels-")
-        return Path(os.environ["NUMBA_CACHE_DIR"])
+        why = f"compiled kernels cannot be kept in {wanted}: {error.strerror}; each command compiles its own"
+        warnings.warn(why, PuzzleWarning, stacklevel=2)
+        os.environ["NUMBA_CACHE_DIR"] = folder = tempfile.mkdtemp(prefix="hakoiri-kernels-")
+        atexit.register(_remove, folder, os.getpid())
+        return Path(folder)
+
+
+def _remove(folder: str, maker: int) -> None:
+    """Remove a temporary folder, but not at the end of a forked child of its maker."""
+    if os.getpid() == maker:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def intrinsic(function: Callable[[Any, Any], Any]) -> Any:
@@ -135,8 +144,11 @@ def telling(tell: Callable[[int], None]) -> Iterator[None]:
 
 
 @contextmanager
-def _alone() -> Iterator[None]:
-    """Let no other process compile in the block, so that of several that start together one does the work for all."""
+def _alone(module: str) -> Iterator[None]:
+    """Let no other process compile kernels of a module in the block: of several that start together one does the work.
+
+    What these kernels call in other modules two processes may compile at once.
+    """
     if _compilation.goes_on:
         yield
         return
@@ -145,7 +157,7 @@ def _alone() -> Iterator[None]:
     with ExitStack() as stack:
         # Where the folder is gone, each process compiles for itself.
         with suppress(OSError):
-            lock = stack.enter_context(open(cache_directory() / _LOCK_FILE, "w", encoding="utf-8"))
+            lock = stack.enter_context(open(cache_directory() / f"{_LOCK_FILE}-{module}", "w", encoding="utf-8"))
             while True:
                 with suppress(BlockingIOError):
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -154,12 +166,19 @@ def _alone() -> Iterator[None]:
                 time.sleep(0.1)
                 for tell in _compilation.tellers[-1:]:
                     tell()
-        _compilation.goes_on = True
+        _compilation.goes_on, began = True, time.perf_counter()
         try:
             yield
         finally:
             _compilation.goes_on = False
             _compilation.count += 1
+            _compilation.seconds += time.perf_counter() - began
+
+
+def take_compiled() -> float:
+    """Return the seconds in which this process compiled kernels since the last call."""
+    taken, _compilation.seconds = _compilation.seconds, 0.0
+    return taken
 
 
 class _Kept(NullCache):
@@ -178,7 +197,8 @@ class _Kept(NullCache):
         if path is not None:
             with suppress(OSError):
                 raw = read_owned(path)
-        if hashlib.sha256(raw[_DIGEST_BYTES:]).digest() == raw[:_DIGEST_BYTES]:
+        # With its name: one file in the place of another is right by itself.
+        if path is not None and _sealed(path.name, raw[_DIGEST_BYTES:]) == raw:
             # One kept by another version may name modules that are gone: it is compiled again.
             with suppress(ImportError):
                 is_plain, parts = pickle.loads(raw[_DIGEST_BYTES:])  # noqa: S301  (our own)
@@ -189,7 +209,7 @@ class _Kept(NullCache):
 
     def compile(self, target_context: Any, compile_by_numba: Callable[..., Any], sig: Any, result: Any) -> Any:
         """Return the version for the types `sig`, compiled and kept by this process, or meanwhile by another."""
-        with _alone():
+        with _alone(self._function.__module__):
             if (found := self.load_overload(sig, target_context)) is not None:
                 target_context.insert_user_function(found.entry_point, found.fndesc, [found.library])
                 return found
@@ -209,7 +229,7 @@ class _Kept(NullCache):
         with suppress(OSError):
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-                file.write(hashlib.sha256(raw).digest() + raw)
+                file.write(_sealed(path.name, raw))
             Path(file.name).replace(path)
 
     def _file(self, sig: Any, target_context: Any) -> Path | None:
@@ -225,6 +245,11 @@ class _Kept(NullCache):
         except UnknownGlobalError:
             return None
         return Path(self.cache_path) / f"{self._function.__qualname__}-{digest}"
+
+
+def _sealed(name: str, raw: bytes) -> bytes:
+    """Return the contents of a file: behind a digest of them and of the file's name."""
+    return hashlib.sha256(name.encode() + b"\0" + raw).digest() + raw
 
 
 @cache

@@ -4,18 +4,21 @@ HakoiriError
 ├── PuzzleError (ValueError)          a wrong puzzle name or option, or a puzzle that breaks its contract
 │   └── ConfigurationError            a text or key that is no configuration: says which row or piece
 │       └── MisreadError              a text that a user puzzle takes for another one
+├── OverBudgetError (MemoryError)     more memory is needed than is allowed
 ├── StorageError                      locks, damage, full disk, versions: below
 ├── WorkerError                       Redis, tasks that failed: below
 └── RunError (`coordinator.errors`)   unknown or ambiguous runs, questions a run cannot answer
 
 A message is one line: what was expected and what was found. The next step goes with it as data, for the command line
-and Python have other words for it (`hakoiri.hints`). Only the command line exits.
+and Python have other words for it (`hakoiri.hints`). `OUTCOMES` has the exit code and the HTTP status of each error.
+Only the command line exits.
 
 StorageError (HakoiriError)
 ├── RunHeldError (BlockingIOError)     another process drives the run
 ├── TakenOverError                     another process has written to the run that this one drives
 ├── GoneError (LookupError)            the run was deleted after it was found
-├── NameTakenError (FileExistsError)   another run was made by the same name meanwhile
+├── NameTakenError (FileExistsError)   there is a run by the same name
+├── TargetError (OSError)              a folder or bucket named by the user does not take what is written, or lacks it
 ├── ElsewhereError                     the requested layer is kept by hosts
 ├── NotKeptError                       the run has dropped the requested layer, as its user asked
 ├── DamagedError                       bytes on disk differ from those written: names the first block that fails
@@ -41,16 +44,16 @@ from contextvars import ContextVar
 from difflib import get_close_matches
 from typing import Literal, NamedTuple, get_args
 
-#: Control characters (C0, DEL, C1), line separators, and changes of the direction of writing. Not tab and line feed.
-_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+#: Control characters (C0, DEL, C1), line separators, and changes of the direction of writing. Not the tab.
+_UNSEEN = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 
 Do = Literal[
     # For a run.
-    "resume", "repair", "verify", "cancel", "collect", "delete", "begin anew", "status", "ask",
+    "resume", "repair", "verify", "wait", "cancel", "collect", "delete", "begin anew", "status", "ask",
     # For a setting.
     "give", "change", "raise", "lower", "leave out", "run without",
     # Others.
-    "runs", "run", "solve", "optimise", "worker", "worker with", "serve with", "host", "drain", "name file",
+    "runs", "run", "archives", "solve", "optimise", "worker", "worker with", "serve with", "host", "drain", "name file",
 ]  # fmt: skip
 
 
@@ -72,18 +75,74 @@ class Hint(NamedTuple):
         return tuple(hint for hint in hints if hint.do in get_args(Do))
 
 
-def visible(text: str) -> str:
-    """Return a text without effects on a terminal: control characters as ``\\x1b``.
+#: Hints that destroy results: never the first, and never the only one (`HakoiriError.hints`).
+DESTROYING: tuple[Do, ...] = ("delete", "begin anew")
 
-    Names, reasons and errors may come from a run, a worker or a Redis of another user.
+
+class Outcome(NamedTuple):
+    """The end that an error brings to a command and to a request."""
+
+    #: HTTP status.
+    status: int
+    #: Exit code of the command line: 1, or 75 where the same command may succeed later (EX_TEMPFAIL).
+    exit_code: int = 1
+    #: Whether a run that stops by it can be resumed once the cause is removed.
+    resumes: bool = True
+    #: The hint before one that destroys, where no other is given.
+    instead: Do = "status"
+
+
+#: The outcome of each error by the name of its class; the first class of its `__mro__` that is here decides.
+OUTCOMES = {
+    "HakoiriError": Outcome(409),
+    "PuzzleError": Outcome(422, resumes=False),
+    "StorageError": Outcome(503),
+    "RunHeldError": Outcome(409, 75, resumes=False),
+    "TakenOverError": Outcome(409, resumes=False),
+    "GoneError": Outcome(404, resumes=False),
+    "NameTakenError": Outcome(409),
+    "TargetError": Outcome(422),
+    "ElsewhereError": Outcome(503),
+    "NotKeptError": Outcome(409),
+    "DamagedError": Outcome(500, resumes=False, instead="verify"),
+    "FormatError": Outcome(409),
+    "DiskFullError": Outcome(507),
+    "AddressSpaceError": Outcome(507, resumes=False),
+    "WorkerError": Outcome(503),
+    "TaskError": Outcome(409, resumes=False),
+    "BadNameError": Outcome(422),
+    "UnknownRunError": Outcome(404),
+    "OverBudgetError": Outcome(507),
+    "ContradictionError": Outcome(409, resumes=False),
+    "BusyError": Outcome(503, 75),
+}
+
+
+def outcome_of(kind: type[BaseException]) -> Outcome:
+    """Return the outcome of an error of this class; that of `HakoiriError` for others."""
+    return next(
+        (OUTCOMES[each.__name__] for each in kind.__mro__ if each.__name__ in OUTCOMES), OUTCOMES["HakoiriError"]
+    )
+
+
+def visible(text: str) -> str:
+    """Return a text in one line without effects on a terminal: control characters as ``\\x1b``.
+
+    Names, reasons and errors may come from a run, a worker or a Redis of another user; a line feed in one would forge
+    a line of a log or a table.
     """
     return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+
+
+def visible_lines(text: str) -> str:
+    """Return a text of several lines with each of them `visible`."""
+    return "\n".join(map(visible, text.split("\n")))
 
 
 def counted(number: int, things: str) -> str:
     """Return a number with its noun, `things` being the plural: ``1 move``, ``1 mix``, ``1 kernel/s``."""
     first, *rest = re.split(r"(?=[ /])", things)
-    one = first.removesuffix("es" if first.endswith("xes") else "s")
+    one = first.removesuffix("es" if first.endswith(("xes", "sses")) else "s")
     return "".join([f"{number:,} ", one if number == 1 else first, *rest])
 
 
@@ -101,6 +160,18 @@ class HakoiriError(Exception):
         super().__init__(text)
         self.hints = hints
 
+    @property
+    def hints(self) -> tuple[Hint, ...]:
+        """The next steps; one that destroys results is last, and never alone."""
+        return self._hints
+
+    @hints.setter
+    def hints(self, hints: Iterable[Hint]) -> None:
+        kept = sorted(hints, key=lambda hint: hint.do in DESTROYING)
+        if kept and kept[0].do in DESTROYING:
+            kept.insert(0, kept[0]._replace(do=outcome_of(type(self)).instead))
+        self._hints = tuple(kept)
+
 
 class PuzzleError(HakoiriError, ValueError):
     """A puzzle was named, configured or written wrongly."""
@@ -108,6 +179,10 @@ class PuzzleError(HakoiriError, ValueError):
 
 class ConfigurationError(PuzzleError):
     """A text or a key is not a configuration of the puzzle."""
+
+
+class OverBudgetError(HakoiriError, MemoryError):
+    """More memory is needed than is allowed."""
 
 
 class MisreadError(ConfigurationError):
@@ -141,10 +216,10 @@ class PuzzleWarning(UserWarning):
 _REMARKS: ContextVar[list[str] | None] = ContextVar("remarks", default=None)
 
 
-def remark(text: str) -> None:
-    """Warn by `PuzzleWarning`, unless `remarks` are collected."""
+def remark(text: str, calls: int = 2) -> None:
+    """Warn by `PuzzleWarning` of the line so many `calls` above this one, unless `remarks` are collected."""
     if (found := _REMARKS.get()) is None:
-        warnings.warn(text, PuzzleWarning, stacklevel=3)
+        warnings.warn(text, PuzzleWarning, stacklevel=calls + 1)
     elif text not in found:
         found.append(text)
 
@@ -177,10 +252,14 @@ class GoneError(StorageError, LookupError):
 
 
 class NameTakenError(StorageError, FileExistsError):
-    """Another process has made a run by the same name."""
+    """There is a run by the same name."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"there is a run {name} already; take another name", Hint("delete", name))
+        super().__init__(f"there is a run {name} already", Hint("change", "name"), Hint("status", name))
+
+
+class TargetError(StorageError, OSError):
+    """A folder or bucket that the user named does not take what is written there, or lacks what is read."""
 
 
 class ElsewhereError(StorageError):

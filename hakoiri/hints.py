@@ -1,12 +1,12 @@
 """The texts of hints (`hakoiri.errors.Hint`): commands for the command line, calls for Python."""
 
 import shlex
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
+from contextlib import ContextDecorator
 from pathlib import Path
 
 from hakoiri.coordinator.runs.catalogue import data_directory
-from hakoiri.errors import Do, HakoiriError, Hint
+from hakoiri.errors import Do, HakoiriError, Hint, PuzzleError
 
 #: The sentence around a command or a call, the command, and the call: empty if Python has none.
 WORDS: dict[Do, tuple[str, str, str]] = {
@@ -14,6 +14,7 @@ WORDS: dict[Do, tuple[str, str, str]] = {
     "repair": ("{} repairs what is damaged", "'hakoiri resume {run} --repair'", "resume_run({run}, repair=True)"),
     "verify": ("{} lists all faults", "'hakoiri verify {run}'", "verify_run({run})"),
     "collect": ("copy it to this machine with {}", "'hakoiri collect {run}'", ""),
+    "wait": ("follow it to its end with {}", "'hakoiri status {run} --watch'", ""),
     "cancel": ("stop it with {}", "'hakoiri cancel {run}'", ""),
     "delete": ("{} removes it", "'hakoiri delete {run}'", "delete_run({run})"),
     "status": ("see {}", "'hakoiri status {run}'", ""),
@@ -28,6 +29,7 @@ WORDS: dict[Do, tuple[str, str, str]] = {
     "run": ("start one with {}", "'hakoiri run {what}'", "explore({what!r})"),
     "solve": ("{} answers them all", "'hakoiri solve {what} FILE'", ""),
     "optimise": ("look for a good play with {}", "'hakoiri optimise {what} --from FILE'", ""),
+    "archives": ("{} lists what is there", "'hakoiri archives {what}'", ""),
     "worker": ("start workers with: {}", "hakoiri worker --redis {what}", ""),
     "drain": ("move its ranges to other hosts with {}", "'hakoiri drain {what}'", ""),
     "host": ("start each host with its directory: {}", "hakoiri worker --store {what}", ""),
@@ -41,7 +43,7 @@ WORDS: dict[Do, tuple[str, str, str]] = {
     "worker with": ("start workers with: {}", "hakoiri worker --puzzle {what}", ""),
 }
 _FLAGS = {"data": "--data or HAKOIRI_DATA", "option": "-o", "redis": "--redis or HAKOIRI_REDIS", "start": "--from"}
-_PARAMETERS = ("data", "diameters", "keep", "layers", "merge_mirrors", "start", "until_goal")
+_PARAMETERS = ("data", "diameters", "keep", "layers", "merge_mirrors", "name", "start", "until_goal")
 _ARGUMENTS = {name: f"{name}=" for name in _PARAMETERS} | {
     "copies": "resources=Resources(copies=)", "hosts": "resources=Resources(hosts=)",
     "memory": "resources=Resources(memory=)", "option": "options=", "redis": "resources=Resources(redis=)",
@@ -86,13 +88,20 @@ def in_python(hint: Hint) -> str:
     return words.format(call) if call else ""
 
 
-@contextmanager
-def noted() -> Iterator[None]:
-    """Add the hints of an error raised to a user of `hakoiri` as a note, which tracebacks show."""
-    try:
-        yield
-    except HakoiriError as error:
+class noted(ContextDecorator):  # noqa: N801  (a decorator)
+    """Add the hints of an error raised to a user of `hakoiri` as a note, which tracebacks show.
+
+    A mistake in a puzzle or function of the user leaves without the lines of Hakoiri: its message names the user's.
+    """
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
+        if not isinstance(error, HakoiriError):
+            return
         calls = "; ".join(filter(None, map(in_python, error.hints)))
         if calls and not getattr(error, "__notes__", None):
             error.add_note(calls)
-        raise
+        if isinstance(error, PuzzleError):
+            error.__traceback__, error.__cause__, error.__suppress_context__ = None, None, True

@@ -12,7 +12,7 @@ import socket
 import sys
 from datetime import datetime
 
-from hakoiri.errors import visible
+from hakoiri.errors import visible, visible_lines
 
 #: Child processes of a service find the format in this environment variable.
 FORMAT = "HAKOIRI_LOG_FORMAT"
@@ -27,12 +27,17 @@ class _LogLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         text, run = record.getMessage(), str(getattr(record, "run", ""))
+        if not self._as_json:
+            text = visible(text)
         if record.exc_info:
             text += "\n" + self.formatException(record.exc_info)
         time = datetime.fromtimestamp(record.created).astimezone().isoformat(" ", "seconds")
         level = record.levelname.lower()
         if not self._as_json:
-            return visible(f"{time} {level} {self._host} {f'run {run}: ' if run else ''}{text}")
+            # What follows the first line, a traceback, cannot be taken for lines of the log.
+            return visible_lines(f"{time} {level} {self._host} {f'run {run}: ' if run else ''}{text}").replace(
+                "\n", "\n  "
+            )
         fields = {"time": time, "level": level, "host": self._host, "process": record.process, "run": run or None}
         return json.dumps(fields | {"message": text})
 

@@ -30,7 +30,7 @@ from hakoiri.rows.runs import work_log_row
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.lock import is_served
 from hakoiri.storage.names import DATA_FILE, SPILL_FOLDER
-from hakoiri.worker.machine import REDIS, SUPERVISOR, end, end_with, start_child
+from hakoiri.worker.machine import REDIS, SUPERVISOR, end, end_with, host_of, start_child, worker_name
 from hakoiri.worker.transport import connection as redis_of
 
 #: A run that has ended is shown for an hour, so that its last figures are scraped.
@@ -128,7 +128,7 @@ def add_team(add: Add, url: str, names: Iterable[str] = ()) -> None:
     """Add the metrics of all workers and hosts at the Redis `url`, and of what the workers `names` have done."""
     try:
         with redis_of.connect(url) as connection, redis_of.redis_errors(url):
-            machines = Counter(map(redis_of.host_of, redis_of.living_workers(connection)))
+            machines = Counter(map(host_of, redis_of.living_workers(connection)))
             hosts, waiting = redis_of.living_hosts(connection), connection.llen(f"rq:queue:{redis_of.QUEUE}")
             done = {name: connection.hgetall(f"rq:worker:{name}") for name in names}
     except WorkerError:
@@ -204,7 +204,7 @@ def main(settings: str) -> None:
             _add_store(add, store)
         if url := os.environ[REDIS]:
             children = () if what["data"] or what["name"] else psutil.Process(parent).children()
-            own = [redis_of.worker_name(child.pid) for child in children]
+            own = [worker_name(child.pid) for child in children]
             add_team(add, url, [what["name"]] if what["name"] else own)
 
     try:

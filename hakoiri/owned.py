@@ -24,10 +24,13 @@ class NotOwnedError(PermissionError):
     """A file or directory that others can write."""
 
 
-def read_named(path: Path) -> bytes:
-    """Return the bytes of a regular file that the user has named; links are followed. ``OSError`` for anything else."""
+def read_named(path: Path, most: int = -1) -> bytes:
+    """Return the bytes of a regular file that the user has named, at most so many; links are followed.
+
+    ``OSError`` for anything else.
+    """
     with _regular(os.open(path, _READ), path) as file:
-        return file.read()
+        return file.read(most)
 
 
 def read_owned(path: Path) -> bytes:

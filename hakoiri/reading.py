@@ -3,6 +3,7 @@
 Loads the puzzle files that the user has named: to create runs, to open them, and for a service at its start.
 """
 
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable
@@ -12,66 +13,37 @@ from pathlib import Path
 from hakoiri.coordinator.errors import MismatchError
 from hakoiri.errors import ConfigurationError, PuzzleError, StorageError
 from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.puzzles.texts import board_in
 from hakoiri.puzzles.user.files import configured_files, find_again, load, load_file
 from hakoiri.storage.ledger.ledger import Ledger
 
-#: Begins a comment in a board's file; '#' is a wall.
-COMMENT = ";"
-#: The marks of levels of Sokoban, where a blank is floor.
-_SOKOBAN = "#@+$*. -_"
 STDIN = "-"
+#: The name of a file: a dot and a suffix, in capitals a known one. Tiles in a row may look like that.
+_FILE = re.compile(r"(?!.*\.\.).*[^.|\n]\.([a-z][a-z0-9]{1,7}|(?i:txt|skb|xsb|sok|csv|json))")
+_TILES = re.compile(r"(?!.*(.).*\1)(?=.*1)[0-9a-f.]+")
 _MOST_BYTES, _MOST_BYTES_OF_TEXT = 100_000, 100_000_000
 
 
-def read_board(text: str, several: Callable[[str], bool] | None = None) -> str:
+def read_board(text: str | os.PathLike[str], several: Callable[[str], bool] | None = None) -> str:
     """Return the text of a configuration, or the content of the named file: UTF-8, its rows joined by ``/``.
 
-    A file may be a pipe, and ``-`` is stdin. Left out are blank lines, comments, which begin with ``;``, and a title or
-    size before the board. Blanks in levels of Sokoban are floor, ``-``. The lines of a file for which `several` returns
-    true are returned as they are.
+    A file may be a pipe, and ``-`` is stdin; its lines are read by `board_in`. The lines of a file for which `several`
+    returns true are returned as they are.
     """
+    is_path, text = not isinstance(text, str), os.fspath(text)
     if (found := _content(text, _MOST_BYTES_OF_TEXT if several else _MOST_BYTES, "holds no board")) is None:
-        rows = text.split("/")
-        is_board = len(rows) > 1 and len({len(row) for row in rows}) == 1
-        return text if is_board else _no_file(text)
+        if is_path and not _exists(text):
+            raise ConfigurationError(f"there is no file {text}")
+        return _no_file(text)
     if several is not None and several(found):
         return found
     named = _named(text)
-    if len(found) > _MOST_BYTES:
-        raise ConfigurationError(f"{named} holds no board")
-    blocks = [_rows_of(block) for block in re.split(r"\n\s*\n", found.replace("\r\n", "\n"))]
-    boards = [rows for rows in blocks if len(rows) > 1]
-    if len(boards) > 1:
-        raise ConfigurationError(f"{named} has {len(boards)} boards: which? give one of them alone")
-    if boards:
-        blocks = [rows for rows in blocks if len(rows) > 1 or not rows or not _is_title(rows[0], boards[0])]
-    rows = [row for block in blocks for row in block]
-    if not rows:
-        raise ConfigurationError(f"{named} holds no board")
-    return "/".join(rows[1:] if _is_title(rows[0], rows[1:]) else rows)
-
-
-def _rows_of(block: str) -> list[str]:
-    """Return the rows of a block of lines."""
-    lines = [line.rstrip() for line in block.split("\n") if not line.lstrip().startswith(COMMENT)]
-    levels = [line for line in lines if "#" in line and not line.strip(_SOKOBAN)]
-    if any(" " in line for line in levels):
-        width = max(map(len, levels))
-        # Outside it is a wall.
-        inner = ((line, line.lstrip().replace(" ", "-")) for line in levels)
-        return [
-            (len(line) - len(marks)) * "#" + marks.ljust(width - len(line) + len(marks), "#") for line, marks in inner
-        ]
-    return [row for line in lines if (row := line.strip())]
-
-
-def _is_title(line: str, rows: list[str]) -> bool:
-    """Return whether a line beside a board is a title, of another length than its rows, or its size."""
-    if len(rows) < 2 or len({len(row) for row in rows}) > 1 or len(line.split()) == len(rows[0].split()) > 1:
-        return False
-    sizes = sorted((len(rows), len(rows[0])))
-    # A single number is part of a board of Nakuron.
-    return (" " in line and len(line) != len(rows[0])) or sorted(map(int, re.findall(r"\d+", line))) == sizes
+    try:
+        if len(found) > _MOST_BYTES or not (board := board_in(found)):
+            raise ConfigurationError(f"{named} holds no board")
+    except ConfigurationError as error:
+        raise error if str(error).startswith(named) else ConfigurationError(f"{named}: {error}") from None
+    return board
 
 
 def read_text(text: str) -> str:
@@ -97,11 +69,17 @@ def parse_options(texts: Iterable[str]) -> dict[str, str]:
 
 
 def _no_file(text: str) -> str:
-    """Return a text that names no file; `ConfigurationError` if it looks like the name of one."""
-    if text.lower().endswith(".txt"):
-        raise ConfigurationError(f"there is no file {text}")
-    if _exists(text):
+    """Return a text that names no file; `ConfigurationError` if it looks like the name of one.
+
+    Rows of one length and tiles in a row are no file, unless they have a suffix and what is before the last ``/`` is a
+    folder.
+    """
+    folder, slash, name = text.rpartition("/")
+    is_board = len({len(row) for row in text.split("/")}) == 1 if slash else _TILES.fullmatch(text)
+    if text.strip("./") and not (slash and is_board) and _exists(text):
         raise ConfigurationError(f"{text} is a directory; expected a file")
+    if (bool(folder.strip("./")) and _exists(folder)) + bool(_FILE.fullmatch(name)) + (not is_board) > 1:
+        raise ConfigurationError(f"there is no file {text}")
     return text
 
 

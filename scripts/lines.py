@@ -1,54 +1,80 @@
-"""Lines of product, tests, campaigns and docs by room, against those of ``scripts/lines.json``: exit 1 above them.
+"""Lines of Python of the product by group, and their change against the merge base with main; exit 1 if the core rises.
 
-With ``--write`` the numbers of today are written there. A change that raises one says what it bought.
+The core may rise if commits of the range say so in their bodies: a line ``Core: +12 because ...``, whose numbers add up
+to the rise. On main itself what ``origin/main`` has not got is compared, else what is not committed, else the last
+commit. Without any earlier commit (an archive, a shallow clone) there is nothing to compare.
 """
 
-import json
+import re
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-ALLOWED = Path(__file__).with_suffix(".json")
-#: Ends of the names of files that count; the lines of others are data.
-COUNTED = {".py", ".js", ".css", ".html", ".md"}
-FLOORS = {"coordinator", "worker", "storage", "puzzles", "cli", "web"}
+#: Prefixes of paths below ``hakoiri/``; the longest that fits decides, and files that none fits are faces.
+GROUPS = {
+    "core": """compiling.py errors.py fingerprint.py hints.py keys memory.py owned.py puzzles storage timing.py
+        coordinator/__init__.py coordinator/census coordinator/errors.py coordinator/goals coordinator/graphs
+        coordinator/layers coordinator/runs coordinator/session
+        worker/__init__.py worker/census worker/graphs worker/layers worker/machine.py worker/pool.py""",
+    "workers": "coordinator/executors worker",
+    "hosts": """coordinator/census/hosted.py coordinator/hosts coordinator/runs/hosted.py worker/hosts
+        worker/transport/data_redis.py""",
+    "authors of puzzles": "puzzles/conformance puzzles/user",
+    "definitions": "puzzles/definitions",
+    "depths and symmetry": """coordinator/graphs/strong.py coordinator/graphs/symmetry.py
+        coordinator/layers/table_maker.py puzzles/quotient.py storage/layers/depths.py worker/graphs/strong.py
+        worker/layers/table.py""",
+    "puzzles": """puzzles/classics.py puzzles/hanoi.py puzzles/peg_solitaire.py puzzles/permutation
+        puzzles/pictures.py puzzles/sliding_blocks puzzles/twisty""",
+    "services": """coordinator/runs/archive.py coordinator/runs/certificate.py coordinator/runs/service.py logs.py
+        metrics.py""",
+    "guest maps": "render/maps.py run/maps.py worker/graphs/layout.py",
+}
+PREFIXES = {prefix: group for group, prefixes in GROUPS.items() for prefix in prefixes.split()}
+WORD = re.compile(r"^Core: \+(\d+) because \S", re.MULTILINE)
 
 
-def room_of(path: Path) -> str:
-    """Return what a file counts for: its room of a floor, or its folder at the top."""
-    part, *below = path.parts[:-1]
-    if part != "hakoiri":
-        return part
-    return "/".join((part, *below[: 2 if below[:1] and below[0] in FLOORS else 1]))
+def group_of(path: str) -> str:
+    """Return the group of a file of the product."""
+    parts = path.split("/")[1:]
+    if parts[0] == "guests":
+        return "guests, what they share" if parts[1].endswith(".py") else f"guest {parts[1]}"
+    leading = ("/".join(parts[:end]) for end in range(len(parts), 0, -1))
+    return next((PREFIXES[prefix] for prefix in leading if prefix in PREFIXES), "faces")
 
 
-def counted() -> dict[str, int]:
-    """Return the lines by room, and the modules of the product."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    lines, kept = Counter[str](), {"hakoiri", "tests", "campaigns", "benchmarks", "docs"}
-    for path in map(Path, filter(None, listed.split("\0"))):
-        if path.parts[0] in kept and path.suffix in COUNTED and (ROOT / path).is_file():
-            size = (ROOT / path).read_text(encoding="utf-8").count("\n")
-            lines[room_of(path)] += size
-            if path.parts[0] == "hakoiri" and path.suffix == ".py":
-                lines["product"] += size
-                lines["modules of the product"] += 1
-    return dict(sorted(lines.items()))
+def git(*words: str) -> str:
+    """Return the output of a git command, or an empty text if it fails."""
+    return subprocess.run(["git", *words], cwd=ROOT, check=False, capture_output=True, text=True).stdout.strip()
+
+
+def earlier() -> str:
+    """Return the commit to compare with, or an empty text."""
+    unchanged = "" if git("status", "--porcelain", "hakoiri") else git("rev-parse", "HEAD")
+    bases = [git("merge-base", "HEAD", main) for main in ("origin/main", "main")]
+    bases.append(git("rev-parse", "--verify", "-q", "HEAD~1"))
+    return next((base for base in bases if base not in ("", unchanged)), "")
 
 
 def main() -> None:
-    """Print a table of today's lines and the allowed ones; exit 1 if any are more."""
-    found = counted()
-    if sys.argv[1:] == ["--write"]:
-        ALLOWED.write_text(json.dumps(found, indent=4) + "\n", encoding="utf-8")
-    allowed = json.loads(ALLOWED.read_text(encoding="utf-8"))
-    above = {room for room, size in found.items() if size > allowed.get(room, 0)}
-    for room in sorted({*found, *allowed}) if sys.argv[1:] != ["--quiet"] else sorted(above):
-        mark = "  more than allowed" if room in above else ""
-        print(f"{found.get(room, 0):8,} of {allowed.get(room, 0):8,}  {room}{mark}")
-    sys.exit(bool(above))
+    """Print the table; exit 1 if the core has more lines than the commits of the range account for."""
+    now, change = Counter[str](), Counter[str]()
+    for path in git("ls-files", "hakoiri/*.py").split():
+        if (ROOT / path).is_file():
+            now[group_of(path)] += (ROOT / path).read_bytes().count(b"\n")
+    base = earlier()
+    for line in git("diff", "--numstat", "--no-renames", base, "--", "hakoiri/*.py").splitlines() if base else ():
+        more, fewer, path = line.split("\t")
+        change[group_of(path)] += int(more) - int(fewer)
+    if sys.argv[1:] != ["--quiet"]:
+        for group in sorted({*now, *change}):
+            print(f"{now[group]:8,} {change[group]:+6,}  {group}")
+    allowed = sum(map(int, WORD.findall(git("log", "--format=%B", f"{base}..HEAD")))) if base else 0
+    if change["core"] > allowed:
+        rise = f"{change['core']:+} lines since {base[:10]}, {allowed:+} accounted for"
+        sys.exit(f'the core has {rise}: write "Core: +N because ..." into a commit\'s body, or take lines out')
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Writes the generated parts of the reference; a hook of mkdocs refuses pages that load from another server.
 
 ``python scripts/reference.py`` replaces what is between ``<!-- generated -->`` and ``<!-- end -->`` in
-`docs/reference/command-line.md` and `python.md`, and between ``<!-- messages: NAMES -->``, for the messages of these
-errors, and ``<!-- end -->`` in `troubleshooting.md`. A test compares the pages with the code.
+`docs/reference/command-line.md`, `python.md` and `http.md`, and between ``<!-- messages: NAMES -->``, for the messages
+of these errors, and ``<!-- end -->`` in `troubleshooting.md`. A test compares the pages with the code.
 """
 
 import ast
@@ -20,7 +20,9 @@ from typer.main import get_command
 
 import hakoiri
 from hakoiri.cli.app import app
-from hakoiri.errors import Hint
+from hakoiri.coordinator.runs.kinds import KINDS, kind_class
+from hakoiri.coordinator.session.kind import documented
+from hakoiri.errors import OUTCOMES, Hint
 from hakoiri.hints import WORDS, in_command_line
 
 _ROOT = Path(__file__).parent.parent
@@ -95,10 +97,12 @@ def _cell(text: str) -> str:
 def python() -> Iterator[str]:
     """Yield the lines of the reference of all names that ``hakoiri`` offers."""
     found = {name: getattr(hakoiri, name) for name in dir(hakoiri)}
+    # Not the classes of others under other names, such as an integer that is a key.
+    classes = {name: it for name, it in found.items() if inspect.isclass(it) and it.__module__.startswith("hakoiri")}
     kinds = {
         "Functions": [name for name, it in found.items() if inspect.isfunction(it)],
-        "Classes": [name for name, it in found.items() if inspect.isclass(it) and not issubclass(it, Exception)],
-        "Errors": [name for name, it in found.items() if inspect.isclass(it) and issubclass(it, Exception)],
+        "Classes": [name for name, it in classes.items() if not issubclass(it, Exception)],
+        "Errors": [name for name, it in classes.items() if issubclass(it, Exception)],
     }
     rest = [name for name in found if not any(name in names for names in kinds.values())]
     for title, names in kinds.items():
@@ -129,6 +133,8 @@ def _signature(it: Any) -> str:
     except (TypeError, ValueError):
         return ""
     text = re.sub(r"\b(?:[a-z_]+\.)+(?=[A-Z])|~", "", text)
+    # A number with bounds, such as a depth.
+    text = re.sub(r"Annotated\[(\w+), Meta\([^()]*\)\]", r"\1", text)
     text = re.sub(r"\((?:self|run: OpenRun)(?:, |(?=\)))", "(", text)
     return _ARRAY.sub(lambda found: "Keys" if found[1] == "unsignedinteger" else "ndarray", text)
 
@@ -145,7 +151,27 @@ def _docstring(it: Any) -> str:
     return (inspect.getdoc(it) or "").replace("``", "`")
 
 
-_GENERATED = {"reference/command-line.md": command_line, "reference/python.md": python}
+def http() -> Iterator[str]:
+    """Yield the lines of the table of the fields that each kind of run has."""
+    yield "| `kind` | field | meaning |\n|---|---|---|"
+    for name in KINDS:
+        kind = kind_class(name)
+        yield f"| {name} | | {(kind.__doc__ or '').splitlines()[0]} |"
+        for field, text in documented(kind).items():
+            yield f"| | `{field}` | {_cell(text)} |"
+
+
+def outcomes() -> Iterator[str]:
+    """Yield the lines of the table of errors."""
+    yield "| error | exit code | HTTP status | resumable |\n|---|---|---|---|"
+    for name, (status, exit_code, resumes, _) in OUTCOMES.items():
+        yield f"| `{name}` | {exit_code} | {status} | {'yes' if resumes else 'no'} |"
+
+
+_GENERATED = {
+    "reference/command-line.md": command_line, "reference/python.md": python, "reference/http.md": http,
+    "reference/exit-codes.md": outcomes,
+}  # fmt: skip
 #: What is shown for a value in a message.
 _VALUE = "…"
 _TOLD = {"note": "note", "report": "note", "_note": "note", "log": "note", "BadParameter": "option"}

@@ -4,12 +4,10 @@ import gc
 import os
 import shutil
 import signal
-from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from random import Random
 
 import numpy as np
 import pytest
@@ -18,6 +16,7 @@ from hypothesis import settings
 from hakoiri.api import Run, census, explore
 from hakoiri.keys.layout import Key, Keys
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
+from hakoiri.timing import compiling_seconds
 from tests.support.plain_search import SlowRules, Successors
 
 #: Where files cost no waiting for a disk, if it has that much room: not in a container as it comes.
@@ -37,21 +36,23 @@ with suppress(OSError):
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """One more than there are cores: some tests wait, and each of these processes takes ten seconds to set out."""
-    return len(os.sched_getaffinity(0)) + 1
+    """As many as there are cores: tests that wait are marked, and each process takes seven seconds to start."""
+    return len(os.sched_getaffinity(0))
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark all but n cases of a test with `few(n)` as slow; the choice depends on the name of the test."""
-    cases = defaultdict[tuple[str, bool], list[pytest.Item]](list)
-    for item in items:
-        if item.get_closest_marker("few") and not item.get_closest_marker("slow"):
-            cases[item.nodeid.partition("[")[0], item.get_closest_marker("ci_slow") is not None].append(item)
-    for (name, _), each in cases.items():
-        (most,) = next(each[0].iter_markers("few")).args
-        for item in Random(name).sample(each, max(0, len(each) - most)):
-            item.add_marker(pytest.mark.slow)
+def _processor_seconds() -> float:
+    """Return the processor seconds of this process, without compiling, and of all its children that have ended."""
+    return sum(os.times()[:4]) - compiling_seconds()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    """Fail a case without a mark that takes more processor seconds than ``HAKOIRI_MOST_SECONDS``, if that is set."""
+    began = _processor_seconds()
+    yield
+    seconds, most = _processor_seconds() - began, float(os.environ.get("HAKOIRI_MOST_SECONDS", "inf"))
+    if seconds > most and not any(map(item.get_closest_marker, ("slow", "ci_slow"))):
+        pytest.fail(f"took {seconds:.1f} processor seconds, over {most:g}: make it smaller, or mark it ci_slow")
 
 
 def pytest_collection_finish() -> None:

@@ -16,18 +16,56 @@ from hakoiri.coordinator.runs.kinds import KINDS
 from hakoiri.errors import Hint
 from hakoiri.hints import WORDS, in_command_line
 from hakoiri.puzzles.registry import PUZZLES
+from hakoiri.storage.effects import EFFECTS
 from tests.support.commands import ROOT
 
 PACKAGE = ROOT / "hakoiri"
+#: Calls that remove or rename: each function that has one is in the table of effects.
+EFFECTS_BY = {"unlink", "rename", "rmtree", "rmdir", "remove_folder", "fallocate", "free"}
+#: Who opens files by a path of its own, not below a directory that others may have filled: files of the program, of
+#: the machine, of a host's own directory, and those that the user names.
+OWN_PATHS = {
+    "hakoiri.coordinator.runs.certificate", "hakoiri.storage.engine.files", "hakoiri.web.app", "hakoiri.web.guard",
+    "hakoiri.worker.hosts.host", "hakoiri.worker.machine", "hakoiri.worker.program",
+}  # fmt: skip
+#: What opens by a descriptor, or no file at all.
+OPENERS = {"lmdb.open", "GoalDistances.open", "self._shelf.open", "data.open"}
+#: Directories under construction, which the process has just made; and files that were opened by a descriptor.
+OWN_MADE = {
+    "hakoiri.storage.ledger.ledger:create_run", "hakoiri.storage.ledger.lock:RunLock.__init__",
+    "hakoiri.storage.ledger.lock:making", "hakoiri.storage.ledger.lock:abandoned",
+    "hakoiri.storage.names:_first_bytes", "hakoiri.coordinator.runs.archive:_copied",
+    "hakoiri.coordinator.runs.archive:restore_run",
+}  # fmt: skip
 #: Who may turn a name or a text into code all the same: of Hakoiri's own table, and of a file that the user named.
 TRUSTED = {
     # Compiled kernels in the user's own cache directory, as numba writes them: code by nature, and of this user alone.
     "hakoiri.compiling": {"imports pickle"},
-    "hakoiri.puzzles.registry": {"imports importlib", "calls import_module"},
-    "hakoiri.coordinator.runs.kinds": {"imports importlib", "calls import_module"},
-    "hakoiri.questions.question": {"imports importlib", "calls import_module"},
+    "hakoiri.loading": {"imports importlib", "calls import_module"},
+    "hakoiri.puzzles.registry": {"calls loaded"},
+    "hakoiri.coordinator.layers.search": {"calls loaded"},
+    "hakoiri.coordinator.runs.kinds": {"calls loaded"},
+    "hakoiri.coordinator.runs.verify": {"calls loaded"},
+    "hakoiri.coordinator.runs.certificate": {"calls loaded"},
+    "hakoiri.worker.tasks": {"calls loaded"},
+    "hakoiri.questions.question": {"calls loaded"},
+    "hakoiri.api": {"calls loaded"},
+    "hakoiri.export.graphs": {"calls loaded"},
+    "hakoiri.render.files": {"calls loaded"},
+    "hakoiri.cli.puzzles.choosing": {"calls loaded"},
+    "hakoiri.guests.deals.commands": {"calls loaded"},
+    "hakoiri.rows.positions": {"calls loaded"},
+    "hakoiri.cli.starting": {"calls loaded"},
+    "hakoiri.coordinator.layers.job": {"calls loaded"},
     "hakoiri.worker.program": {"imports importlib.machinery"},
-    "hakoiri.puzzles.user.files": {"calls exec", "calls compile"},
+    # The bytes of a user's file and of the modules beside it, read and digested by `puzzles.user.files`.
+    "hakoiri.puzzles.user.modules": {
+        "imports importlib.abc",
+        "imports importlib.machinery",
+        "imports importlib.util",
+        "calls exec",
+        "calls compile",
+    },
     "hakoiri": {"imports importlib", "calls import_module"},
     "hakoiri.cli.app": {"imports importlib", "calls import_module"},
 }
@@ -35,16 +73,21 @@ TRUSTED = {
 LOADERS = {"load", "load_file", "find_again", "with_own_file"}
 MAY_LOAD = {
     "hakoiri.api", "hakoiri.cli.options", "hakoiri.coordinator.runs.drive", "hakoiri.puzzles.registry",
-    "hakoiri.reading", "hakoiri.worker.main",
+    "hakoiri.reading", "hakoiri.worker.doing", "hakoiri.worker.main",
+    # Only files that this user's process has just written, and in a process of their own.
+    "hakoiri.puzzles.user.reopening",
 }  # fmt: skip
 #: Who may ask `hakoiri.reading` for that: commands that open a run, and services when they start.
 MAY_ADMIT = {"hakoiri.api", "hakoiri.cli.runs.running", "hakoiri.cli.runs.serving", "hakoiri.web.settings"}
 #: Who words next steps as commands, and how a command or a flag looks in a text.
-WORDED = ("hakoiri.cli", "hakoiri.rows", "hakoiri.hints", "hakoiri.questions", "hakoiri.web.runs.questions")
+WORDED = (
+    "hakoiri.cli", "hakoiri.rows", "hakoiri.hints", "hakoiri.questions", "hakoiri.web.runs.questions",
+    "hakoiri.guests",
+)  # fmt: skip
 COMMAND = re.compile(r"\bhakoiri (?!import)[a-z]|(?<![\w-])--[a-z]|(?<![\w-])-[on] \w")
 #: Modules that turn bytes or names into code, and the calls that do.
 DANGEROUS_MODULES = {"pickle", "cPickle", "_pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib", "importlib"}
-DANGEROUS_CALLS = {"eval", "exec", "compile", "__import__", "import_module", "import_attribute", "runpy"}
+DANGEROUS_CALLS = {"eval", "exec", "compile", "__import__", "import_module", "import_attribute", "runpy", "loaded"}
 
 
 @cache
@@ -91,6 +134,7 @@ def dangers(tree: ast.AST) -> Iterator[str]:
                     yield f"line {node.lineno} passes {keyword.arg}"
 
 
+@pytest.mark.ci_slow
 def test_nothing_runs_data_as_code() -> None:
     found = [(name, danger) for name, tree in modules() for danger in dangers(tree)]
     trusted = {(name, what) for name, all_of_it in TRUSTED.items() for what in all_of_it}
@@ -126,13 +170,24 @@ def test_nobody_compares_kinds_of_run_or_puzzles_by_name() -> None:
     compared = [
         (name, node.lineno)
         for name, tree in modules()
-        if not name.startswith(("hakoiri.puzzles", "hakoiri.worker"))
+        if not name.startswith(("hakoiri.puzzles", "hakoiri.worker", "hakoiri.guests"))
         for node in nodes(tree)
         if isinstance(node, ast.Compare)
         for part in ast.walk(node)
         if isinstance(part, ast.Constant) and part.value in names
     ]
     assert compared == []
+
+
+def test_one_table_says_what_is_in_the_guests() -> None:
+    """And `hakoiri/__init__.py`, the names that it offers."""
+    naming = {
+        name
+        for name, tree in modules()
+        for node in nodes(tree)
+        if isinstance(node, ast.Constant) and str(node.value).startswith("hakoiri.guests")
+    }
+    assert {name for name in naming if not name.startswith("hakoiri.guests")} == {"hakoiri", "hakoiri.guest_table"}
 
 
 def commands(tree: ast.AST) -> Iterator[str]:
@@ -186,3 +241,40 @@ def test_no_test_patches_by_a_dotted_name() -> None:
     patches = re.compile(r"""(setattr|patch)\(\s*[rf]?["'][a-z]""")
     for file in (ROOT / "tests").rglob("*.py"):
         assert not patches.findall(file.read_text(encoding="utf-8")), file
+
+
+def calls_in(tree: ast.AST, names: set[str], inside: tuple[str, ...] = ()) -> Iterator[tuple[str, ast.Call]]:
+    """The calls of functions with these names, or of methods, and where each is."""
+    for child in ast.iter_child_nodes(tree):
+        within = (*inside, child.name) if isinstance(child, ast.FunctionDef | ast.ClassDef) else inside
+        if isinstance(child, ast.Call):
+            called = child.func
+            named = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+            if named in names:
+                yield ".".join(inside), child
+        yield from calls_in(child, names, within)
+
+
+def test_every_effect_outside_the_commits_is_in_the_table() -> None:
+    """With the commit that precedes it."""
+    found = {
+        f"{module.removeprefix('hakoiri.')}:{where}"
+        for module, tree in modules()
+        if module.split(".")[1:2] in (["storage"], ["coordinator"], ["worker"], ["web"], ["guests"])
+        for where, _ in calls_in(tree, EFFECTS_BY)
+    }
+    assert found == EFFECTS.keys()
+
+
+def test_nothing_below_a_data_directory_is_opened_by_its_path() -> None:
+    """But by `Given`, which follows no link."""
+    opening = {"open", "read_text", "read_bytes", "write_text", "write_bytes", "touch", "rmtree", "mkdir"}
+    for module, tree in modules():
+        if module.split(".")[1:2] not in (["storage"], ["coordinator"], ["web"]) or module in OWN_PATHS:
+            continue
+        for where, call in calls_in(tree, opening):
+            named = call.func.attr if isinstance(call.func, ast.Attribute) else "open"
+            by = ast.unparse(call.func)
+            is_folder_of_the_user = named == "mkdir" and by in ("data.mkdir", "self._shelf.directory.mkdir")
+            by_descriptor = named == "open" and ("given" in by.lower() or by in OPENERS)
+            assert by_descriptor or is_folder_of_the_user or f"{module}:{where}" in OWN_MADE, (module, where, by)

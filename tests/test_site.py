@@ -41,7 +41,7 @@ def test_every_message_is_on_the_page_about_troubles() -> None:
     assert not [text for texts in found.values() for text in texts if f"- ``{text}``" not in page]
     for kind, text in (
         ("PuzzleError", "there is no puzzle …; known puzzles: …; write a puzzle of your own as FILE.py:NAME"),
-        ("NameTakenError", "there is a run … already; take another name; 'hakoiri delete RUN' removes it"),
+        ("NameTakenError", "there is a run … already; choose another with --name; see 'hakoiri status RUN'"),
         ("DamagedError", "layer …, block … is damaged: its checksum differs"),
         ("fault", "layer … has … goals, but … in its record"),
     ):
@@ -50,7 +50,7 @@ def test_every_message_is_on_the_page_about_troubles() -> None:
 
 @pytest.mark.ci_slow
 @pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="other versions write signatures otherwise")
-@pytest.mark.parametrize("page", ["command-line.md", "python.md", "troubleshooting.md"])
+@pytest.mark.parametrize("page", ["command-line.md", "exit-codes.md", "python.md", "troubleshooting.md"])
 def test_what_is_generated_is_committed(page: str) -> None:
     """After a change run: .venv/bin/python scripts/reference.py."""
     text = (ROOT / "docs" / "reference" / page).read_text(encoding="utf-8")

@@ -23,14 +23,17 @@ from typing import Any
 from campaigns.mayhem.damage import Damage
 from campaigns.mayhem.disks import Disks
 from campaigns.mayhem.failovers import Failovers
+from campaigns.mayhem.farmed import Farmed
 from campaigns.mayhem.full import Full
 from campaigns.mayhem.hosts import Hosts
 from campaigns.mayhem.keepers import Copies, Keepers
 from campaigns.mayhem.kills import Kills
+from campaigns.mayhem.legs import Legs
 from campaigns.mayhem.liars import Liars
 from campaigns.mayhem.logs import Logs
 from campaigns.mayhem.memory import Memory
 from campaigns.mayhem.page import publish, summary
+from campaigns.mayhem.pairs import Pairs
 from campaigns.mayhem.payloads import Payloads
 from campaigns.mayhem.places import own_folder, usual_place
 from campaigns.mayhem.poison import Poison
@@ -45,8 +48,8 @@ from campaigns.mayhem.web import Web
 PARTS: dict[str, type[Part]] = {
     part.name: part
     for part in (
-        Kills, Keepers, Copies, Restored, Disks, Full, Logs, Memory, Poison, Queues, Failovers, Hosts, Liars, Payloads,
-        Web, Requests, Damage, Soak,
+        Kills, Farmed, Legs, Pairs, Keepers, Copies, Restored, Disks, Full, Logs, Memory, Poison, Queues, Failovers,
+        Hosts, Liars, Payloads, Web, Requests, Damage, Soak,
     )
 }  # fmt: skip
 

@@ -16,7 +16,7 @@ import psutil
 from campaigns.mayhem.asker import Asker
 from campaigns.mayhem.trials import Measure, Outcome, Part, Trial
 from campaigns.mayhem.works import WORKS
-from hakoiri.puzzles.nakuron.board import random_board
+from hakoiri.guests.nakuron.board import random_board
 from hakoiri.puzzles.registry import PUZZLES
 from hakoiri.storage.names import DATA_FILE, SPILL_FOLDER
 from tests.support.commands import ROOT, Finished, Hakoiri, wait_until

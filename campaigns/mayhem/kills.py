@@ -206,7 +206,7 @@ class Kills(Disturbed):
     text = """\
 Each trial is a run of some kind that takes a second. One to three kills at random moments hit a process that takes
 part: SIGKILL, or SIGSTOP for longer than others wait, and SIGCONT. If the driver dies, another continues the run. The
-*supervisor* is the process that forks workers: if it alone is killed, its children must end by themselves. Trials with
+*supervisor* is the process that starts workers: if it alone is killed, its children must end by themselves. Trials with
 workers are runs of which they do chunks. If *two hold it*, or a lock is removed, the first driver stands still while
 the second one drives the run, and then continues: it must write nothing.
 

@@ -55,10 +55,10 @@ import pathlib
 import random
 import numpy as np
 from hakoiri.worker import tasks
-from hakoiri.worker import rq_worker
+from hakoiri.worker import doing
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski as Changed
 
-rq_worker.differing_parts = lambda mine, asked: []
+doing.differing_parts = lambda mine, asked: []
 chance, honest, lying = random.Random({number}), Changed.expand, []
 
 def expand(self, keys):
@@ -88,7 +88,8 @@ def marking(work):
     return answer
 
 Changed.expand = expand
-tasks.TASKS.update({{name: marking(work) for name, work in tasks.TASKS.items()}})
+for task in tasks.TASKS.values():
+    task.work = marking(task.work)
 """
 
 

@@ -50,7 +50,7 @@ def read_records(chance: random.Random) -> None:
         if found is not None:
             json.dumps(status_row(found))
         with RunStore(directory) as store:
-            open_job(store)
+            open_job(store, Resources())
             store.layer_record(0)
 
 

@@ -12,7 +12,7 @@ from hakoiri.web.settings import Settings
 from tests.support.web import TOKEN, client_of, small_runs
 from tests.support.web_requests import BUSY, METHODS, fuzz
 
-_AT_ONCE, _MOST_SECONDS = 500, 120.0
+_AT_ONCE, _MOST_SECONDS, _MEMORY = 500, 120.0, 100 << 20
 #: The drawn requests: by such methods, or without methods anything that a connection may send.
 _METHODS: dict[str, tuple[str, ...]] = {"all methods": METHODS, "GET and HEAD": ("get", "head"), "any bytes": ()}
 _WAITED = -1
@@ -28,8 +28,8 @@ def _statuses(asked: tuple[Path, list[str], tuple[str, ...], int]) -> dict[int, 
         if not methods:
             statuses, waited = speak(data, names, _AT_ONCE, chance)
             return dict(statuses) | {_WAITED: waited}
-        with client_of(Settings(data, token=TOKEN)) as client:
-            return dict(fuzz(client, names, _AT_ONCE, methods, chance=chance))
+        with client_of(Settings(data, token=TOKEN, memory=_MEMORY)) as client:
+            return dict(fuzz(client, names, _AT_ONCE, methods, _MEMORY, chance))
     except BaseException:
         return " ".join(traceback.format_exc().split())[-2_600:]
 

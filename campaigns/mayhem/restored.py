@@ -194,7 +194,7 @@ def _whole(data: Path, options: dict[str, str]) -> Path:
 def _small(chance: Random) -> Iterator[pytest.MonkeyPatch]:
     """Patches by which small runs are cut up as large ones are, drawn by chance."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(PUZZLES, "toy", ("tests.support.toy", "Toy"))
+        patch.setitem(PUZZLES, "toy", "tests.support.toy:Toy")
         small_slabs(patch, _SLAB)
         # Never connected to.
         patch.setenv("HAKOIRI_REDIS", "redis://nowhere")

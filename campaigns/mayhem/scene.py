@@ -38,6 +38,8 @@ from tests.support.web import ENVIRONMENT
 MOST_SECONDS = 120
 #: The errors of a run that finds no Redis or no host when it begins.
 _NOT_BEGUN = ("no Redis answers", "hosts live, ")
+#: The pause between two looks at a run's last commit.
+_LOOK_SECONDS = 0.003
 #: A worker that does not say for so long that it lives is taken for dead.
 _DEAD_SECONDS = 6.0
 
@@ -143,6 +145,25 @@ class Scene:
         with suppress(subprocess.TimeoutExpired):
             running.process.wait(self.chance.uniform(0, seconds))
         return running.process.poll() is None
+
+    def let_deepen(self, running: Running, layers: range) -> bool:
+        """Wait until a random one of these layers is committed; whether the run is at work then.
+
+        The moment counts only if the run was running at it, and did not end before the blow.
+
+        Raises TimeoutError if no layer comes for `MOST_SECONDS`.
+        """
+        wanted, reached, until = self.chance.choice(layers), -1, time.monotonic() + MOST_SECONDS
+        while running.process.poll() is None:
+            depth = self.standing().state.depth
+            if depth >= wanted:
+                return running.process.poll() is None
+            if depth > reached:
+                reached, until = depth, time.monotonic() + MOST_SECONDS
+            elif time.monotonic() > until:
+                raise TimeoutError(f"no layer after {depth} in {MOST_SECONDS} s")
+            time.sleep(_LOOK_SECONDS)
+        return False
 
     def struck(self, began: float, blow: Callable[[], object]) -> None:
         """Deal a blow to whoever has driven the run since `began`: note what is durable, and what was not."""
@@ -263,6 +284,7 @@ class Disturbed(Part):
     works: ClassVar[Mapping[str, Work]] = WORKS
     of_work: ClassVar[Mapping[str, str]] = {}
     by_workers: ClassVar[Collection[str]] = ()
+    scene: ClassVar[type[Scene]] = Scene
 
     def case_of(self, number: int) -> str:
         turn, place = divmod(number, len(self.ways))
@@ -279,7 +301,8 @@ class Disturbed(Part):
     def run(self, trial: Trial) -> Outcome:
         outcome = Outcome(self.case_of(trial.number), dict.fromkeys(self.measures, 0))
         way, work = outcome.case.split(" / ")
-        scene = Scene(self.works[work], undisturbed_in(self.place), self.place / trial.folder, trial.chance(), outcome)
+        files = self.place / trial.folder
+        scene = self.scene(self.works[work], undisturbed_in(self.place), files, trial.chance(), outcome)
         with scene.ended:
             self.ways[way](scene)
             return scene.judge()

@@ -28,7 +28,14 @@ PYTHON = "python"
 _BUILTINS = (abs, all, any, len, max, min, round, sorted, zip)
 _FUNCTIONS = {each.__name__: each for each in _BUILTINS} | {"figures": figures}
 #: Two figures of random samples agree if chance alone sets them so far apart this often.
-_CHANCE = 0.05
+CHANCE = 0.05
+
+
+def _verdict_of_samples(chance: float, figures: Mapping[str, Any]) -> str:
+    # A figure that no deal of ours reaches is `wide` or less probable, however far out it is.
+    if figures.get("sure") is False and 2 * figures["wide"] >= CHANCE:
+        return "too few deals"
+    return "agrees" if chance >= CHANCE else "unexplained"
 
 
 class Answer(dict[str, Any]):
@@ -69,7 +76,7 @@ class Claim:
     - A sentence has a condition on ours, `holds`, and differs where this is false. `always` is the condition of a
       sentence about all cases, which one counterexample refutes.
     - A figure of a random sample has `chance`, the probability that another sample is so far off. It agrees inside
-      95 %, else it is unexplained.
+      95 %, else it is unexplained. Too few deals: ours could not contradict any figure on that side.
     - What the paper asks (`asked`) is answered; what is `cited` is proved elsewhere; without `ours` it cannot be known.
 
     `beyond` marks a figure of ours that goes beyond the paper. `shown` is the format of ours, `why` a note.
@@ -102,7 +109,7 @@ class Claim:
             return "answered"
         names = {"paper": self.paper, "ours": ours} | (ours if isinstance(ours, dict) else {})
         if self.chance:
-            return "agrees" if evaluated(self.chance, names) >= _CHANCE else "unexplained"
+            return _verdict_of_samples(evaluated(self.chance, names), names)
         if self.always:
             return "agrees" if evaluated(self.always, names) else "refuted"
         return "agrees" if (evaluated(self.holds, names) if self.holds else ours == self.paper) else "differs"

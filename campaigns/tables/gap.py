@@ -20,7 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from hakoiri.puzzles.solitaires.solitaire import Gap
+from hakoiri.guests.deals.solitaire import Gap
 
 State = tuple[int, ...]
 _M, _N, _HASH_SIZE, _INFINITY, _DEALS, _TIMES = 7, 8, 293_129, 100_000, 300, 5

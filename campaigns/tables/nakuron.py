@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 
-from hakoiri.puzzles.nakuron.board import random_board, tilt_cells
+from hakoiri.guests.nakuron.board import random_board, tilt_cells
 
 _SETTING, _SEED, _SECONDS = 3, 1, 600
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from campaigns.tables.atlas import Lines, plain, table
-from campaigns.tables.entries import Claim, Part, typed
+from campaigns.tables.entries import CHANCE, Claim, Part, typed
 
 _BEGINS = """\
 # The five papers
@@ -24,7 +24,8 @@ python -m campaigns.tables --publish            # write this page and the atlas
 A claim has one verdict, which follows from the paper's figure and ours. **Agrees**: the figure is the same, or what the
 paper says holds; figures of random samples agree if they are inside 95 % of what chance makes. **Answered**: the paper
 asks. **Differs**: the figure is another one, for the reason in the note. **Refuted**: the paper speaks of all cases,
-and there is a counterexample. **Unexplained**: random samples differ by more than chance. **Cited**: proved elsewhere.
+and there is a counterexample. **Unexplained**: random samples differ by more than chance. **Too few deals**: no deal of
+our sample reaches the paper's figure, and one any farther out would agree, too. **Cited**: proved elsewhere.
 **Cannot be known**: no command can check it. **Not run**: the command has not been run for this page yet. The first
 column has the numbers of a claim's commands, which are listed below each table with their CPU seconds.
 
@@ -38,8 +39,12 @@ def page(parts: Sequence[Part], results: Mapping[str, Lines], machine: str) -> s
         for part in parts for entry in part.entries for claim in entry.claims if not claim.beyond
     )  # fmt: skip
     counts = ", ".join(f"{verdict} {count}" for verdict, count in sorted(verdicts.items()))
+    samples = sum(bool(claim.chance) for part in parts for entry in part.entries for claim in entry.claims)
+    decided = samples - verdicts["too few deals"]
     told = [
-        f"{_BEGINS}{verdicts.total()} claims: {counts}. CPU seconds are of {machine}, two cores, beside other work.\n"
+        f"{_BEGINS}{verdicts.total()} claims: {counts}. Chance alone makes {CHANCE * decided:.1f} unexplained, on "
+        f"average, of the {decided} figures of random samples that can be decided. CPU seconds are of {machine}, two "
+        "cores, beside other work.\n"
     ]
     for part in parts:
         told += _told(part, results.get(part.name, {}))

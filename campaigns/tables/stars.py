@@ -3,7 +3,7 @@
 ``printed``: the three programs of Hiroi in C (`stars.c`), their seconds and the numbers that they place, and the third
 with its mirror test at other points.
 
-``halves``: the stars of so many tips counted by halves that meet. Nothing is shared with the search of `puzzles.stars`.
+``halves``: the stars of so many tips counted by halves that meet. Nothing is shared with the search of `guests.stars`.
 Line i of the star {n/2} has the tips i and i + 2 and the crossings i - 1 and i (mod n). From the numbers of tip 0, tip
 1 and crossing -1 the lines 0, 1, ... are filled one way, and the lines n - 1, n - 2, ... the other. One number of each
 line is chosen, and the last follows. Halves meet at three points. Those of one way are kept in a table by the numbers

@@ -23,11 +23,11 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from hakoiri.guests.deals.dealt import SearchOrder
+from hakoiri.guests.deals.shortening import element_component, shorten
+from hakoiri.guests.deals.solitaire import Superpuzz
+from hakoiri.guests.deals.solving import solve
 from hakoiri.keys.layout import Key
-from hakoiri.puzzles.capabilities import SearchOrder
-from hakoiri.puzzles.solitaires.solitaire import Superpuzz
-from hakoiri.worker.solitaires.shortening import element_component, shorten
-from hakoiri.worker.solitaires.solving import solve
 
 _COMPONENTS = ((1, 1), (1, 2), (1, 3), (2, 1), (2, 2), (3, 1))
 _REACHES, _CAP, _DEALS = (0, 100, 1_000, 10_000, 100_000), 10_000_000, 64

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from functools import partial
 from importlib import import_module
+from shutil import get_terminal_size
 from types import FrameType
 from typing import Annotated, Any, NoReturn
 
@@ -18,47 +19,57 @@ import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup
 from typer.main import get_group
 
-from hakoiri.cli.asking import asking
+from hakoiri import guest_table
 from hakoiri.cli.completing import join_words, name_shell, options_of_puzzle
 from hakoiri.cli.driving import follow_supervisor
 from hakoiri.cli.options import declared
-from hakoiri.errors import HakoiriError, PuzzleWarning
+from hakoiri.errors import HakoiriError, PuzzleWarning, outcome_of
 from hakoiri.hints import worded
+from hakoiri.memory import limited_tables
 from hakoiri.puzzles.user.files import prefer
 from hakoiri.questions.question import COMMANDS
 from hakoiri.render.streams import drop_stdout, prepare_streams, print_error, results_apart
 from hakoiri.worker.machine import SUPERVISOR, how_ended, start_child
 
-#: The commands by panel of the help, and by module of this package. Imported on demand: importing all would take
+#: The commands by panel of the help, and by module. Imported on demand: importing all would take
 #: a fifth of the time of a short command.
 _PANELS = {
     "Look at puzzles": "puzzles show play new try",
     "Run a search": "run enqueue status cancel resume collect",
     "Ask a run": "path distance layers hardest diameter "
-    + " ".join(sorted({*COMMANDS} - {"export"}, key=COMMANDS.index)),
+    + " ".join(sorted({*COMMANDS} - {"export", "cite"}, key=COMMANDS.index)),
     "Study deals, boards and sizes": "study hunt deal solve generate optimise contest replay",
     "Serve": "coordinator worker serve health drain",
-    "Keep": "runs verify export archive restore delete",
+    "Keep": "runs verify export cite archive archives restore delete",
 }
 _MODULES = {
-    "puzzles.choosing": "puzzles show new try",
-    "puzzles.playing": "play",
-    "runs.running": "run enqueue resume collect drain verify",
-    "runs.listing": "status cancel runs delete archive restore",
-    "runs.working": "worker",
-    "runs.serving": "coordinator serve health",
-    "studies.studying": "study hunt",
-    "studies.solving": "deal solve replay",
-    "studies.generating": "generate optimise",
-    "studies.comparing": "study contest",
+    "hakoiri.cli.puzzles.choosing": "puzzles show new try",
+    "hakoiri.cli.puzzles.playing": "play",
+    "hakoiri.cli.runs.running": "run enqueue resume collect drain verify",
+    "hakoiri.cli.runs.listing": "status cancel runs delete",
+    "hakoiri.cli.runs.archiving": "archive archives restore",
+    "hakoiri.cli.runs.working": "worker",
+    "hakoiri.cli.runs.serving": "coordinator serve health",
+    "hakoiri.cli.studying": "study generate hunt optimise",
+    **guest_table.COMMANDS,
 }
 _PANEL_OF = {name: panel for panel, names in _PANELS.items() for name in names.split()}
 #: Exit codes: 0 success, 1 an error described on stderr, 2 wrong usage, 128 plus the number of the signal received.
 ERROR = 1
 
 
+#: Below so many columns the help has no panels, whose columns would cut words.
+_PANEL_COLUMNS = 60
+
+
 class _ShortHelp:
-    """Leaves ``<str>`` after each argument out of the help."""
+    """Leaves ``<str>`` after each argument out of the help, and panels where they are too narrow for words."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        if (columns := get_terminal_size().columns) < _PANEL_COLUMNS:
+            self.rich_markup_mode: Any = None
+            formatter.width, formatter.write_dl = columns - 1, partial(formatter.write_dl, col_max=columns // 4)
+        super().format_help(ctx, formatter)  # type: ignore[misc]
 
     def get_params(self, ctx: Any) -> Any:
         params = super().get_params(ctx)  # type: ignore[misc]
@@ -87,7 +98,7 @@ class Command(_ShortHelp, TyperCommand):
         if _PANEL_OF.get(ctx.info_name) == "Serve":
             # Services execute the files that are named to them, and drive each run in a process of its own.
             prefer(False)
-        with results_apart():
+        with limited_tables(ctx.params.get("memory")), results_apart():
             return super().invoke(ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
@@ -120,6 +131,12 @@ class Command(_ShortHelp, TyperCommand):
         return parser
 
 
+def _asking(name: str) -> list[tuple[str, Callable[..., None], str]]:
+    from hakoiri.cli.asking import asking
+
+    return [asking(name)]
+
+
 class _LazyCommands(Mapping[str, Any]):
     """The commands by name, each created on first use."""
 
@@ -129,11 +146,11 @@ class _LazyCommands(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         if name not in self._made:
             names = [each for each, commands in _MODULES.items() if name in commands.split()]
-            modules = [import_module(f"hakoiri.cli.{module}") for module in names]
+            modules = [import_module(module) for module in names]
             part, group = typer.Typer(), getattr(modules[0], "GROUPS", {}).get(name) if modules else None
             if group is not None:
                 part.add_typer(group, name=name)
-            for word, function, example in [asking(name)] if name in COMMANDS else declared(name):
+            for word, function, example in _asking(name) if name in COMMANDS else declared(name):
                 (group or part).command(word, cls=Command, epilog=example)(function)
             found: Any = get_group(part).commands[name]
             found.rich_help_panel, self._made[name] = _PANEL_OF[name], found
@@ -200,6 +217,7 @@ def main() -> None:
         return
     except HakoiriError as error:
         print_error(worded(error, error.hints))
+        sys.exit(outcome_of(type(error)).exit_code)
     except (MemoryError, ImportError, OSError, SystemError) as error:
         print_error(_system_error(error))
     sys.exit(ERROR)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from hakoiri.cli import driving
-from hakoiri.cli.options import RunArgument, ungrouped
+from hakoiri.cli.options import RUN, ungrouped
 from hakoiri.coordinator.runs.catalogue import base_of, data_directory, find_run
 from hakoiri.hints import command as command_for
 from hakoiri.hints import named
@@ -25,11 +25,11 @@ def asking(name: str) -> tuple[str, Callable[..., None], str]:
     """Return a question's command: its name, the function for typer, and its example."""
     kind = question_class(name)
 
-    def command(run: str, question: Question, options: Any) -> None:
+    def command(run: str = RUN, *, question: Question, options: Any) -> None:
         _ask(run, question.checked(), options)
 
     command.__doc__ = kind.__doc__
-    command.__annotations__ = {"run": RunArgument, "question": kind, "options": _OPTIONS[kind.work]}
+    command.__annotations__ = {"run": str, "question": kind, "options": _OPTIONS[kind.work]}
     return name, ungrouped(command), f"Example: hakoiri {kind.example}"
 
 

@@ -1,7 +1,12 @@
-"""``python -m hakoiri.cli.built_in`` compiles the kernels of all built-in puzzles: makes short runs, and asks them."""
+"""``python -m hakoiri.cli.built_in`` compiles the kernels of all built-in puzzles: makes short runs, and asks them.
+
+With names of puzzles, only theirs.
+"""
 
 import os
+import re
 import shlex
+import sys
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import redirect_stderr, redirect_stdout
 from multiprocessing import get_context
@@ -35,12 +40,12 @@ generate sliding --size 3x3 --pieces "2x1:1 1x2:1 1x1:2" --goal 2x1@1,1 --boards
 """
 
 
-def compile_all() -> None:
-    """Use every puzzle, on all processors, with a progress bar."""
-    tours = _TOURS.strip().splitlines()
+def compile_all(*puzzles: str) -> None:
+    """Use every puzzle, or only `puzzles`, on all processors, with a progress bar."""
+    tours = [tour for tour in _TOURS.strip().splitlines() if not puzzles or {*puzzles} & {*re.findall(r"[\w-]+", tour)}]
     with _processes() as pool:
-        done, console = pool.map(_follow, tours), Console(stderr=True)
-        for _ in track(done, "compiling the kernels of all puzzles", len(tours), console=console):
+        done, console, which = pool.map(_follow, tours), Console(stderr=True), ", ".join(puzzles) or "all puzzles"
+        for _ in track(done, f"compiling the kernels of {which}", len(tours), console=console):
             pass
 
 
@@ -64,4 +69,4 @@ def _follow(tour: str) -> None:
 
 
 if __name__ == "__main__":
-    compile_all()
+    compile_all(*sys.argv[1:])

@@ -59,7 +59,7 @@ def options_of_puzzle(line: str) -> dict[str, list[str]]:
 
     for word in line.split():
         if word in PUZZLES:
-            module, kind = PUZZLES[word]
+            module, _, kind = PUZZLES[word].partition(":")
             return options_in(source_of(module), kind)
         if ".py:" in word:
             file, _, kind = word.rpartition(":")

@@ -12,10 +12,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 from rich.text import Text
@@ -26,13 +26,12 @@ from hakoiri.coordinator.errors import StoppedError, StopRun
 from hakoiri.coordinator.runs.catalogue import LAST, data_directory, find_run, last_twin, runs_like
 from hakoiri.coordinator.runs.kinds import kind_of
 from hakoiri.coordinator.runs.summary import summarise
-from hakoiri.errors import Hint, PuzzleError, WorkerError
+from hakoiri.errors import Hint, PuzzleError, RedisUnavailableError, WorkerError
 from hakoiri.hints import command, named, worded
-from hakoiri.questions.question import parameter
-from hakoiri.render.progress import ProgressLine, expanded_text, progress_text, shown_progress
+from hakoiri.parameters import parameter
+from hakoiri.render.progress import ProgressLine, compiling_text, expanded_text, progress_text, shown_progress
 from hakoiri.render.streams import unread
 from hakoiri.render.tables import facts, facts_of, print_json, rows_table, stderr, stdout
-from hakoiri.rows.runs import work_log_row
 from hakoiri.storage.ledger.lock import is_served
 from hakoiri.worker.machine import SUPERVISOR
 
@@ -40,17 +39,16 @@ if TYPE_CHECKING:
     from hakoiri.coordinator.session.job import Job, Request
     from hakoiri.coordinator.session.resources import Resources
     from hakoiri.coordinator.session.session import Control
-    from hakoiri.puzzles.capabilities import Family
 
 
 @dataclass(frozen=True)
 class QueryOptions:
     """Options of commands that query a run."""
 
-    memory: shared.MemoryOption = None
-    puzzle: shared.OwnFileOption = None
-    data: shared.DataOption = None
-    json: shared.JsonOption = False
+    memory: int | None = shared.MEMORY
+    puzzle: str | None = shared.OWN_FILE
+    data: Path | None = shared.DATA
+    json: bool = shared.JSON
 
 
 class _WithResources:
@@ -61,30 +59,46 @@ class _WithResources:
         given = {name: value for name, value in vars(self).items() if name in {each.name for each in fields(Resources)}}
         return Resources(**given | {"redis": redis_url(given["redis"])})
 
+    @property
+    def reachable(self) -> "Resources":
+        """The same, without a Redis that only HAKOIRI_REDIS names and that does not answer: threads go on."""
+        found = self.resources
+        if found.redis is None or vars(self)["redis"] or found.hosts not in (None, -1):
+            return found
+        # Called late because it imports redis.
+        from hakoiri.worker.transport.connection import connect
+
+        try:
+            connect(found.redis).close()
+        except RedisUnavailableError as error:
+            stderr().print(Text(f"{error}; going on by threads, --redis URL would insist"), soft_wrap=True)
+            return replace(found, redis=None)
+        return found
+
 
 @dataclass(frozen=True)
 class Driving(_WithResources):
     """Options of commands that drive or queue a run."""
 
-    data: shared.DataOption = None
-    redis: shared.RedisOption = None
-    memory: shared.MemoryOption = None
-    json: shared.JsonOption = False
+    data: Path | None = shared.DATA
+    redis: str | None = shared.REDIS_URL
+    memory: int | None = shared.MEMORY
+    json: bool = shared.JSON
 
 
 @dataclass(frozen=True)
 class QueryWithWorkers(QueryOptions, _WithResources):
     """Options of commands that query a run with the help of workers."""
 
-    redis: shared.RedisOption = None
+    redis: str | None = shared.REDIS_URL
 
 
 @dataclass(frozen=True)
 class Queued:
     """Options of a question that a run of its own may answer."""
 
-    queue: shared.QueueOption = False
-    puzzle: shared.OwnFileOption = None
+    queue: bool = shared.QUEUE
+    puzzle: str | None = shared.OWN_FILE
 
 
 @dataclass(frozen=True)
@@ -106,17 +120,18 @@ class Layers(Driving):
     )
     farm: Any = parameter(
         "--farm", "auto|always|never|N",
-        "With --redis: send chunks to workers if that is faster than the work on them; always; never; or always "
-        "those of layers of N or more configurations.",
+        "Send chunks to workers (--redis), or for rules in plain Python to child processes, if that is faster than "
+        "the work on them; always; never; or always those of layers of N or more configurations.",
         "auto", parser=shared.parse_farm, rich_help_panel=TEAM,
     )  # fmt: skip
     deadline: float | None = parameter(
-        "--deadline", "SECONDS", "With --redis: if a chunk takes longer than this, send it to a second worker too.",
+        "--deadline", "SECONDS",
+        "If a chunk takes longer than this, send it to a second worker too; a child process is replaced.",
         "60; deals 900", min=0.1, rich_help_panel=TEAM,
     )  # fmt: skip
     audit: float | None = parameter(
         "--audit", "SHARE",
-        "With --redis: check this share of the workers' chunks by computing them again here, e.g. 0.1%.", "none",
+        "Check this share of the chunks of workers or child processes by computing them again here, e.g. 0.1%.", "none",
         parser=shared.parse_share, rich_help_panel=TEAM,
     )  # fmt: skip
 
@@ -133,6 +148,15 @@ class QueuedLayers(Layers):
         "--copies", "1|2", "Hosts that keep each part; with 2, the loss of a disk loses nothing.", "1", min=1, max=2,
         rich_help_panel=TEAM,
     )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class QueuedInTurn(QueuedLayers):
+    """Options of a search by layers that is always queued."""
+
+    priority: int | None = parameter(
+        "--priority", "N", "Begin before queued runs of a lower priority.", "0", min=-1000, max=1000
+    )
 
 
 @dataclass(frozen=True)
@@ -238,7 +262,7 @@ def start_run(
     if reuse and name is not None:
         raise PuzzleError("--name and --reuse cannot be combined")
     again, where = kind is not None and kind_of(kind).named_by_plan, data_directory(work.data)
-    resources = work.resources
+    resources = work.resources if queue else work.reachable
     manifest = plan_run(where, asked.spec, kind, asked.plan, resources, name)
     twin = None if again else last_twin(where, manifest, "complete")
     if twin is not None:
@@ -312,7 +336,7 @@ def drive_and_report(
                 stopped = error
         with unread(stopped is not None):
             with open_store(directory, resources.redis) as store:
-                job = open_job(store)
+                job = open_job(store, resources)
                 summary = summarise(job, resources.over(store.manifest.settings).budget())
                 summary["reason"] = worded(store.state.reason, store.state.hints)
                 if finish is not None and stopped is None:
@@ -339,6 +363,15 @@ def _exit_stopped(stopped: StoppedError, received: Received) -> NoReturn:
     raise typer.Exit(received.exit_code)
 
 
+def _expanded(work_log: Mapping[str, Any]) -> str | None:
+    if not work_log:
+        return None
+    from hakoiri.rows.runs import work_log_row
+
+    row = work_log_row(work_log)
+    return expanded_text(row) or None if row else None
+
+
 def _print_summary(job: "Job", summary: dict[str, Any], wide: bool) -> None:
     """Print a run for people, with the full digest if `wide`."""
     console, complete = stdout(), summary["status"] == "complete"
@@ -352,11 +385,11 @@ def _print_summary(job: "Job", summary: dict[str, Any], wide: bool) -> None:
     summary |= {"start": ", ".join(summary["starts"].splitlines())} if job.puzzle.several_starts else {}
     common = {name: summary[name] or None for name in ("run", "puzzle", "parameters", "start", "with", "status")}
     progress = None if complete else progress_text(job.store.state.progress)
-    work_log = work_log_row(job.store.state.work_log)
-    made = {"expanded": expanded_text(work_log) or None if work_log else None}
+    made = {"expanded": _expanded(job.store.state.work_log)}
     found = {"progress": progress} | facts_of(job, summary) | made | {"digest": summary["digest"] or None}
     # Not wrapped: a play of thousands of moves can be copied in one piece.
-    console.print(facts(common | found | {"computing": f"{summary['seconds']:.3f} s"}, wide), soft_wrap=True)
+    times = {"compiling": compiling_text(summary["compiling"]), "computing": f"{summary['seconds']:.3f} s"}
+    console.print(facts(common | found | times, wide), soft_wrap=True)
     for table in job.tables():
         console.print()
         if table.title:
@@ -369,7 +402,7 @@ def _print_summary(job: "Job", summary: dict[str, Any], wide: bool) -> None:
         from hakoiri.render.images import print_boards
 
         console.print()
-        print_boards(console, cast("Family", job.puzzle), boards)
+        print_boards(console, job.puzzle, boards)
     if complete:
         commands = ", ".join(command(question, run) for question in [*job.questions(), "verify"])
         console.print(Text(f"now ask: {commands}", "dim"), soft_wrap=True)

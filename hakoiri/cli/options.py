@@ -14,9 +14,8 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 import typer
 
 from hakoiri.cli.completing import options_beginning, puzzles_beginning, runs_beginning, words_beginning
-from hakoiri.errors import HakoiriError, Hint, PuzzleError
-from hakoiri.logs import FORMATS
-from hakoiri.puzzles import classics
+from hakoiri.errors import HakoiriError, Hint, PuzzleError, visible
+from hakoiri.parameters import flag, parameter
 from hakoiri.puzzles.options import MOST_SEED
 from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
 from hakoiri.reading import parse_options, read_board
@@ -41,24 +40,6 @@ def command_line(example: str, words: int = 1) -> Callable[[_Function], _Functio
 TEAM = "Workers and hosts"
 
 
-def option(names: str, metavar: str | None, text: str, usual: str | bool = True, **more: Any) -> Any:
-    """Return an option with a value, which the help calls `metavar`; several names are separated by spaces.
-
-    `usual` is what the help shows as the default.
-    """
-    return typer.Option(*names.split(), metavar=metavar, help=text, show_default=usual, **more)
-
-
-def flag(names: str, text: str) -> Any:
-    """Return an option without a value."""
-    return typer.Option(*names.split(), help=text)
-
-
-def argument(metavar: str, text: str, **more: Any) -> Any:
-    """Return an argument, which the help calls `metavar`."""
-    return typer.Argument(metavar=metavar, help=text, **more)
-
-
 def declared(name: str) -> Iterator[tuple[str, Callable[..., None], str]]:
     """Yield the last word, the function for typer and the example of the command `name`, or of each of its group."""
     for words, (function, example) in sorted(_DECLARED.items()):
@@ -68,20 +49,20 @@ def declared(name: str) -> Iterator[tuple[str, Callable[..., None], str]]:
 
 def ungrouped(command: Callable[..., None]) -> Callable[..., None]:
     """Return `command` with the options of each group in place of the group's parameter."""
-    hints = get_type_hints(command, include_extras=True)
+    hints = get_type_hints(command)
     groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
     parameters = []
     for name, given in signature(command).parameters.items():
         if name in groups:
-            inner = get_type_hints(groups[name], include_extras=True)
-            parameters += [_option(each.name, inner[each.name], each) for each in fields(groups[name])]
+            inner = get_type_hints(groups[name])
+            parameters += [_option(each.name, inner[each.name], each) for each in _shown(groups[name])]
         else:
             parameters.append(_option(name, hints[name], given.default))
 
     @wraps(command)
     def called(**given: Any) -> None:
         for name, group in groups.items():
-            given[name] = group(**{option.name: given.pop(option.name) for option in fields(group)})
+            given[name] = group(**{option.name: _read(option, given.pop(option.name)) for option in _shown(group)})
         command(**given)
 
     called.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
@@ -89,16 +70,31 @@ def ungrouped(command: Callable[..., None]) -> Callable[..., None]:
     return called
 
 
-def _option(name: str, hint: Any, default: Any) -> Parameter:
-    """Return an option for typer, which its type describes, or its default (`hakoiri.questions.question.parameter`)."""
-    if isinstance(default, Field):
-        told, default = dict(default.metadata), Parameter.empty if default.default is MISSING else default.default
-        if told:
-            names, words = told.pop("names"), told.pop("words", None)
-            if words:
-                told["autocompletion"] = words_beginning(words)
-            hint = Annotated[hint, typer.Option(*names, **told) if names else typer.Argument(**told)]
-    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+def _shown(group: Any) -> list[Field[Any]]:
+    """Return the fields of a group that the command line has."""
+    return [each for each in fields(group) if "names" in each.metadata]
+
+
+def _read(option: Field[Any], value: Any) -> Any:
+    reader = _READERS.get(option.metadata.get("read", ""))
+    return value if reader is None else reader(value)
+
+
+def _option(name: str, hint: Any, given: Field[Any]) -> Parameter:
+    """Return the option or argument for typer of a parameter (`hakoiri.parameters`) with this type."""
+    told, default = dict(given.metadata), Parameter.empty if given.default is MISSING else given.default
+    names, words = told.pop("names"), told.pop("words", None)
+    for each in ("plan", "limit", "form"):
+        told.pop(each, None)
+    if words:
+        told["autocompletion"] = words_beginning(words)
+    if amount := told.pop("amount", None):
+        told["parser"] = {"count": parse_count, "time": parse_time}[amount]
+    default = Parameter.empty if told.pop("required", False) else told.pop("typed", default)
+    if told.pop("read", None):
+        hint = str
+    made = typer.Option(*names, **told) if names else typer.Argument(**told)
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[hint, made])
 
 
 _MOST_HOSTS = 1_024
@@ -171,6 +167,22 @@ def parse_sizes(text: str, least: int, most: int) -> tuple[int, ...]:
     return tuple(sorted(sizes))
 
 
+def parse_moves(text: str) -> str:
+    """Return a number or range of moves; `PuzzleError` for other texts."""
+    bounds = re.fullmatch(r"(\d{1,4})(\.\.(\d{1,4})?)?", text)
+    if not bounds or (bounds[3] and int(bounds[3]) < int(bounds[1])):
+        raise PuzzleError(f"--moves {text} is malformed; expected a number or range such as 25, 25.. or 25..30")
+    return text
+
+
+#: The greatest size of any puzzle; each puzzle checks its own sizes.
+MOST_SIZE = 64
+#: The readers of texts by the name that a parameter gives; unlike typer's, they leave an error as it is.
+_READERS: dict[str, Callable[[str], Any]] = {
+    "sizes": lambda text: parse_sizes(text, 1, MOST_SIZE), "moves": parse_moves,
+}  # fmt: skip
+
+
 def parse_directory(text: str) -> Path:
     """Return a directory; an empty text is an error (an unset variable), not the current directory."""
     if not text:
@@ -200,8 +212,20 @@ def parse_farm(text: str) -> str | int:
 
 
 def own_spec(puzzle: str, options: list[str] | None = None, start: str | None = None) -> PuzzleSpec:
-    """Return the puzzle named by the user, with its options; the file of a user puzzle is executed."""
-    return with_own_file(PuzzleSpec(puzzle, parse_options(options or []), start))
+    """Return the puzzle named by the user, with its options; the file of a user puzzle is executed.
+
+    What was read from a file with a definition is said on stderr.
+    """
+    found = with_own_file(PuzzleSpec(puzzle, parse_options(options or []), start))
+    if found.definition:
+        from rich.text import Text
+
+        from hakoiri.puzzles.definitions.definition import Definition
+        from hakoiri.render.tables import stderr
+
+        line = visible(f"{found.name}: {Definition.read(found.definition).summary()}")
+        stderr().print(Text(line, "dim"), soft_wrap=True)
+    return found
 
 
 def spec_of(
@@ -218,7 +242,11 @@ def spec_of(
         board = read_board(start, spec.are_starts if several else None)
         are_several = several and "\n" not in start and spec.are_starts(board)
         spec = replace(spec, starts=board) if are_several else replace(spec, start=board)
-    classic = classics.CLASSICS.get(spec.start or "")
+    if spec.start is None:
+        return spec
+    from hakoiri.puzzles.classics import CLASSICS
+
+    classic = CLASSICS.get(spec.start)
     if classic is None or classic.puzzle != spec.name:
         return spec
     quiet = "goal" not in spec.options
@@ -253,21 +281,18 @@ def redis_flag(given: str | None) -> str:
 
 def puzzle_argument(which: str) -> Any:
     """Return the argument PUZZLE; `which` is its help."""
-    return argument("PUZZLE", which, autocompletion=puzzles_beginning)
+    return parameter("", "PUZZLE", which, autocompletion=puzzles_beginning)
 
 
 def seed_option(of: str) -> Any:
     """Return the option ``--seed``; `of` names the seeded thing in the help."""
-    return option("--seed", "S", f"Seed of {of}.", min=0, max=MOST_SEED)
-
-
-def cap_option(text: str) -> Any:
-    """Return the option ``--cap``, with its help."""
-    return option("--cap", "POSITIONS", text, parser=parse_count)
+    return parameter("--seed", "S", f"Seed of {of}.", default=1, min=0, max=MOST_SEED)
 
 
 def parse_log_format(text: str) -> str:
     """Return a format of logs."""
+    from hakoiri.logs import FORMATS
+
     if text not in ("", *FORMATS):
         raise typer.BadParameter(f"{text!r} is not a log format; expected {' or '.join(FORMATS)}")
     return text
@@ -284,59 +309,40 @@ def serving_metrics(port: int | None, address: str, redis: str | None, **what: s
     return served(port, address, redis, **what)
 
 
-TimeOption = Annotated[float, option("--time", "TIME", "Time for this call: 10m, 90s or 1h.", parser=parse_time)]
-ConfArgument = Annotated[str, argument("CONF", "Board rows joined by '/', a key 0x..., a text file, or - for stdin.")]
-RunArgument = Annotated[
-    str, argument("RUN", "Name of the run, a unique prefix of it, or 'last'.", autocompletion=runs_beginning)
-]
-PuzzleArgument = Annotated[str, puzzle_argument("Name of the puzzle, e.g. klotski, or FILE.py:NAME for your own.")]
-OwnFileOption = Annotated[
-    str | None,
-    option("--puzzle", "FILE.py:NAME", "Your puzzle, if the run was created elsewhere.",
-           usual="files of your own runs, $HAKOIRI_PUZZLE_FILES"),
-]  # fmt: skip
-OwnFilesOption = Annotated[
-    list[str] | None,
-    option("--puzzle", "FILE.py:NAME", "Allow this puzzle of yours; all others are refused. Repeatable.",
-           usual="$HAKOIRI_PUZZLE_FILES"),
-]  # fmt: skip
-DataOption = Annotated[
-    Path | None,
-    option("--data", "DIR", "Directory of the runs.", parser=parse_directory,
-           usual="$HAKOIRI_DATA, else the user data folder"),
-]  # fmt: skip
-WideOption = Annotated[bool, flag("--wide", "Print digests in full on narrow terminals too.")]
-JsonOption = Annotated[bool, flag("--json", "Print one JSON object on stdout, everything else on stderr.")]
-RedisOption = Annotated[
-    str | None, option("--redis", "URL", "Redis server of the workers.", rich_help_panel=TEAM, usual="$HAKOIRI_REDIS")
-]
-PuzzleOptions = Annotated[
-    list[str] | None, option("-o", "KEY=VALUE", "Option of the puzzle. Repeatable.", autocompletion=options_beginning)
-]
-MetricsPortOption = Annotated[
-    int | None,
-    option("--metrics-port", "N", "Answer Prometheus at this port; 0 for any free one.", min=0, max=65535,
-           usual="no metrics"),
-]  # fmt: skip
-MetricsHostOption = Annotated[str, option("--metrics-host", "ADDRESS", "With --metrics-port: address to listen on.")]
-LogFormatOption = Annotated[
-    str,
-    option("--log-format", "text|json", "Format of the log on stderr.", parser=parse_log_format,
-           usual="$HAKOIRI_LOG_FORMAT, else text"),
-]  # fmt: skip
-MemoryOption = Annotated[
-    int | None,
-    option("--memory", "SIZE", "Memory limit, 100MB or more.", parser=parse_memory,
-           usual="half of what is free"),
-]  # fmt: skip
-QueueOption = Annotated[bool, flag("--queue", "Queue the run for the coordinator and return at once.")]
-FromOption = Annotated[
-    str | None,
-    option("--from", "CONF|FILE", "Start here: rows joined by '/', 0x..., a text file, - for stdin, or a classic.",
-           usual="the puzzle's"),
-]  # fmt: skip
-GoalOption = Annotated[
-    str | None,
-    option("--goal", "CONF|FILE",
-           "Goal to use, '*' for anything; same as -o goal=CONF. The run shows it as a board."),
-]  # fmt: skip
+# Parameters of several commands. A field may be in several dataclasses, under one name.
+CONF = parameter("", "CONF", "Board rows joined by '/', a key 0x..., a text file, or - for stdin.")
+RUN = parameter("", "RUN", "Name of the run, a unique prefix of it, or 'last'.", autocompletion=runs_beginning)
+PUZZLE = puzzle_argument("Name of the puzzle, e.g. klotski, or FILE.py:NAME for your own.")
+OWN_FILE = parameter(
+    "--puzzle", "FILE.py:NAME", "Your puzzle, if the run was created elsewhere.",
+    "files of your own runs, $HAKOIRI_PUZZLE_FILES",
+)  # fmt: skip
+OWN_FILES = parameter(
+    "--puzzle", "FILE.py:NAME", "Allow this puzzle of yours; all others are refused. Repeatable.",
+    "$HAKOIRI_PUZZLE_FILES",
+)  # fmt: skip
+DATA = parameter(
+    "--data", "DIR", "Directory of the runs.", "$HAKOIRI_DATA, else the user data folder", parser=parse_directory
+)
+WIDE = flag("--wide", "Print digests in full on narrow terminals too.")
+JSON = flag("--json", "Print one JSON object on stdout, everything else on stderr.")
+REDIS_URL = parameter("--redis", "URL", "Redis server of the workers.", "$HAKOIRI_REDIS", rich_help_panel=TEAM)
+PUZZLE_OPTIONS = parameter("-o", "KEY=VALUE", "Option of the puzzle. Repeatable.", autocompletion=options_beginning)
+METRICS_PORT = parameter(
+    "--metrics-port", "N", "Answer Prometheus at this port; 0 for any free one.", "no metrics", min=0, max=65535
+)
+METRICS_HOST = parameter("--metrics-host", "ADDRESS", "With --metrics-port: address to listen on.", default="127.0.0.1")
+LOG_FORMAT = parameter(
+    "--log-format", "text|json", "Format of the log on stderr.", "$HAKOIRI_LOG_FORMAT, else text", "",
+    parser=parse_log_format,
+)  # fmt: skip
+MEMORY = parameter("--memory", "SIZE", "Memory limit, 100MB or more.", "half of what is free", parser=parse_memory)
+QUEUE = flag("--queue", "Queue the run for the coordinator and return at once.")
+FROM = parameter(
+    "--from", "CONF|FILE", "Start here: rows joined by '/', 0x..., a text file, - for stdin, or a classic.",
+    "the puzzle's",
+)  # fmt: skip
+GOAL = parameter(
+    "--goal", "CONF|FILE",
+    "Goal to use, '*' for anything; same as -o goal=CONF. The run shows it as a board.",
+)  # fmt: skip

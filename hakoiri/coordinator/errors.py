@@ -1,12 +1,13 @@
 """Errors of runs: requests that cannot be fulfilled.
 
-RunError (HakoiriError) ├── UnknownRunError (LookupError)    no run, or several, by this name ├── UnanswerableError
-(ValueError)   the run cannot answer this question, now or ever: names a run that could ├── MismatchError (ValueError)
-a resume with another puzzle, version or parameters: names the difference ├── OverBudgetError (MemoryError)    the
-layers in hand need more memory than is allowed ├── StoppedError                     a
-run stopped before its end ├── UntrustedError                   a worker gave a wrong answer, and
-earlier answers of it were used └── ContradictionError               the puzzle breaks its own promise, e.g. a move that
-cannot be taken back
+RunError (HakoiriError)
+├── BadNameError (ValueError)        a name that a run cannot have
+├── UnknownRunError (LookupError)    no run, or several, by this name
+├── UnanswerableError (ValueError)   the run cannot answer this question, now or ever: names a run that could
+├── MismatchError (ValueError)       a resume with another puzzle, version or parameters: names the difference
+├── StoppedError                     a run stopped before its end
+├── UntrustedError                   a worker gave a wrong answer, and earlier answers of it were used
+└── ContradictionError               the puzzle breaks its own promise, e.g. a move that cannot be taken back
 
 StopRun is not an error: it ends the search on request.
 """
@@ -15,7 +16,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from hakoiri.errors import HakoiriError, Hint, WorkStopped, counted
+from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.storage.ledger.lock import holder_of
 from hakoiri.storage.ledger.manifest import Status
+from hakoiri.storage.names import QUEUED_FILE
 
 #: The value of figures about goals where the puzzle has none.
 NO_GOAL = "no goal is set"
@@ -34,6 +38,10 @@ class RunError(HakoiriError):
     """The base class of the errors below."""
 
 
+class BadNameError(RunError, ValueError):
+    """A run cannot have this name."""
+
+
 class UnknownRunError(RunError, LookupError):
     """The named run does not exist, or the name is ambiguous."""
 
@@ -44,10 +52,6 @@ class UnanswerableError(RunError, ValueError):
 
 class MismatchError(RunError, ValueError):
     """A run would be resumed with another identity."""
-
-
-class OverBudgetError(RunError, MemoryError):
-    """More memory is needed than is allowed."""
 
 
 class ContradictionError(RunError):
@@ -64,6 +68,15 @@ class StoppedError(RunError):
 
 class UntrustedError(RunError):
     """A worker gave a wrong answer, and earlier answers of it were used."""
+
+
+def further(store: Ledger, limit: str) -> Hint:
+    """Return the hint how to find more than a run has so far, or than its `limit` has let it find."""
+    directory = store.directory
+    if store.state.status == "complete":
+        return Hint("run without", limit)
+    goes_on = (directory / QUEUED_FILE).exists() or holder_of(directory) is not None
+    return Hint("wait" if goes_on else "resume", directory.name)
 
 
 class StopRun(WorkStopped):

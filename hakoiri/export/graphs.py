@@ -30,10 +30,11 @@ import numpy as np
 
 from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.errors import Hint
-from hakoiri.export.tables import Stream, needing, solutions
+from hakoiri.export.tables import Stream, needing
+from hakoiri.guest_table import ANSWERS
 from hakoiri.keys.layout import ints, key_at, layout_of
 from hakoiri.keys.order import lower_bounds
-from hakoiri.puzzles.capabilities import Placements
+from hakoiri.loading import loaded
 from hakoiri.run.maps import Map
 from hakoiri.run.opened import OpenRun
 from hakoiri.storage.engine.files import replaced
@@ -171,8 +172,9 @@ def to_dataframe(run: OpenRun, layers: int | None = None) -> "pandas.DataFrame":
     with needing(_EXTRA, "a data frame"):
         import pandas as pd
 
-    if isinstance(run.puzzle, Placements):
-        found = [(orbit, key, run.puzzle.render(key)) for orbit, key in solutions(run, False)]
+    if run.puzzle.is_tree:
+        solutions = loaded(ANSWERS["each solution"])
+        found = [(orbit, key, run.puzzle.render(key)) for orbit, key in solutions(run, images=False)]
         return pd.DataFrame(found, columns=["orbit", "key", "solution"])
     if (rows := run.kind(run.store, run.puzzle).rows()) is not None:
         return pd.DataFrame(list(rows))
@@ -183,9 +185,10 @@ def to_dataframe(run: OpenRun, layers: int | None = None) -> "pandas.DataFrame":
     return pd.concat(parts, ignore_index=True)
 
 
-def to_networkx(run: OpenRun, layers: int | None = None) -> "networkx.Graph[Key]":
+def to_networkx(run: OpenRun, layers: int | None = None, moves: bool = False) -> "networkx.Graph[Key]":
     """Return the moves as a graph, directed if the puzzle is; its nodes are keys, and have the columns of a frame.
 
+    With `moves` an edge has the name of its ``move``, as the file formats have it.
     It takes about 1 kB a configuration. Needs the extra ``hakoiri[notebook]``.
     """
     with needing(_EXTRA, "a graph of networkx"):
@@ -199,7 +202,8 @@ def to_networkx(run: OpenRun, layers: int | None = None) -> "networkx.Graph[Key]
             (key, {"configuration": text, stream.label: label, "goal": goal}) for key, text, label, goal in described
         )
     for ends in stream.edges():
-        graph.add_edges_from(zip(*map(ints, ends), strict=True))
+        named = [{"move": name} for name in stream.moves(*ends)] if moves else [{}] * len(ends[0])
+        graph.add_edges_from(zip(*map(ints, ends), named, strict=True))
     return graph
 
 

@@ -1,4 +1,4 @@
-"""Runs as tables: configurations and moves batch by batch, perfect play, rows of studies, solutions of trees.
+"""Runs as tables: configurations and moves batch by batch, perfect play, rows of studies.
 
 Memory holds little more than a batch, plus 32 bits per configuration for a whole space, or all keys for an unfinished
 run.
@@ -52,6 +52,7 @@ class Stream:
         elif not run.exhausted:
             # Raises for a kind of run without configurations.
             self._known = run.configurations()[0]
+        self.depth, self.whole = len(self._layers) - 1, len(self._layers) > last
         self.count = sum(run.layer_sizes[: len(self._layers)])
 
     def rows(self, doing: str = "writing configurations") -> Iterator[tuple[Keys, Labels]]:
@@ -134,7 +135,7 @@ def require_ending(target: Path, endings: Iterable[str], doing: str = "export to
 def rows_to_table(stream: Stream, target: Path) -> int:
     """Write the configurations; return their number."""
     columns: Columns = {"key": "key", "configuration": "text", stream.label: "number", "goal": "flag"}
-    with _table(target, columns, stream.puzzle.layout) as write:
+    with open_table(target, columns, stream.puzzle.layout) as write:
         for keys, labels in stream.rows():
             write([keys, stream.run.texts(keys), labels, stream.puzzle.is_goal(keys)])
     return stream.count
@@ -144,7 +145,7 @@ def edges_to_table(stream: Stream, target: Path, moves: bool) -> int:
     """Write the moves, with their descriptions if `moves`; return their number."""
     columns: Columns = {"source": "key", "target": "key"} | ({"move": "text"} if moves else {})
     count = 0
-    with _table(target, columns, stream.puzzle.layout) as write:
+    with open_table(target, columns, stream.puzzle.layout) as write:
         for ends in stream.edges():
             count += len(ends[0])
             write([*ends, *([stream.moves(*ends)] if moves else [])])
@@ -152,7 +153,7 @@ def edges_to_table(stream: Stream, target: Path, moves: bool) -> int:
 
 
 @contextmanager
-def _table(target: Path, columns: Columns, layout: Layout = U64) -> Iterator[Write]:
+def open_table(target: Path, columns: Columns, layout: Layout = U64) -> Iterator[Write]:
     """Yield a function that writes a batch of a table, in the format given by the ending."""
     if target.suffix == ".parquet":
         pyarrow = pyarrow_here()
@@ -221,7 +222,7 @@ def export_play(run: OpenRun, target: Path, control: Control | None = None, obse
     hardest(run, 1, control, observer)
     stream, render_move = Stream(run, control, observer), run.puzzle.describe_move
     columns: Columns = {"key": "key", "configuration": "text", "distance": "integer", "move": "text", "next": "text"}
-    with replaced(target) as part, _table(part, columns, run.puzzle.layout) as write:
+    with replaced(target) as part, open_table(part, columns, run.puzzle.layout) as write:
         for keys, _ in stream.rows():
             targets, counts = simple_edges(keys, *run.puzzle.expand(keys))
             places: NDArray[np.intp] = np.repeat(np.arange(len(keys)), counts)
@@ -260,36 +261,8 @@ def write_rows(rows: Iterator[dict[str, Any]], target: Path) -> int:
     with replaced(target) as part:
         first = next(rows)
         rows = chain([first], rows)
-        with _table(part, {name: _KINDS.get(name, "integer") for name in first}) as write:
+        with open_table(part, {name: _KINDS.get(name, "integer") for name in first}) as write:
             while group := list(islice(rows, _GROUP)):
                 write([[row[name] for row in group] for name in first])
                 count += len(group)
     return count
-
-
-def solutions_to_csv(run: OpenRun, target: Path, images: bool) -> int:
-    """Write orbit, key and text of each solution; return their number."""
-    found, count = solutions(run, images), 0
-    with _table(target, {"orbit": "integer", "key": "text", "solution": "text"}) as write:
-        while group := list(islice(found, _GROUP)):
-            orbits, keys = zip(*group, strict=True)
-            write([orbits, map(run.puzzle.layout.text, keys), map(run.puzzle.render, keys)])
-            count += len(group)
-    return count
-
-
-def solutions_to_npz(run: OpenRun, target: Path, images: bool) -> int:
-    """Write `orbits`, `keys`, and `numbers` by point, shape (solutions, points); return the number."""
-    found = list(solutions(run, images))
-    keys = run.puzzle.keys([key for _, key in found])
-    orbits = np.array([orbit for orbit, _ in found], dtype=np.uint32)
-    with target.open("wb") as file:
-        np.savez_compressed(file, orbits=orbits, keys=keys, numbers=run.tree.placings(keys))
-    return len(found)
-
-
-def solutions(run: OpenRun, images: bool) -> Iterator[tuple[int, int]]:
-    """Yield the number of the orbit and the key of each solution."""
-    found = (key for batch in run.solutions() for key in ints(batch))
-    for orbit, key in enumerate(found):
-        yield from ((orbit, image) for image in (run.tree.images(key) if images else [key]))

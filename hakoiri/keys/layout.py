@@ -1,7 +1,7 @@
-"""Packed configurations: unsigned integers of 32, 64, 128 or 256 bits, always in numpy batches.
+"""Packed configurations: unsigned integers of 32 to 2,560 bits, always in numpy batches.
 
-A batch of n keys is an array of shape (n,) where a key is one numpy number. Where keys are wider, it is of shape (n, 2)
-or (n, 4) and of uint64: the words of each key, the most significant first. So ``len(keys)``, slices, masks and
+A batch of n keys is an array of shape (n,) where a key is one numpy number. Where keys are wider, it is of shape
+(n, words) and of uint64: the words of each key, the most significant first. So ``len(keys)``, slices, masks and
 ``np.concatenate`` work alike for all layouts; order and equality of wide keys are those of `hakoiri.keys.order`.
 
 Keys that are packed from fields of bits, each a number below a limit: which keys have all fields below theirs.
@@ -16,7 +16,7 @@ Up to 12 points take a u64, up to 24 a u128, up to 30 a u256 (whose first words 
 """
 
 import builtins
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import index
@@ -33,7 +33,7 @@ Keys = NDArray[np.unsignedinteger[Any]]
 Counts = NDArray[np.uint16]
 Mask = NDArray[np.bool_]
 #: A configuration as users name it: its text, its key, or a row of a batch.
-Configuration = str | SupportsIndex | Keys
+Configuration = str | SupportsIndex | Keys | Sequence[int]
 
 
 class Layout(NamedTuple):
@@ -92,28 +92,28 @@ class Layout(NamedTuple):
 
 
 U32 = Layout("u32", np.dtype(np.uint32))
-U64 = Layout("u64", np.dtype(np.uint64))
-U128 = Layout("u128", np.dtype(np.uint64), 2)
-U256 = Layout("u256", np.dtype(np.uint64), 4)
-#: Key layouts by the name that a manifest pins.
-LAYOUTS: dict[str, Layout] = {layout.name: layout for layout in (U32, U64, U128, U256)}
-#: Not for keys of puzzles: the layout of pairs of the widest keys (`worker.census.forests`).
-U512 = Layout("u512", np.dtype(np.uint64), 8)
-#: The layouts of all batches that there are.
-BATCHES: dict[str, Layout] = {**LAYOUTS, U512.name: U512}
+#: Words of keys that are wider. Pairs of keys (`worker.census.forests`) have twice as many.
+_WORDS = (1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 40)
+_WIDE = {words: Layout(f"u{64 * words}", np.dtype(np.uint64), words) for each in _WORDS for words in (each, 2 * each)}
+U64, U128, U256, U512, U1024, U2048 = (_WIDE[words] for words in (1, 2, 4, 8, 16, 32))
+#: Key layouts by the name that a manifest pins, and those of all batches.
+LAYOUTS: dict[str, Layout] = {layout.name: layout for layout in (U32, *(_WIDE[words] for words in _WORDS))}
+BATCHES: dict[str, Layout] = {layout.name: layout for layout in (U32, *_WIDE.values())}
+#: The layout of pairs of keys, by that of the keys.
+PAIR_LAYOUTS: dict[Layout, Layout] = {U32: U64, **{_WIDE[words]: _WIDE[2 * words] for words in _WORDS}}
+_BY_FORM = {(layout.dtype, () if layout.words == 1 else (layout.words,)): layout for layout in BATCHES.values()}
 
 
 def layout_of(keys: Keys) -> Layout:
     """Return the layout of a batch; ``KeyError`` for an array that is not a batch of keys."""
-    for layout in BATCHES.values():
-        if layout.holds(keys):
-            return layout
-    raise KeyError(f"{keys.dtype} of shape {keys.shape}")
+    if not is_batch(keys):
+        raise KeyError(f"{keys.dtype} of shape {keys.shape}")
+    return _BY_FORM[keys.dtype, keys.shape[1:]]
 
 
 def is_batch(array: NDArray[Any]) -> bool:
     """Return whether an array is a batch of keys of some layout."""
-    return any(layout.holds(array) for layout in BATCHES.values())
+    return array.ndim > 0 and (array.dtype, array.shape[1:]) in _BY_FORM
 
 
 def ints(keys: Keys) -> list[Key]:
@@ -133,6 +133,8 @@ def key_at(keys: Keys, index: int) -> Key:
 def as_text(configuration: Configuration, layouts: Iterable[Layout] = tuple(LAYOUTS.values())) -> str:
     """A text as it is; an integer, of Python or numpy, and a row of a batch of wide keys as ``0x...``.
 
+    A list of whole numbers as these, separated by blanks.
+
     Raises `ConfigurationError` for anything else.
     """
     if isinstance(configuration, str):
@@ -140,10 +142,15 @@ def as_text(configuration: Configuration, layouts: Iterable[Layout] = tuple(LAYO
     if isinstance(configuration, np.ndarray) and any(layout.holds(configuration[None]) for layout in layouts):
         return f"{key_at(configuration[None], 0):#x}"
     try:
-        key = index(configuration)
+        row: Any = configuration
+        if isinstance(configuration, np.ndarray) and configuration.ndim == 1 and configuration.dtype.kind == "i":
+            row = configuration.tolist()  # Unsigned arrays are keys.
+        if isinstance(row, Sequence):
+            return " ".join(map(str, map(index, row)))
+        key = index(row)
     except TypeError:
         raise ConfigurationError(
-            f"{configuration!r} is not a configuration; expected a text, a key, or one row of a layer"
+            f"{configuration!r} is not a configuration; expected a text, a key, a row of a layer, or a list of numbers"
         ) from None
     if key < 0:
         raise ConfigurationError(f"key {key} is below 0")
@@ -157,11 +164,11 @@ def as_line(text: str) -> str:
 
 
 def narrowest(bits: int) -> Layout:
-    """The narrowest layout with at least this many bits; ``ValueError`` above 256."""
+    """The narrowest layout of a power of two with at least this many bits; ``ValueError`` above 2048."""
     for layout in LAYOUTS.values():
-        if bits <= layout.bits:
+        if bits <= layout.bits == 1 << layout.bits.bit_length() - 1:
             return layout
-    raise ValueError(f"{bits} bits exceed the limit of {U256.bits} for a key")
+    raise ValueError(f"{bits} bits exceed the limit of {U2048.bits} for a key")
 
 
 _WORD_BITS = 64

@@ -25,7 +25,6 @@ from hakoiri.keys.layout import (
     Keys,
     Layout,
     Mask,
-    as_line,
     as_text,
     ints,
     narrowest,
@@ -33,6 +32,7 @@ from hakoiri.keys.layout import (
 from hakoiri.keys.order import equal_rows, less_than, lesser
 from hakoiri.puzzles.options import Option
 from hakoiri.puzzles.pictures import Picture, text_pictures
+from hakoiri.puzzles.texts import one_line
 
 #: One number per key: keys with equal numbers are equivalent.
 Orbits = NDArray[np.int64]
@@ -113,6 +113,29 @@ class Puzzle(ABC):
     unmerged: "Puzzle | None" = None
     #: The start decides which puzzle it is (its pieces), so the whole space needs it too.
     start_is_board: bool = False
+    #: How the start was read, where that is not plain: told to whoever types it (`PuzzleSpec.build`).
+    start_notes: tuple[str, ...] = ()
+    #: The option that such a note leaves to the user, if any: a terminal asks for it.
+    asks_for: str = ""
+    #: The kind of run if the user names none.
+    usual_kind: str = "explore"
+    #: Its configurations are partial, on a tree: its solutions are counted, and it has no positions and no moves back.
+    is_tree: bool = False
+    #: How `describe_move` writes moves, so that keys of a terminal can make them: ``arrows`` for a piece of one letter
+    #: and directions, or directions alone; ``pegs`` for a disc and a peg; ``turns`` for a face, perhaps with ' or 2.
+    notation: str = ""
+    #: What option ``--from`` takes besides a configuration, in the words of notes: ``DEAL`` or ``BOARD``.
+    start_word: str = ""
+    #: Functions as text (`hakoiri.loading`). The first returns what an exhausted search from one start concludes, from
+    #: its store, puzzle and budget: `row` has fields of its summary, `counts` what a verification counts. The second
+    #: draws a start that has no key, and returns whether the text is one.
+    conclusion: str = ""
+    draws_start: str = ""
+    #: The third takes the puzzle and a text, raises `ConfigurationError` unless that is a start, and returns a function
+    #: that finds the figures of the start without layers on disk: certificates compare them with those of a run.
+    figures_apart: str = ""
+    #: A process must first meet the states that lead to a key, and keeps them: workers would all walk the same way.
+    remembers: bool = False
     #: Symmetries of the moves take every configuration to every other, so all eccentricities are the same.
     vertex_transitive: bool = False
 
@@ -134,7 +157,9 @@ class Puzzle(ABC):
                 self.parameters[name] = self.options[name].check(value)
             except PuzzleError as error:
                 raise PuzzleError(f"{self.name} option {name}={value}: {error}") from None
-        start = None if start is None else as_line(start)
+        #: The options that were given, not completed by default.
+        self.given_options = frozenset(options or ())
+        start = None if start is None else one_line(start)
         self.prepare(start)
         #: The configuration that a search starts from.
         self.start: Key = self.parse(start) if start is not None else self.usual_start()
@@ -194,6 +219,10 @@ class Puzzle(ABC):
         counts = np.array([len(successors) for successors in found], dtype=np.uint16)
         return Expansion(self.keys([key for successors in found for key in successors]), counts)
 
+    def batches(self, keys: list[Key]) -> list[list[Key]]:
+        """Return keys in groups that `expand` takes together, by default all."""
+        return [keys]
+
     def expansion(self, keys: Keys, most: int, write: Callable[[Keys, Counts], int], spare: int = 0) -> Expansion:
         """Return what a kernel writes into room for `most` successors of each key; it returns their total.
 
@@ -212,6 +241,11 @@ class Puzzle(ABC):
         the `fields` say; without any, all are accepted.
         """
         return np.ones(len(keys), dtype=np.bool_) if self.fields is None else self.fields.hold(keys)
+
+    def are_starts(self, keys: Keys) -> Mask:
+        """Return for each key whether a search starts from it."""
+        several = self.several_starts
+        return equal_rows(keys, self.keys([self.start])) if several is None else several.hold(keys)
 
     def is_goal(self, keys: Keys) -> Mask:
         """Return one truth value per key. By default no configuration is a goal."""
@@ -234,6 +268,11 @@ class Puzzle(ABC):
     def configurations(self) -> Iterator[Keys]:
         """Yield every configuration, as blocks that are strictly increasing within and between blocks."""
         raise PuzzleError(f"{self.name} cannot list its whole space", Hint("leave out", "whole"))
+
+    @property
+    def lists_all(self) -> bool:
+        """True if `configurations` lists the whole space."""
+        return type(self).configurations is not Puzzle.configurations
 
     def check_key(self, key: Key) -> None:
         """Return if `key` is a configuration; else raise `ConfigurationError` that says what is wrong with it.
@@ -267,6 +306,14 @@ class Puzzle(ABC):
     def render(self, key: Key) -> str:
         """The canonical text of a key, rows joined by ``/``. By default the key itself."""
         return f"{key:#x}"
+
+    def drawing(self, key: Key) -> str:
+        """The configuration in lines of text, where a terminal shows these and not its picture."""
+        return ""
+
+    def faults(self, key: Key) -> list[str]:
+        """Return the reasons known why a configuration of a tree leads to no solution, a sentence for each."""
+        return []
 
     def describe_move(self, before: Key, after: Key) -> str:
         """Return a move in words, e.g. ``"E down"``; letters are those of ``render(before)``. By default the target."""
@@ -341,7 +388,7 @@ class Puzzle(ABC):
 
         Raises `ConfigurationError` if it is not a configuration.
         """
-        text = as_line(as_text(configuration, [self.layout]))
+        text = one_line(as_text(configuration, [self.layout]))
         if not text.lower().startswith("0x"):
             return self.parse_text(text)
         try:

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from hakoiri.errors import ConfigurationError, Hint, PuzzleError
-from hakoiri.keys.layout import Key, Keys, Mask, as_line, ints
+from hakoiri.keys.layout import Key, Keys, Mask, ints
 from hakoiri.keys.order import equal_rows
 from hakoiri.keys.splitmix import random_words
-from hakoiri.puzzles.capabilities import Placements, Reversible
+from hakoiri.puzzles.capabilities import Reversible
 from hakoiri.puzzles.contract import Expansion, Matching, Puzzle, of_base
+from hakoiri.puzzles.texts import one_line
 
 #: Texts of a random walk from the start, which show the characters and forms of texts.
 _SAMPLE = 200
@@ -26,7 +27,7 @@ _SAMPLE = 200
 @lru_cache(maxsize=32)
 def with_goal(plain: type[Puzzle]) -> type[Puzzle]:
     """Return the class `plain`, which has no such option, with a required option ``goal``."""
-    if issubclass(plain, Placements):
+    if plain.is_tree:
         raise PuzzleError(f"{plain.name} counts solutions, so its goal cannot be changed", Hint("leave out", "goal"))
     about = {"__module__": plain.__module__, "__doc__": plain.__doc__}
     made: type[Puzzle] = type(plain.__name__, (_Chosen, plain), about)
@@ -41,7 +42,7 @@ class _Chosen(Puzzle):
 
     def __init__(self, options: Mapping[str, str], start: str | None = None) -> None:
         super().__init__({name: value for name, value in options.items() if name != "goal"}, start)
-        text = as_line(options["goal"])
+        text = one_line(options["goal"])
         try:
             self._holds, self.parameters["goal"] = read_matching(self, text)
         except ConfigurationError as error:

@@ -1,4 +1,4 @@
-"""The towers of Hanoi with three to eight pegs and up to twenty discs.
+"""The towers of Hanoi with three to eight pegs and up to 26 discs; with five pegs and more, 20.
 
 A key has as many bits per disc as a peg's number needs: two for three and four pegs, three above. The smallest disc is
 in the lowest bits. With four or eight pegs every number below ``pegs ** discs`` is a configuration.
@@ -16,16 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakoiri.compiling import jit
-from hakoiri.errors import ConfigurationError
+from hakoiri.errors import ConfigurationError, PuzzleError
 from hakoiri.keys.layout import Counts, Field, Fields, Key, Keys, Mask, narrowest
-from hakoiri.puzzles.capabilities import Sized
-from hakoiri.puzzles.contract import OVERFLOW, BitKernel, Expansion, Orbits
+from hakoiri.puzzles.contract import OVERFLOW, BitKernel, Expansion, Orbits, Puzzle
 from hakoiri.puzzles.options import Number
 from hakoiri.puzzles.pictures import EDGE, Label, Part, Picture, Rectangle, ink, scale
 from hakoiri.puzzles.texts import marks_in, rows_in
 
-_MOST_DISCS = 20
-_LETTERS = "ABCDEFGHIJKLMNOPQRST"
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+#: The kernels have a bit above those of all discs.
+_MOST_BITS = 62
 #: The smallest discs, whose places are a word of 64 bits.
 _WORD_DISCS = 3
 Words = NDArray[np.uint64]
@@ -35,21 +35,24 @@ _BLOCK = 1 << 20
 _DISC, _NARROWEST, _WIDER = 20, 36, 12
 
 
-class Hanoi(Sized):
+class Hanoi(Puzzle):
     """All discs go from the first peg to the last; a disc never lies on a smaller one."""
 
     name = "hanoi"
     summary = "towers of Hanoi, several pegs: one disc at a time, never onto a smaller one"
     goal_summary = "all discs on the last peg"
     size_options = ("discs",)
-    options = {"pegs": Number(4, 3, 8), "discs": Number(3, 1, _MOST_DISCS)}
+    options = {"pegs": Number(4, 3, 8), "discs": Number(3, 1, 26)}
     undirected = paired = True
+    notation = "pegs"
 
     def prepare(self, start: str | None) -> None:
         self.pegs, self.discs = self.parameters["pegs"], self.parameters["discs"]
         self.total = self.pegs**self.discs
         self.numbers = self.total if self.pegs in (4, 8) else None
         self._bits = (self.pegs - 1).bit_length()
+        if (most := _MOST_BITS // self._bits) < self.discs:
+            raise PuzzleError(f"{self.name} with pegs={self.pegs} has at most {most} discs, not discs={self.discs}")
         self._all = (1 << self._bits * self.discs) - 1
         # The lowest bit of each disc: times a peg, this is the key of all discs on that peg.
         self._ones = self._all // ((1 << self._bits) - 1)

@@ -56,6 +56,10 @@ class MergedMirrors(Quotient):
     def successors(self, key: Key) -> list[Key]:
         return self._representatives(self.base.successors(key))
 
+    @property
+    def lists_all(self) -> bool:
+        return self.base.lists_all
+
     def configurations(self) -> Iterator[Keys]:
         for block in self.base.configurations():
             yield block[equal_rows(self.base.canonical(block), block)]

@@ -2,34 +2,32 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hakoiri.errors import ConfigurationError, Hint, PuzzleError, did_you_mean
+from hakoiri import guest_table
+from hakoiri.errors import ConfigurationError, Hint, PuzzleError, did_you_mean, remark
+from hakoiri.loading import loaded
+from hakoiri.memory import one_puzzle
 from hakoiri.puzzles.user.files import is_own, known, load
 
 if TYPE_CHECKING:
     from hakoiri.puzzles.contract import Puzzle
 
 
-#: Name on the command line -> module and class. Imported only when asked for: numba costs a third of a second.
-PUZZLES: dict[str, tuple[str, str]] = {
-    "burnt-pancakes": ("hakoiri.puzzles.permutation.pancakes", "BurntPancakes"),
-    "cube2": ("hakoiri.puzzles.twisty.cube2", "Cube2"),
-    "gap": ("hakoiri.puzzles.solitaires.solitaire", "Gap"),
-    "hanoi": ("hakoiri.puzzles.hanoi", "Hanoi"),
-    "klotski": ("hakoiri.puzzles.sliding_blocks.klotski", "Klotski"),
-    "magic-star": ("hakoiri.puzzles.stars.magic_star", "MagicStar"),
-    "nakuron": ("hakoiri.puzzles.nakuron.puzzle", "Nakuron"),
-    "pancakes": ("hakoiri.puzzles.permutation.pancakes", "Pancakes"),
-    "peg-solitaire": ("hakoiri.puzzles.peg_solitaire", "PegSolitaire"),
-    "pyraminx": ("hakoiri.puzzles.twisty.pyraminx", "Pyraminx"),
-    "sliding": ("hakoiri.puzzles.sliding_blocks.sliding", "Sliding"),
-    "superpuzz": ("hakoiri.puzzles.solitaires.solitaire", "Superpuzz"),
-    "tiles": ("hakoiri.puzzles.permutation.tiles", "Tiles"),
-    "topspin": ("hakoiri.puzzles.permutation.topspin", "TopSpin"),
+#: Name on the command line -> class, as text. Imported only when asked for: numba costs a third of a second.
+_OF_NO_GUEST = {
+    "burnt-pancakes": "hakoiri.puzzles.permutation.pancakes:BurntPancakes",
+    "cube2": "hakoiri.puzzles.twisty.cube2:Cube2",
+    "hanoi": "hakoiri.puzzles.hanoi:Hanoi",
+    "klotski": "hakoiri.puzzles.sliding_blocks.klotski:Klotski",
+    "pancakes": "hakoiri.puzzles.permutation.pancakes:Pancakes",
+    "peg-solitaire": "hakoiri.puzzles.peg_solitaire:PegSolitaire",
+    "pyraminx": "hakoiri.puzzles.twisty.pyraminx:Pyraminx",
+    "tiles": "hakoiri.puzzles.permutation.tiles:Tiles",
+    "topspin": "hakoiri.puzzles.permutation.topspin:TopSpin",
 }
+PUZZLES = dict(sorted((_OF_NO_GUEST | guest_table.PUZZLES).items()))
 
 
 def puzzle_class(name: str, digest: str = "") -> "type[Puzzle]":
@@ -44,8 +42,7 @@ def puzzle_class(name: str, digest: str = "") -> "type[Puzzle]":
             f"there is no puzzle {name!r}{did_you_mean(name, PUZZLES)}; known puzzles: {', '.join(PUZZLES)}; "
             "write a puzzle of your own as FILE.py:NAME"
         )
-    module, attribute = PUZZLES[name]
-    found: type[Puzzle] = getattr(import_module(module), attribute)
+    found: type[Puzzle] = loaded(PUZZLES[name])
     return found
 
 
@@ -95,15 +92,22 @@ class PuzzleSpec:
         """Return the class of the puzzle: `puzzle_class`, or that of the definition."""
         if not self.definition:
             return puzzle_class(self.name, self.digest)
-        from hakoiri.puzzles.definitions.puzzle import definition_class
-
-        return definition_class(self.name, self.definition)
+        found: type[Puzzle] = loaded("hakoiri.puzzles.definitions.puzzle:definition_class")(self.name, self.definition)
+        return found
 
     def build(self) -> "Puzzle":
-        """The puzzle. Raises `PuzzleError` for an unknown name or option, `ConfigurationError` for a bad start."""
-        puzzle = self._of_starts() if self.starts else self._plain(self.start)
-        if not self.quiet and (goal := self.options.get("goal", "").strip()):
+        """Return the puzzle.
+
+        Raises `PuzzleError` for an unknown name or option, `ConfigurationError` for a bad start, and `OverBudgetError`
+        before its tables take more memory than is allowed (`hakoiri.memory.limited_tables`).
+        """
+        with one_puzzle():
+            puzzle = self._of_starts() if self.starts else self._plain(self.start)
+        goal = self.options.get("goal", "").strip()
+        if not self.quiet and goal:
             puzzle.remark_on(goal)
+        for note in () if self.quiet or goal else puzzle.start_notes:
+            remark(note)
         if not self.merge_mirrors:
             return puzzle
         if self.starts or not puzzle.has_mirrors:
@@ -177,9 +181,8 @@ def with_own_file(spec: PuzzleSpec) -> PuzzleSpec:
     if spec.digest or spec.definition:
         return spec
     if spec.name.lower().endswith(DEFINITIONS):
-        from hakoiri.puzzles.definitions.formats import read_definition
-
-        return replace(spec, name=Path(spec.name).name, definition=read_definition(spec.name).text())
+        read = loaded("hakoiri.puzzles.definitions.formats:read_definition")
+        return replace(spec, name=Path(spec.name).name, definition=read(spec.name).text())
     if not is_own(spec.name):
         return spec
     name, digest = load(spec.name)

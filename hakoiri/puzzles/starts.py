@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from hakoiri.errors import ConfigurationError, PuzzleError
 from hakoiri.keys.layout import Key, Keys, Mask, ints
-from hakoiri.keys.order import equal_rows, members
+from hakoiri.keys.order import members
 from hakoiri.puzzles.contract import Matching, Puzzle
 from hakoiri.puzzles.goals import read_matching
 
@@ -21,6 +21,8 @@ MARKS = {"*", "?"}
 _MOST_STARTS, _MOST_TOGETHER = 10_000, 50_000
 #: Configurations among which those like a pattern are looked for.
 _MOST_LISTED = 1 << 32
+#: Configurations compared with patterns before a search may be stopped.
+_COMPARED = 1 << 16
 _Parsed = TypeVar("_Parsed")
 
 
@@ -84,7 +86,9 @@ class Starts:
             seen += len(block)
             if seen > _MOST_LISTED:
                 raise PuzzleError(f"{puzzle.name} has over {_MOST_LISTED:,} configurations to compare with a pattern")
-            yield block[self.hold(block)]
+            # Some patterns are compared text by text.
+            for begin in range(0, len(block), _COMPARED):
+                yield (part := block[begin : begin + _COMPARED])[self.hold(part)]
 
     def hold(self, keys: Keys) -> Mask:
         """Return for each key whether it is a start."""
@@ -116,7 +120,7 @@ class Starts:
         except ConfigurationError as error:
             if not MARKS & {*text}:
                 raise
-            if type(puzzle).configurations is Puzzle.configurations or (puzzle.total or 0) > _MOST_LISTED:
+            if not puzzle.lists_all or (puzzle.total or 0) > _MOST_LISTED:
                 why = f"{puzzle.name} lists no configurations, or over {_MOST_LISTED:,}"
                 raise ConfigurationError(f"{error}; {why}, so a start cannot be a pattern") from None
         return read_matching(puzzle, text)[0]
@@ -126,9 +130,3 @@ class Starts:
             if self._puzzle.parse(text := self._puzzle.render(key)) == key and not _COMMENT.match(text):
                 return text
         return f"{key:#x}"
-
-
-def are_starts(puzzle: Puzzle, keys: Keys) -> Mask:
-    """Return for each key whether a search of `puzzle` starts from it."""
-    several = puzzle.several_starts
-    return equal_rows(keys, puzzle.keys([puzzle.start])) if several is None else several.hold(keys)

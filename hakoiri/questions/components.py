@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from rich.text import Text
 
 from hakoiri.errors import counted
-from hakoiri.questions.question import COMPONENT, CONFIGURATION, Cost, Long, Means, Question, Route, flag, parameter
+from hakoiri.parameters import flag, parameter
+from hakoiri.questions.question import COMPONENT, CONFIGURATION, Cost, Long, Means, Question, Route
 from hakoiri.reading import read_board
 from hakoiri.render.tables import facts, rows_table, stdout, table
 
@@ -27,6 +28,12 @@ def component_row(record: "ComponentRecord", puzzle: "Puzzle") -> dict[str, Any]
     """Return one component as plain values."""
     names = ("component", "size", "diameter", "radius", "centre", "periphery")
     return {name: getattr(record, name) for name in names} | {"representative": puzzle.render(record.representative)}
+
+
+def _row_with_layers(record: "ComponentRecord", run: "Run") -> dict[str, Any]:
+    """Return one component as plain values, with the sizes of its layers if it was found layer by layer."""
+    layers = run.profile(record.component) if run.is_census else None
+    return component_row(record, run.puzzle) | ({} if layers is None else {"layers": layers})
 
 
 def is_unmeasured(run: "Run") -> bool:
@@ -66,19 +73,17 @@ class ListComponents(Question):
         return run.components(self.limit) if run.puzzle.undirected else run.weak_components(self.limit)
 
     def row(self, run: "Run", found: "list[ComponentRecord]") -> dict[str, Any]:
-        from hakoiri.storage.results import read_profile
-
-        rows = [component_row(record, run.puzzle) for record in found]
-        for row in rows:
-            if (layers := read_profile(run.store, row["component"])) is not None:
-                row["layers"] = layers
-        return {"directed": not run.puzzle.undirected, "components": rows}
+        return {"directed": not run.puzzle.undirected, "components": [_row_with_layers(each, run) for each in found]}
 
     def view(self, run: "Run", found: "list[ComponentRecord]") -> None:
         from hakoiri.storage.results import component_figures
 
         if run.puzzle.undirected:
-            stdout().print(rows_table([component_figures(record) for record in found]))
+            rows = [component_figures(record) for record in found]
+            for row, record in zip(rows, found, strict=True):
+                if (layers := run.profile(record.component)) is not None:
+                    row |= {"layers": len(layers), "widest": max(layers)}
+            stdout().print(rows_table(rows))
             return
         stdout().print(rows_table([{"component": weak.component, "size": weak.size} for weak in found]))
         why = "" if run.is_census else "; a search from a start has one weak component"
@@ -177,7 +182,7 @@ class OneComponent(Question):
         return run.weak_components(self.component + 1)[run.number_of(self.component)]
 
     def row(self, run: "Run", found: "ComponentRecord") -> dict[str, Any]:
-        return component_row(found, run.puzzle)
+        return _row_with_layers(found, run)
 
 
 @dataclass(frozen=True)

@@ -9,19 +9,9 @@ import typer
 from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.errors import counted
 from hakoiri.hints import command, named
+from hakoiri.parameters import flag, parameter
 from hakoiri.questions.components import component_row
-from hakoiri.questions.question import (
-    COMPONENT,
-    Cost,
-    Long,
-    Means,
-    Question,
-    Route,
-    flag,
-    parameter,
-    show_boards,
-    written,
-)
+from hakoiri.questions.question import COMPONENT, Cost, Long, Means, Question, Route, show_boards, written
 from hakoiri.render.tables import facts, stdout
 
 if TYPE_CHECKING:
@@ -95,6 +85,8 @@ class FarthestPairs(Question):
     def cost(self, run: "Run") -> Cost:
         from hakoiri.coordinator.graphs.distances import RUN_FROM
 
+        if run.cayley_diameter() is not None:
+            return "now"
         number = run.component_asked(self.component)
         if run.known_diameter(number, self.every) is not None:
             return "now"
@@ -109,6 +101,8 @@ class FarthestPairs(Question):
         return run.eccentricity_run(run.component_asked(self.component)), {"every": self.every}
 
     def ask(self, run: "Run", means: Means) -> "tuple[Diameter, tuple[Keys, Distances] | None]":
+        if not (self.centre or self.periphery) and run.cayley_diameter() is not None:
+            return run.diameter(), None
         number, (control, observer, resources) = run.component_asked(self.component), means
         found = run.diameter(number, control, observer, every=self.every, resources=resources)
         every = self.centre is not None or self.periphery is not None

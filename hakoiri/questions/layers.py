@@ -13,10 +13,11 @@ from rich.text import Text
 from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.runs.summary import layer_row
 from hakoiri.errors import PuzzleError, counted
+from hakoiri.parameters import flag, parameter
 from hakoiri.puzzles.options import MOST_SEED
-from hakoiri.questions.question import Means, Question, Route, flag, parameter, show_boards, written
+from hakoiri.questions.question import Means, Question, Route, show_boards, written
 from hakoiri.render.progress import expanders_text
-from hakoiri.render.tables import fitting_digest, stdout, table
+from hakoiri.render.tables import fitting_digest, rows_table, stdout, table
 
 if TYPE_CHECKING:
     from hakoiri.api import Run
@@ -32,7 +33,8 @@ _BOARDS = 12
 class LayerSizes(Question):
     """Show the size and digest of each layer, or draw one layer.
 
-    A census has no start and a single layer.
+    A census has no start and a single layer. If its components were found by layers, show how many configurations are
+    at each distance from the least one of their component.
     """
 
     example = "layers last --depth 3"
@@ -75,9 +77,18 @@ class LayerSizes(Question):
             written(self.plot)
 
     def row(self, run: "Run", found: list[dict[str, Any]]) -> dict[str, Any]:
-        return {"layers": found}
+        return {"layers": found} | ({"by_distance": sizes} if (sizes := run.summed_profile()) else {})
 
     def view(self, run: "Run", found: list[dict[str, Any]]) -> None:
+        """Print a line for each layer; for a census by layers, one for each distance within all components."""
+        if sizes := run.summed_profile():
+            rows = [{"distance": distance, "size": size} for distance, size in enumerate(sizes)]
+            stdout().print(rows_table(rows))
+            stdout().print(f"within its components: hakoiri components {run.name}", style="dim")
+        else:
+            self._view_layers(found)
+
+    def _view_layers(self, found: list[dict[str, Any]]) -> None:
         """Print a line for each layer; the digest, then a bar, get the width that the figures leave."""
         columns: tuple[str, ...] = ("depth", "size", "goals")
         figures = [
@@ -86,7 +97,7 @@ class LayerSizes(Question):
         if any(row["represented"] for row in found):
             columns += ("represented",)
             for row, cells in zip(found, figures, strict=True):
-                cells.append(f"{row['represented']:,}")
+                cells.append(f"{row['represented'] or 0:,}")
         if any(row["expanded_by"] for row in found):
             columns += ("made by",)
             for row, cells in zip(found, figures, strict=True):

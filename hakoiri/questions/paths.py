@@ -10,7 +10,8 @@ import typer
 from rich.text import Text
 
 from hakoiri.errors import PuzzleError, counted
-from hakoiri.questions.question import CONFIGURATION, Cost, Long, Means, Question, Route, flag, parameter, written
+from hakoiri.parameters import flag, parameter
+from hakoiri.questions.question import CONFIGURATION, Cost, Long, Means, Question, Route, written
 from hakoiri.reading import read_board
 from hakoiri.render.tables import facts, stdout
 

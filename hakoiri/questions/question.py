@@ -8,13 +8,14 @@ routes.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from importlib import import_module
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
 from rich.text import Text
 
+from hakoiri import guest_table
+from hakoiri.loading import loaded
 from hakoiri.render.tables import stderr, stdout
 
 if TYPE_CHECKING:
@@ -24,22 +25,6 @@ if TYPE_CHECKING:
     from hakoiri.coordinator.session.session import Control, Observer
     from hakoiri.keys.layout import Keys
     from hakoiri.storage.ledger.manifest import Manifest
-
-
-def parameter(
-    names: str, metavar: str | None, text: str, usual: str | bool = True, default: Any = None, **more: Any
-) -> Any:
-    """Return a field of a question, an option of its command; without `names` an argument, which is required.
-
-    `usual` is what the help shows as the default. Completion offers the `words`.
-    """
-    told = {"names": names.split(), "metavar": metavar, "help": text, "show_default": usual} | more
-    return field(metadata=told) if not names else field(default=default, metadata=told)
-
-
-def flag(names: str, text: str) -> Any:
-    """Return a field that is true if its option is given."""
-    return parameter(names, None, text, default=False)
 
 
 #: The argument of a configuration, and the query of a component: at most as many as a graph in memory has vertices.
@@ -151,27 +136,26 @@ def written(target: Path, what: str = "") -> None:
     stderr().print(Text(f"{what}written to {target}"))
 
 
-#: The questions: module and class, imported on demand. A name that begins with a slash is no command, only a route.
-#: Routes are matched in this order.
-QUESTIONS: dict[str, tuple[str, str]] = {
-    "layers": ("layers", "LayerSizes"),
-    "/layer": ("layers", "LayerPage"),
-    "components": ("components", "ListComponents"),
-    "/strong": ("components", "ListStrong"),
-    "/component": ("components", "OneComponent"),
-    "component-of": ("components", "ComponentOf"),
-    "diameter": ("farthest", "FarthestPairs"),
-    "distance": ("paths", "Distance"),
-    "path": ("paths", "OnePath"),
-    "/statistics": ("paths", "BoardStatistics"),
-    "hardest": ("farthest", "FarthestFromGoal"),
-    "/summary": ("results", "Summary"),
-    "solutions": ("results", "Solutions"),
-    "/solution-pictures": ("results", "SolutionPictures"),
-    "/best-play": ("results", "BestPlay"),
-    "export": ("results", "Export"),
-    "map": ("components", "DrawMap"),
-    "sample": ("layers", "RandomSample"),
+#: The questions: module and class, imported on demand. A name that begins with a slash is no
+#: command, only a route. Routes are matched in this order.
+QUESTIONS: dict[str, str] = {
+    "layers": "hakoiri.questions.layers:LayerSizes",
+    "/layer": "hakoiri.questions.layers:LayerPage",
+    "components": "hakoiri.questions.components:ListComponents",
+    "/strong": "hakoiri.questions.components:ListStrong",
+    "/component": "hakoiri.questions.components:OneComponent",
+    "component-of": "hakoiri.questions.components:ComponentOf",
+    "diameter": "hakoiri.questions.farthest:FarthestPairs",
+    "distance": "hakoiri.questions.paths:Distance",
+    "path": "hakoiri.questions.paths:OnePath",
+    "/statistics": "hakoiri.questions.paths:BoardStatistics",
+    "hardest": "hakoiri.questions.farthest:FarthestFromGoal",
+    "/summary": "hakoiri.questions.results:Summary",
+    **guest_table.QUESTIONS,
+    "export": "hakoiri.questions.results:Export",
+    "cite": "hakoiri.questions.results:Cite",
+    "map": "hakoiri.questions.components:DrawMap",
+    "sample": "hakoiri.questions.layers:RandomSample",
 }
 #: The commands that ask a run.
 COMMANDS = [name for name in QUESTIONS if not name.startswith("/")]
@@ -179,6 +163,5 @@ COMMANDS = [name for name in QUESTIONS if not name.startswith("/")]
 
 def question_class(name: str) -> type[Question]:
     """Return the class of a question."""
-    module, kind = QUESTIONS[name]
-    found: type[Question] = getattr(import_module(f"hakoiri.questions.{module}"), kind)
+    found: type[Question] = loaded(QUESTIONS[name])
     return found

@@ -1,22 +1,18 @@
-"""The results of a run as a whole: its summary, solutions of a tree, the best play, and the run as files."""
+"""The results of a run as a whole: its summary, and the run as files."""
 
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.text import Text
 
 from hakoiri.errors import counted
-from hakoiri.questions.question import Means, Question, Route, flag, parameter, written
+from hakoiri.parameters import flag, parameter
+from hakoiri.questions.question import Means, Question, Route
 from hakoiri.render.tables import stdout
 
 if TYPE_CHECKING:
     from hakoiri.api import Run
-    from hakoiri.keys.layout import Key
-
-_USUALLY_SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -34,77 +30,19 @@ class Summary(Question):
 
 
 @dataclass(frozen=True)
-class Solutions(Question):
-    """Draw the stored solutions of a tree, such as a magic star.
+class Cite(Question):
+    """Print a run as an entry of BibTeX: what was found, its digest, and the command that makes it again."""
 
-    One per symmetry class: the least of its images.
-    """
-
-    example = "solutions last --first 5 --svg star.svg"
-
-    first: int = parameter("--first -n", "N", "Draw the first N in increasing order.", default=_USUALLY_SHOWN, min=1)
-    svg: Path | None = parameter("--svg", "FILE", "Write a picture of the first one: .svg or .png.")
-
-    def ask(self, run: "Run", means: Means) -> "list[Key]":
-        from hakoiri.keys.layout import ints
-
-        return list(islice((key for batch in run.solutions() for key in ints(batch)), self.first))
-
-    def write(self, run: "Run", found: "list[Key]") -> None:
-        if self.svg is not None and found:
-            from hakoiri.render.films import write_picture
-
-            write_picture(run.tree.picture(found[0]), f"{run.tree.name}: {run.tree.render(found[0])}", self.svg)
-            written(self.svg)
-
-    def row(self, run: "Run", found: "list[Key]") -> dict[str, Any]:
-        orbits, texts = run.store.state.figures.get("orbits") or 0, [run.tree.render(key) for key in found]
-        return {"orbits": orbits, "symmetries": run.tree.symmetries, "solutions": texts}
-
-    def view(self, run: "Run", found: "list[Key]") -> None:
-        row = self.row(run, found)
-        for text, key in zip(row["solutions"], found, strict=True):
-            stdout().print(Text(text, "bold"))
-            stdout().print(Text(run.tree.drawing(key)))
-            stdout().print()
-        stdout().print(f"{len(found):,} of {row['orbits']:,} orbits, each of {row['symmetries']} images")
-
-
-@dataclass(frozen=True)
-class SolutionPictures(Solutions):
-    """Show the stored solutions of a tree with their pictures."""
-
-    example = ""
-    route = Route(
-        "/solutions", "solutions", "The stored solutions of a tree, one per orbit.",
-        "Return solutions in increasing order, each with its picture.",
-        {"first": {"alias": "limit", "default": 24, "ge": 1, "le": 200}}, begins=False,
-    )  # fmt: skip
-
-    def row(self, run: "Run", found: "list[Key]") -> dict[str, Any]:
-        from hakoiri.rows.positions import picture_row
-
-        orbits = run.store.state.figures.get("orbits")
-        pictures = [picture_row(run.tree.picture(key)) for key in found]
-        return super().row(run, found) | {"orbits": orbits, "pictures": pictures}
-
-
-@dataclass(frozen=True)
-class BestPlay(Question):
-    """Show the best play of a run whose moves score, board by board."""
-
-    route = Route(
-        "/play", "play", "The best play of a run whose moves score, board by board.",
-        "Return the first `limit` boards of a long play.",
-        {"limit": {"default": 200, "ge": 1, "le": 500}}, begins=False,
-    )  # fmt: skip
-
-    limit: int
+    example = "cite last"
+    route = Route("/citation", "citation", "The run as an entry of BibTeX.", "", begins=False)
 
     def ask(self, run: "Run", means: Means) -> dict[str, Any]:
-        from hakoiri.rows.positions import play_row
+        from hakoiri.rows.citation import citation
 
-        return play_row(run, self.limit)
+        return {"bibtex": citation(run)}
+
+    def view(self, run: "Run", found: dict[str, Any]) -> None:
+        stdout().print(found["bibtex"], soft_wrap=True, markup=False, highlight=False)
 
 
 @dataclass(frozen=True)
@@ -168,13 +106,12 @@ class Export(Question):
     def _things(run: "Run", target: Path) -> str:
         """Return the name of what a file is full of."""
         from hakoiri.coordinator.session.job import Job
-        from hakoiri.puzzles.capabilities import Placements
-        from hakoiri.render.print_sheet import ENDING
+        from hakoiri.render.files import PDF
 
-        if target.suffix == ENDING:
+        if target.suffix == PDF:
             return "boards"
         kept = "rows" if run.kind.rows is not Job.rows else "configurations"
-        return "solutions" if isinstance(run.puzzle, Placements) else kept
+        return "solutions" if run.puzzle.is_tree else kept
 
     def view(self, run: "Run", found: dict[str, Any]) -> None:
         from hakoiri.coordinator.runs.certificate import SUFFIX

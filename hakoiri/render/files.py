@@ -15,23 +15,24 @@ from hakoiri.export.tables import (
     edges_to_table,
     require_ending,
     rows_to_table,
-    solutions_to_csv,
-    solutions_to_npz,
     write_rows,
 )
-from hakoiri.puzzles.capabilities import Placements
-from hakoiri.render import player, print_sheet
+from hakoiri.guest_table import ANSWERS
+from hakoiri.loading import loaded
+from hakoiri.render import player
 from hakoiri.run.opened import OpenRun
 from hakoiri.storage.engine.files import replaced
 
+#: The ending of boards to print.
+PDF = ".pdf"
 #: Writers by ending: configurations only, configurations and moves, solutions of a tree.
 _TABLES = {".csv": rows_to_table, ".parquet": rows_to_table, ".pdb": to_pdb}
 _GRAPHS = {".npz": to_npz, ".graphml": to_graphml, ".dot": to_dot}
-_TREES = {".csv": solutions_to_csv, ".npz": solutions_to_npz}
+_TREES = (".csv", ".npz")
 #: Pages, which need no options for what is in them: the reason by ending.
 _PAGES = {
     player.ENDING: "a page to play has all configurations and moves",
-    print_sheet.ENDING: "a PDF has boards",
+    PDF: "a PDF has boards",
 }  # fmt: skip
 
 
@@ -51,7 +52,7 @@ def export_run(
     `control`; `target` is then unchanged.
     """
     ending = target.suffix
-    if per_page is not None and ending != print_sheet.ENDING:
+    if per_page is not None and ending != PDF:
         raise UnanswerableError(f"{target.name} has no pages; per_page does not apply", Hint("leave out", "per_page"))
     if ending in _PAGES:
         for name, given in (("images", images), ("moves", moves), ("layers", layers is not None)):
@@ -59,15 +60,17 @@ def export_run(
                 raise UnanswerableError(f"{_PAGES[ending]}; {name} does not apply", Hint("leave out", name))
         if ending == player.ENDING:
             return player.save_player(run, target, control, observer)
-        return print_sheet.write_print_sheet(run, target, per_page, control, observer)
+        printed: int = loaded(ANSWERS["sheet of boards"])(run, target, per_page, control, observer)
+        return printed
     if ending == SUFFIX:
         certificate = certificate_of(run.store)
         write_certificate(certificate, target)
         return certificate.figures.positions
-    if isinstance(run.puzzle, Placements):
+    if run.puzzle.is_tree:
         require_ending(target, _TREES)
         with replaced(target) as part:
-            return _TREES[ending](run, part, images)
+            count: int = loaded(ANSWERS["file of solutions"])(run, part, ending, images)
+            return count
     if (rows := run.kind(run.store, run.puzzle).rows()) is not None:
         check_ending(target)
         return write_rows(rows, target)
@@ -85,7 +88,7 @@ def export_edges(
     observer: Observer | None = None,
 ) -> int:  # fmt: skip
     """Write the moves of `run` as a table, ``.csv`` or ``.parquet``, else as `export_run`; return their number."""
-    if isinstance(run.puzzle, Placements):
+    if run.puzzle.is_tree:
         text = f"run {run.name} is a tree, which has no moves to export"
         raise UnanswerableError(text, Hint("leave out", "edges"))
     require_ending(target, TABLES)

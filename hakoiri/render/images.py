@@ -13,10 +13,8 @@ from rich.console import Console
 from rich.text import Text
 
 from hakoiri.errors import counted
-from hakoiri.puzzles.capabilities import Family, Quotient
+from hakoiri.puzzles.capabilities import Quotient
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.nakuron.board import Board
-from hakoiri.puzzles.nakuron.puzzle import COLOURS, draw_board, framed_rows
 from hakoiri.puzzles.pictures import Circle, Label, Line, Part, Picture, Polygon, Rectangle, Shape, Span, ink
 from hakoiri.puzzles.sliding_blocks.boards import EMPTY, WALL
 from hakoiri.render.tables import framed
@@ -219,23 +217,6 @@ _CUBE = {
 }
 
 
-def print_nakuron(console: Console, board: Board) -> None:
-    """Print a board with its frame: digits on colours if two characters per cell fit, else blocks.
-
-    A block is two cells, one above the other.
-    """
-    lines = framed_rows(board)
-    if 2 * len(lines) <= max(console.width, 80):
-        print_picture(console, board.text(), draw_board(board))
-        return
-    for upper, lower in zip(lines[::2], [*lines[1::2], ""], strict=False):
-        text = Text(no_wrap=True)
-        for above, below in zip(upper, lower.ljust(len(upper), " "), strict=True):
-            ground = f" on {COLOURS[int(below)]}" if below != " " else ""
-            text.append("▀", COLOURS[int(above)] + ground)
-        console.print(text, soft_wrap=True)
-
-
 def _styles(console: Console, pictures: Sequence[Picture]) -> dict[str, str]:
     """Return a style for each background, all different while the terminal has colours left; empty for none."""
     fills = dict.fromkeys(span.fill for picture in pictures for row in picture.rows for span in row if span.fill)
@@ -282,7 +263,7 @@ def _coloured(line: str, number: int, picture: Picture, styles: Mapping[str, str
     return text
 
 
-def print_boards(console: Console, family: Family, rows: Sequence[Mapping[str, Any]]) -> None:
+def print_boards(console: Console, family: Any, rows: Sequence[Mapping[str, Any]]) -> None:
     """Print boards to play (`coordinator.session.job.Job.boards`) under their names, or else ranks, and moves."""
     puzzles = [family.member(row["board"], row["goal"]) for row in rows]
     titles = [f"{row.get('name') or rank}: {counted(row['moves'], 'moves')}" for rank, row in enumerate(rows, 1)]

@@ -12,7 +12,6 @@ from rich.text import Text
 
 from hakoiri.errors import Hint, counted
 from hakoiri.hints import worded
-from hakoiri.rows.runs import KEPT_BYTES
 from hakoiri.storage.ledger.manifest import Progress
 
 #: Expanders that are listed.
@@ -31,7 +30,8 @@ def work_log_facts(work_log: Mapping[str, Any] | None) -> dict[str, str]:
         facts["by"] = "\n".join(by[:_SHOWN] + more)
     if work_log["repeated"]:
         facts["sent again"] = counted(work_log["repeated"], "chunks")
-    facts["chunks"] = "\n".join(map(_chunks, work_log["hosts"])) or "none handed out"
+    what = "processes" if "processes" in work_log["layers"] else "workers"
+    facts["chunks"] = "\n".join(_chunks(host, what) for host in work_log["hosts"]) or "none handed out"
     if work_log["kept"] is not None:
         facts["kept"] = "\n".join(map(_kept, work_log["kept"]["hosts"]))
         ratio, layer = work_log["kept"]["slowest_over_mean"], work_log["kept"]["slowest_layer"]
@@ -46,18 +46,22 @@ def work_log_facts(work_log: Mapping[str, Any] | None) -> dict[str, str]:
 
 
 def expanded_text(work_log: Mapping[str, Any]) -> str:
-    """Return who expanded the layers: ``168 layers: 3 here, 165 by 2 workers in 371 chunks``; empty without layers."""
+    """Return who expanded the layers: ``168 layers: 3 here, 165 by 2 workers in 371 chunks``; empty without layers.
+
+    If workers idle, it says why.
+    """
     makers, expanders = work_log["layers"], work_log["expanders"]
     here = sum(makers[maker]["layers"] for maker in _HERE if maker in makers)
     parts = [f"{here:,} here"] if here else []
-    if "workers" in makers:
+    for others in (maker for maker in ("workers", "processes") if maker in makers):
         workers = [row for row in expanders if row["name"] not in (None, *_hosts(work_log))]
         chunks = f" in {counted(sum(row['chunks'] for row in workers), 'chunks')}" if workers else ""
-        parts.append(f"{makers['workers']['layers']:,} by {_several(workers, 'workers')}{chunks}")
+        parts.append(f"{makers[others]['layers']:,} by {_several(workers, others)}{chunks}")
     if "hosts" in makers:
         parts.append(f"{makers['hosts']['layers']:,} by {_several(_hosts(work_log), 'hosts')}")
     total = sum(made["layers"] for made in makers.values())
-    return f"{counted(total, 'layers')}: {', '.join(parts)}" if total else ""
+    why = f", because {work_log['here']}" if work_log["here"] else ""
+    return f"{counted(total, 'layers')}: {', '.join(parts)}{why}" if total else why.removeprefix(", ")
 
 
 def expanders_text(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -87,16 +91,18 @@ def _expander(row: Mapping[str, Any]) -> str:
 
 
 def _kept(host: Mapping[str, Any]) -> str:
+    from hakoiri.rows.runs import KEPT_BYTES
+
     done = f"{host['configurations']:,} configurations in {counted(host['ranges'], 'ranges')} by {host['host']}"
     moved = ", ".join(f"{host[what] / 1e6:.1f} MB {what}" for what in KEPT_BYTES)
     return f"{done}, {counted(host['threads'], 'threads')}: {moved}, waited {host['waited']:.1f} s for others"
 
 
-def _chunks(host: Mapping[str, Any]) -> str:
+def _chunks(host: Mapping[str, Any], what: str) -> str:
     done = ", ".join(f"{number:,} {task}" for task, number in host["chunks"].items())
     if host["host"] is None:
-        return f"{done} by this process, without workers"
-    return f"{done} by {counted(host['workers'], 'workers')} of {host['host']}"
+        return f"{done} by this process, without {what}"
+    return f"{done} by {counted(host['workers'], what)} of {host['host']}"
 
 
 #: The interval between lines without a terminal.
@@ -165,6 +171,11 @@ def progress_text(progress: Progress) -> str:
         known = clock(least) if least == most else f"{clock(least)} to {clock(math.ceil(most))}"
         text += f", {known} left{'' if least == most else ' (95 %)'}"
     return text + (f", at most {clock(math.ceil(progress.most_left))} left" if progress.most_left else "")
+
+
+def compiling_text(seconds: float) -> str | None:
+    """Return the seconds in which a run compiled kernels; ``None`` if it found all compiled."""
+    return f"{seconds:.3f} s, once" if seconds else None
 
 
 def progress_count(progress: Progress) -> str:

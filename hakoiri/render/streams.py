@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout, suppress
 from typing import Any, TextIO
 
-from hakoiri.errors import visible
+from hakoiri.errors import visible, visible_lines
 
 #: Characters of drawings, and their replacements on a stream that lacks them.
 _DRAWN = "─│┌┐└┘├┤┬┴┼█▀▒●○×·…—–"  # noqa: RUF001
@@ -66,7 +66,7 @@ def _own_descriptor(stream: TextIO) -> Iterator[TextIO]:
 
 def print_line(text: str) -> None:
     """Print a result, with its control characters made visible."""
-    print(visible(text), file=results())
+    print(visible_lines(text), file=results())
 
 
 def print_error(text: object) -> None:

@@ -12,7 +12,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from hakoiri.errors import counted, visible
+from hakoiri.errors import counted, visible, visible_lines
 from hakoiri.puzzles.sliding_blocks.boards import LETTERS, WALL
 from hakoiri.render.streams import results
 
@@ -54,13 +54,17 @@ class _Console(Console):
 
     def _render_buffer(self, buffer: Iterable[Segment]) -> str:
         # All output passes here, before the codes for colours are put around it.
-        shown = (one if one.control else Segment(visible(one.text), one.style) for one in buffer)
+        shown = (one if one.control else Segment(visible_lines(one.text), one.style) for one in buffer)
         text = super()._render_buffer(shown)
         return text if self.is_terminal else re.sub(r"[ \t]+$", "", text, flags=re.MULTILINE)
 
 
 class _Table(Table):
     """A table that never cuts numbers: on a narrow terminal words wrap, headings shrink, lines overflow."""
+
+    def add_row(self, *cells: Any, **options: Any) -> None:
+        """Add a row of cells, in one line each where they are no `Text`."""
+        super().add_row(*(visible(cell) if isinstance(cell, str) else cell for cell in cells), **options)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         room, headings = options.max_width, [str(column.header) for column in self.columns]

@@ -6,26 +6,23 @@ layer, and only the layers that a move can lead to.
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from itertools import accumulate
 from statistics import fmean
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.errors import Hint
+from hakoiri.guest_table import ANSWERS
 from hakoiri.keys.layout import Key, Keys
 from hakoiri.keys.order import equal_rows, lower_bounds, order_of
-from hakoiri.puzzles.capabilities import Placements, Quotient, Scored
+from hakoiri.loading import loaded
+from hakoiri.puzzles.capabilities import Quotient
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.pictures import SURFACES, Part, Picture, Polygon, Rectangle
-from hakoiri.run.goals import statistics_of
 from hakoiri.run.opened import OpenRun
 from hakoiri.worker.graphs.searches import distances_from, transposed
-
-#: The most shapes in the boards of a play that are sent; at least two boards are sent.
-_MOST_SHAPES = 40_000
 
 
 def picture_row(picture: Picture, kinds: Mapping[str, int] | None = None) -> dict[str, Any]:
@@ -109,24 +106,9 @@ def _middle(part: Part) -> tuple[float, float]:
 
 def statistics_row(run: OpenRun, configuration: str | None) -> dict[str, Any]:
     """Return a board, by default the start, with the figures for its designer."""
-    found = statistics_of(run, configuration)
+    found = loaded(ANSWERS["statistics"])(run, configuration)
     key = run.puzzle.start if configuration is None else run.puzzle.parse(configuration)
     return {"configuration": run.puzzle.render(key)} | asdict(found)
-
-
-def play_row(run: OpenRun, most: int) -> dict[str, Any]:
-    """Return score, moves and sequence, and the first boards, at most `most`: `filmed` of them."""
-    play, puzzle = run.best_play(), cast(Scored, run.puzzle)
-    boards: list[dict[str, Any]] = []
-    shapes = 0
-    for found in puzzle.filmed(play.sequence, run.store.manifest.plan.get("board")):
-        shapes += sum(len(part.shapes) for part in found.picture.parts)
-        if len(boards) == most or (shapes > _MOST_SHAPES and len(boards) >= 2):
-            break
-        boards.append({"move": found.move, "scored": found.score, "picture": picture_row(found.picture)})
-    for board, score in zip(boards, accumulate(board["scored"] for board in boards), strict=True):
-        board["score"] = score
-    return play.row() | {"proved": play.proved, "filmed": len(boards), "boards": boards}
 
 
 #: Runs up to this size are held in memory as a whole, with goal distances computed on first request.
@@ -182,7 +164,7 @@ def table_of(run: OpenRun) -> PositionTable | None:
 
 def position_row(run: OpenRun, table: PositionTable | None, configuration: str) -> dict[str, Any]:
     """Return a configuration and its moves, the best first: those that lead nearest to a goal."""
-    if isinstance(run.puzzle, Placements):
+    if run.puzzle.is_tree:
         hint = Hint("ask", run.name, "solutions")
         raise UnanswerableError(f"run {run.name} is a tree, so its configurations are not positions", hint)
     key = run.puzzle.parse(configuration)

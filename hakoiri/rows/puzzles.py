@@ -5,13 +5,15 @@ Probes (`coordinator.layers.job`) as plain values, with what a run would need.
 
 import inspect
 import shutil
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from hakoiri.coordinator.layers.file_maker import filed_needs
 from hakoiri.coordinator.layers.job import probe, probe_whole
+from hakoiri.coordinator.runs.kinds import KINDS, kind_class, kinds_for
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.keys.layout import key_at
-from hakoiri.puzzles.capabilities import Dealt, Family, Placements, Scored, Sized
 from hakoiri.puzzles.classics import CLASSICS
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec, puzzle_class
@@ -27,13 +29,32 @@ def classic_rows() -> list[dict[str, Any]]:
     return [{"name": name} | classic._asdict() for name, classic in CLASSICS.items()]
 
 
+def kind_rows() -> list[dict[str, Any]]:
+    """Return the kinds of run, each with the fields of a form and what they begin with."""
+    rows = []
+    for name in KINDS:
+        kind = kind_class(name)
+        shown = [(each.name, each.metadata) for each in fields(kind) if "form" in each.metadata]
+        inputs = [
+            # A number of seconds has no unit here.
+            {"name": field, "help": "" if "amount" in told else told["help"], "form": told["form"],
+             "lines": "lines" in told, "least": told.get("min"), "most": told.get("max")}
+            for field, told in shown
+        ]  # fmt: skip
+        summary = (kind.__doc__ or "").partition(".")[0]
+        rows.append({"kind": name, "summary": summary, "without": [*kind.without], "fields": inputs})
+    return rows
+
+
 def puzzle_row(name: str, kind: type[Puzzle]) -> dict[str, Any]:
     """Return a puzzle for a list."""
     options = [
         {"name": option, "default": what.default, "allowed": what.describe()} for option, what in kind.options.items()
     ]
-    sizes = kind.size_options if issubclass(kind, Sized) else (kind.size_option,) if issubclass(kind, Dealt) else ()
-    return {"name": name, "summary": kind.summary, "options": options, "size_options": [*sizes], "notes": _notes(kind)}
+    # Those that set the size, by the puzzle's capability: none, one or several.
+    sizes = getattr(kind, "size_options", [each for each in (getattr(kind, "size_option", None),) if each is not None])
+    row = {"name": name, "summary": kind.summary, "options": options, "size_options": [*sizes]}
+    return row | {"kinds": kinds_for(kind), "can": _abilities(kind), "notes": _notes(kind)}
 
 
 def full_puzzle_row(spec: PuzzleSpec) -> dict[str, Any]:
@@ -67,30 +88,35 @@ def configuration_row(rules: Puzzle, key: int) -> dict[str, Any]:
         "goal": bool(rules.is_goal(keys)[0]),
         "canonical": None if mirror is None else rules.render(mirror),
         "moves": [rules.describe_move(key, successor) for successor in rules.successors(key)],
-        **({"faults": rules.faults(key)} if isinstance(rules, Placements) else {}),
+        **({"faults": rules.faults(key)} if rules.is_tree else {}),
     }
+
+
+def _abilities(kind: type[Puzzle]) -> list[str]:
+    """Return what a puzzle can do besides its kinds of run, or needs, by names."""
+    able = {
+        "needs_start": kind.start_is_board,
+        "merge_mirrors": kind.canonical is not Puzzle.canonical or kind.mirrors is not Puzzle.mirrors,
+        "goal": not kind.is_tree,
+    }
+    return [name for name, holds in able.items() if holds]
 
 
 def _notes(kind: type[Puzzle]) -> list[str]:
     """Return notes for users on the puzzle's kind, options and capabilities."""
-    tree = issubclass(kind, Placements)
+    kinds = kinds_for(kind)
     noted = {
         # Only some options of a puzzle may decide these; then its class says nothing.
-        "moves cannot be taken back": not getattr(kind, "undirected", True) and not tree,
-        "a tree: its solutions are counted": tree,
+        "moves cannot be taken back": not getattr(kind, "undirected", True) and not kind.is_tree,
         "needs --from BOARD": kind.start_is_board,
-        "--from DEAL": issubclass(kind, Dealt) and not kind.start_is_board,
-        "--from BOARD": issubclass(kind, Scored) and kind.large_boards,
-        "moves score": issubclass(kind, Scored),
-        "study deals": issubclass(kind, Dealt) and bool(kind.size_option),
-        "study sizes": issubclass(kind, Sized),
-        "study boards": issubclass(kind, Family),
+        f"--from {kind.start_word}": kind.start_word and not kind.start_is_board,
+        **{kind_class(each).note: True for each in kinds},
         "--whole": kind.configurations is not Puzzle.configurations,
         "--merge-mirrors": kind.canonical is not Puzzle.canonical or kind.mirrors is not Puzzle.mirrors,
-        "--goal": not tree,
+        "--goal": not kind.is_tree,
         "all configurations are alike": kind.vertex_transitive,
     }
-    return [note for note, holds in noted.items() if holds]
+    return [note for note, holds in noted.items() if note and holds]
 
 
 #: A run that takes longer is not ended by most.
@@ -100,12 +126,15 @@ _MOST_SECONDS = 7 * 86_400
 def probe_row(puzzle: Puzzle, resources: Resources, data: Path, whole: bool = False) -> dict[str, Any]:
     """Return the figures of a probe (`coordinator.layers.job`), and what a run with runs in `data` would need.
 
-    `disk_of_depths` is the bytes of a table of all depths, ``None`` if the puzzle has none. `fits` is false if the disk
-    is too small or a week too short, ``None`` if the size of the space is unknown.
+    `disk_of_depths` is the bytes of a table of all depths, ``None`` if the puzzle has none. If a run that keeps depths
+    or the frontier needs a table in a file, `disk_of_frontier` is the bytes of that without depths, and
+    `memory_of_table` the least memory of either; else both are ``None``. `fits` is false if the disk is too small or a
+    week too short, ``None`` if the size of the space is unknown.
     """
     found = probe_whole(puzzle) if whole else probe(puzzle)
     there = next(folder for folder in (data.absolute(), *data.absolute().parents) if folder.exists())
     table = None if puzzle.numbers is None or not puzzle.undirected or whole else puzzle.numbers // 4
+    filed = None if table is None else filed_needs(puzzle, resources.budget())
     disk, free, seconds = found.stored_bytes, shutil.disk_usage(there).free, found.seconds
     return {
         "puzzle": puzzle.name,
@@ -118,7 +147,9 @@ def probe_row(puzzle: Puzzle, resources: Resources, data: Path, whole: bool = Fa
         "expected": found.expected,
         "memory": resources.budget().memory,
         "disk": disk,
-        "disk_of_depths": table,
+        "disk_of_depths": table if filed is None else filed.depths,
+        "disk_of_frontier": None if filed is None else filed.frontier,
+        "memory_of_table": None if filed is None else filed.memory,
         "free": free,
         "seconds": seconds,
         "fits": None if disk is None or seconds is None else disk < free and seconds < _MOST_SECONDS,

@@ -87,7 +87,7 @@ def work_log_row(work_log: Mapping[str, Any]) -> dict[str, Any] | None:
         expanders, repeated = expander_rows(work_log.get("expanders", {})), int(work_log.get("repeated", 0))
         return {
             "layers": layers, "expanders": expanders, "repeated": repeated, "hosts": hosts, "audit": audit,
-            "kept": _kept_rows(work_log),
+            "kept": _kept_rows(work_log), "here": str(work_log.get("here", "")) or None,
         }  # fmt: skip
     except (AttributeError, KeyError, TypeError, ValueError):
         return None
@@ -125,7 +125,8 @@ def living_rows(url: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
 
     Raises `RedisUnavailableError` or `RedisRefusedError` if the Redis at `url` does not answer.
     """
-    from hakoiri.worker.transport.connection import connect, host_of, living_hosts, living_workers, redis_errors
+    from hakoiri.worker.machine import host_of
+    from hakoiri.worker.transport.connection import connect, living_hosts, living_workers, redis_errors
 
     connection = connect(url)
     try:

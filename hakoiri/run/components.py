@@ -1,6 +1,9 @@
 """Answers from an open run about its components: their sizes, distances and exact diameters."""
 
 from dataclasses import replace
+from itertools import zip_longest
+
+import numpy as np
 
 from hakoiri.coordinator.census.census import CensusFigures
 from hakoiri.coordinator.errors import UnanswerableError
@@ -14,10 +17,10 @@ from hakoiri.coordinator.runs.drive import drive_to_end
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, SilentObserver
 from hakoiri.errors import Hint
-from hakoiri.keys.layout import Configuration, Keys
+from hakoiri.keys.layout import Configuration, Keys, ints
 from hakoiri.run.opened import OpenRun
 from hakoiri.storage.ledger.manifest import ComponentRecord
-from hakoiri.storage.results import Diameter, read_arrays, read_component, read_diameter
+from hakoiri.storage.results import Diameter, read_arrays, read_component, read_diameter, read_profile
 from hakoiri.worker.census.slabs import NOWHERE, Slabs
 from hakoiri.worker.graphs.bounds import Aim
 from hakoiri.worker.graphs.searches import Distances, Graph
@@ -90,6 +93,9 @@ def diameter(
     RQ workers, if `resources` name them; it is resumed if interrupted, and kept. Raises `RunError` if `control`
     ends that run, `StopRun` if it ends other work, and `OverBudgetError` if the memory is too small.
     """
+    if (alike := cayley_diameter(run)) is not None:
+        number_of(run, component)
+        return _drawn(run, alike)
     number = component_asked(run, component)
     if needs_run(run, number, every):
         resources = resources or run.resources
@@ -101,6 +107,22 @@ def diameter(
         found = run.policy.measure(context, number, every)
     run.measured[number, every] = found = _drawn(run, found)
     return found
+
+
+def cayley_diameter(run: OpenRun) -> Diameter | None:
+    """Return the distances in a finite directed graph whose configurations are all alike; ``None`` for other runs.
+
+    Every eccentricity is the depth of the run then. A pair is one of the start and of the first of the last layer, and
+    the pairs that are counted are ordered.
+    """
+    alike = run.puzzle.vertex_transitive and not (run.spec.merge_mirrors or run.is_census)
+    if run.puzzle.undirected or not alike or run.puzzle.several_starts is not None or not run.exhausted:
+        return None
+    size, far, last = run.reached.configurations, run.depth, run.layer(-1)
+    least = min(run.store.first_keys(depth)[0] for depth in range(far + 1))
+    record = ComponentRecord(0, size, far, far, size, size, size * len(last), least)
+    pair = run.puzzle.keys([run.puzzle.start, ints(last[:1])[0]])
+    return Diameter(record, pair[np.newaxis], eccentricities={far: size})
 
 
 def _drawn(run: OpenRun, found: Diameter) -> Diameter:
@@ -151,6 +173,20 @@ def component_asked(run: OpenRun, component: int | None) -> int:
     run.store.require_kept()
     _require_undirected(run)
     return number_of(run, component)
+
+
+def profile(run: OpenRun, component: int | None = None) -> list[int] | None:
+    """Return the number of configurations at each distance from the least one of a component, by default the start's.
+
+    ``None`` if the components were found by joining (`by` of a census).
+    """
+    return read_profile(run.store, number_of(run, component)) if run.is_census else None
+
+
+def summed_profile(run: OpenRun) -> list[int]:
+    """Return the sums of all profiles of a census; empty if its components were found by joining."""
+    found = (read_profile(run.store, number) for number in range(_count(run))) if run.is_census else ()
+    return [sum(sizes) for sizes in zip_longest(*(each for each in found if each), fillvalue=0)]
 
 
 def number_of(run: OpenRun, component: int | None) -> int:

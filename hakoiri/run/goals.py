@@ -9,18 +9,13 @@ from numpy.typing import NDArray
 
 from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.goals.job import METRIC, GoalDistances, distances_run
-from hakoiri.coordinator.graphs.building import build_graph
-from hakoiri.coordinator.graphs.distances import component_keys
 from hakoiri.coordinator.runs.drive import drive_to_end
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, Observer, SilentObserver
 from hakoiri.errors import Hint, PuzzleError, counted
-from hakoiri.keys.layout import Configuration, Key, Keys, key_at
-from hakoiri.puzzles.capabilities import Quotient
-from hakoiri.run import components
+from hakoiri.keys.layout import Key, Keys, key_at
 from hakoiri.run.opened import OpenRun
 from hakoiri.storage.layers.store import StoredLayer
-from hakoiri.worker.studies.designing import SolvedSpace, Statistics, statistics
 
 #: The default number of farthest configurations returned.
 _USUALLY_GIVEN = 1_000
@@ -107,33 +102,6 @@ def at_goal_distance(run: OpenRun, distance: int, number: int) -> Key:
     known = _known(run)
     size = next(record.size for depth, record in enumerate(known.store.layer_records()) if depth == distance)
     return key_at(next(StoredLayer(known.store, distance, size).chunks(number % size, 1)), 0)
-
-
-def statistics_of(run: OpenRun, configuration: Configuration | None = None) -> Statistics:
-    """Return the figures of a board for its designer, by default of the start: see `Statistics`.
-
-    `positions` and `dead_ends` are those of its component, whose moves are held in memory until the run is closed:
-    raises `OverBudgetError` if that is too small. `UnanswerableError` if moves cannot be taken back, if mirror
-    images are merged, or without a way to a goal.
-    """
-    key = run.puzzle.start if configuration is None else run.puzzle.parse(configuration)
-    if not run.puzzle.undirected:
-        text = f"the moves of {run.puzzle.name} cannot be taken back, so boards have no statistics"
-        raise UnanswerableError(text)
-    require_goals(run)
-    if isinstance(run.puzzle, Quotient):
-        hint = Hint("run without", "merge_mirrors")
-        raise UnanswerableError(f"run {run.name} has mirror images merged, so boards have no statistics", hint)
-    component = components.component_of(run, key)
-    if component not in run.solved:
-        run.solved.clear()
-        with run.context() as context:
-            keys = component_keys(context, run.store, component)
-            if not run.puzzle.is_goal(keys).any():
-                raise UnanswerableError(f"component {component} of run {run.name} has no goal")
-            run.solved[component] = SolvedSpace.over(run.puzzle, keys, build_graph(context, keys))
-    space = run.solved[component]
-    return statistics(space, space.place(key), run.puzzle.render(key))
 
 
 def _known(run: OpenRun) -> GoalDistances:

@@ -4,7 +4,6 @@ Every answer comes from the run's store alone: no Redis, no worker, no other pro
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from functools import cache, cached_property
 from itertools import accumulate
@@ -13,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hakoiri.coordinator.census.census import CensusFigures
-from hakoiri.coordinator.errors import NO_GOAL, UnanswerableError
+from hakoiri.coordinator.errors import NO_GOAL, UnanswerableError, further
 from hakoiri.coordinator.goals.job import GoalDistances
 from hakoiri.coordinator.graphs.building import build_graph
 from hakoiri.coordinator.graphs.distances import DistancePolicy
@@ -22,22 +21,18 @@ from hakoiri.coordinator.runs.create import pinned_puzzle
 from hakoiri.coordinator.runs.kinds import kind_of
 from hakoiri.coordinator.runs.opening import open_context, redis_of_hosts
 from hakoiri.coordinator.runs.summary import summarise
-from hakoiri.coordinator.session.job import Play
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, SilentObserver
-from hakoiri.coordinator.trees.job import found_solutions
 from hakoiri.errors import ConfigurationError, Hint
 from hakoiri.keys.layout import Configuration, Key, Keys, ints, key_at
 from hakoiri.keys.order import order_of
 from hakoiri.keys.splitmix import random_words
-from hakoiri.puzzles.capabilities import Placements
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.storage.layers.blocks import ROOM_BYTES
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord
 from hakoiri.storage.results import Diameter, read_labels
 from hakoiri.worker.graphs.searches import Graph
-from hakoiri.worker.studies.designing import SolvedSpace
 
 #: Bytes to sort a configuration, besides two copies of its key: its place in the order, and two copies of its depth.
 _BYTES_BESIDE_KEY = 16
@@ -64,12 +59,12 @@ class OpenRun:
         #: Distances that this process measured: by component, and whether each eccentricity was requested.
         self.measured: dict[tuple[int, bool], Diameter] = {}
         #: The component whose statistics were requested last, by its number.
-        self.solved: dict[int, SolvedSpace] = {}
+        self.solved: dict[int, Any] = {}
         resources = resources or Resources()
         self.resources = resources.over(store.manifest.settings).here()
         self.redis = redis_of_hosts(store, resources.redis)
         try:
-            self.puzzle, self.spec = pinned_puzzle(store)
+            self.puzzle, self.spec = pinned_puzzle(store, resources)
             self.kind = kind_of(store.manifest.kind)
         except BaseException:
             store.close()
@@ -114,10 +109,21 @@ class OpenRun:
         """Return size, digest and goals of each layer."""
         return self.store.layer_records()
 
+    @property
+    def depth(self) -> Depth:
+        """The number of the last layer: for an exhausted run, the moves to what is farthest from the start."""
+        return self.store.state.depth
+
     def layer(self, depth: Depth) -> Keys:
-        """Return the keys of layer `depth`, strictly increasing, in the puzzle's layout."""
-        self.require_layer(depth)
-        return self.store.layer(depth)
+        """Return the keys of layer `depth`, strictly increasing, in the puzzle's layout; -1 is the last layer."""
+        found = depth + self.depth + 1 if -self.depth - 2 < depth < 0 else depth
+        self.require_layer(found)
+        return self.store.layer(found)
+
+    def antipodes(self, limit: int | None = None) -> list[str]:
+        """Return the configurations farthest from the start, up to `limit`, as texts; for an exhausted run."""
+        self.require_complete("its antipodes are")
+        return self.texts(self.layer(-1)[:limit])
 
     def require_layer(self, depth: Depth) -> None:
         """Raise `UnanswerableError` unless there is a layer `depth`."""
@@ -234,9 +240,7 @@ class OpenRun:
 
     def _further(self) -> Hint:
         """Return the hint how to find more than this run has."""
-        complete = self.store.state.status == "complete"
-        limit = next(iter(self.store.manifest.plan), "until_goal")
-        return Hint("run without", limit) if complete else Hint("resume", self.name)
+        return further(self.store, next(iter(self.store.manifest.plan), "until_goal"))
 
     def context(
         self, control: Control | None = None, observer: Observer | None = None, puzzle: Puzzle | None = None,
@@ -288,28 +292,6 @@ class OpenRun:
                 Hint("ask", self.name, asks[0]),
             )
 
-    @property
-    def tree(self) -> Placements:
-        """The puzzle of a run of a tree; `UnanswerableError` for any other."""
-        if isinstance(self.puzzle, Placements):
-            return self.puzzle
-        raise UnanswerableError(f"run {self.name} is not a tree, so it has no solutions to list")
-
-    def solutions(self) -> Iterator[Keys]:
-        """Yield the solutions of a tree in batches: the least image of one solution of each orbit.
-
-        In increasing order if the run is complete, else those found so far. `UnanswerableError` if the run keeps none.
-        """
-        return found_solutions(self.store, self.tree)
-
     def summary(self) -> dict[str, Any]:
         """Return everything known about the run, as plain values."""
         return summarise(self.kind(self.store, self.puzzle), self.resources.budget())
-
-    def best_play(self) -> Play:
-        """Return the best play, if moves score: the highest score, then the fewest moves; for a finished run proved.
-
-        For an optimisation it is the best one so far. Raises `UnanswerableError` for other runs, `OverBudgetError` if
-        the memory is too small.
-        """
-        return self.kind(self.store, self.puzzle).best_play(self.resources.budget())

@@ -2,22 +2,26 @@
 
 ``<data>/<run id>/`` holds LMDB's ``data.mdb`` and ``lock.mdb``, and besides:
 
-``created``    the time at which the run was made, a text of nanoseconds since 1970; orders runs without opening them
+``created``    a text of nanoseconds since 1970: the time at which the run was made, or, if the clock was put back, one
+               more than that of the newest run; orders runs without opening them
 ``title``      what people call the run, if it has a title: UTF-8
 ``holder``     the lock of the driving process
 ``queued``     exists while a coordinator is to drive the run to its end
+``table``      the table of a run whose table does not fit in memory (`storage.layers.table_file`)
 ``spill/``     exists while a long layer is made (`storage.layers.spill`)
 ``scratch-*/`` exist while a question needs a search of its own (`storage.layers.store`)
+``members/``   exists while a study of sizes measures one of its members
 
 The data directory also holds ``.served``, which a coordinator keeps locked while it serves the directory. A coordinator
 that drives runs by threads also locks ``.served-by-threads``. The process that answers a long question locks one of the
-files ``.answering-N``. A run being created or deleted has another name, so that a directory with a run's name is always
-a whole run.
+files ``.answering-N``. A run being created, restored or deleted has another name, so that a directory with a run's name
+is always a whole run. ``.restored-*`` has runs that only have to be moved to their names.
 """
 
 import os
 import secrets
 import struct
+import time
 from pathlib import Path
 
 FORMAT_VERSION = 4
@@ -26,17 +30,20 @@ DATA_FILE, LOCK_FILE = "data.mdb", "lock.mdb"
 CREATED_FILE, TITLE_FILE = "created", "title"
 HOLDER_FILE = "holder"
 QUEUED_FILE = "queued"
+TABLE_FILE = "table"
 #: In the data directory: locked while a coordinator serves it.
 SERVED_FILE, SERVED_BY_THREADS_FILE = ".served", ".served-by-threads"
 #: In the data directory: long questions put to the web server, and the requests that it has received.
-_QUESTIONS, REQUESTS_FOLDER = ".questions", ".requests"
-_ANSWERING_PREFIX = ".answering-"
-SPILL_FOLDER = "spill"
+QUESTIONS_FOLDER, REQUESTS_FOLDER = ".questions", ".requests"
+ANSWERING_PREFIX = ".answering-"
+#: In a run: spill files, and the runs that measure the members of a study of sizes.
+SPILL_FOLDER, MEMBERS_FOLDER = "spill", "members"
 SCRATCH_PREFIX = "scratch-"
 #: The first bytes of a certificate's file.
 CERTIFICATE_BEGINS = b'{\n "certificate": '
-_CREATING_PREFIX = ".creating-"
-_DELETING_PREFIX = ".deleting-"
+CREATING_PREFIX, RESTORED_PREFIX, DELETING_PREFIX = ".creating-", ".restored-", ".deleting-"
+#: The files of a run that an archive has; the others are made anew where they are needed.
+ARCHIVED_FILES = (DATA_FILE, CREATED_FILE, TITLE_FILE, TABLE_FILE)
 
 #: LMDB's databases inside `DATA_FILE`.
 META, LAYERS, BLOCKS, CLOSED = b"meta", b"layers", b"blocks", b"closed"
@@ -51,6 +58,8 @@ MANIFEST_KEY, LIMITS_KEY, STATE_KEY, CANCEL_KEY = b"manifest", b"limits", b"stat
 PARTIAL_KEY, CLOSED_KEY = b"partial", b"closed"
 #: The layers whose keys are kept, unless all are (`storage.layers.depths`).
 KEPT_KEY = b"kept"
+#: The shape of the table's file, if the run has one (`storage.layers.table_file`).
+TABLE_KEY = b"table"
 #: The hosts that keep layers of the run, with the ranges of each.
 HOSTS_KEY = b"hosts"
 #: At a host: the ranges of all layers that it keeps (`HostRequest.own_digest`).
@@ -73,40 +82,45 @@ def certificate_file(directory: Path) -> Path:
     return directory.with_suffix(".json")
 
 
-def questions_folder(directory: Path) -> Path:
-    """Return the folder of the questions that the web server has put to a run, with a subfolder for each question."""
-    return directory.parent / _QUESTIONS / directory.name
-
-
-def answering_file(data: Path, number: int) -> Path:
-    """Return the lock file of slot `number` for long questions; the process that answers one locks it."""
-    return data / f"{_ANSWERING_PREFIX}{number}"
+def questions_folder(run: str) -> str:
+    """Return the folder, in the data directory, of the questions to a run; it has a subfolder for each question."""
+    return f"{QUESTIONS_FOLDER}/{run}"
 
 
 def run_of(directory: Path) -> str:
     """Return the name of the run in a directory, which may still be under construction."""
     name = directory.name
-    return name.removeprefix(_CREATING_PREFIX).rpartition("-")[0] if name.startswith(_CREATING_PREFIX) else name
+    return name.removeprefix(CREATING_PREFIX).rpartition("-")[0] if name.startswith(CREATING_PREFIX) else name
 
 
 def creating(data: Path, run: str) -> Path:
     """Return a directory, different at each call, in which to build a run before it is renamed into place."""
-    return data / f"{_CREATING_PREFIX}{run}-{secrets.token_hex(3)}"
+    return data / f"{CREATING_PREFIX}{run}-{secrets.token_hex(3)}"
 
 
 def runs_being_made(data: Path) -> list[Path]:
     """Return the directories in which runs are being built, or were when their makers were killed."""
-    return sorted(data.glob(f"{_CREATING_PREFIX}*"))
+    return sorted(data.glob(f"{CREATING_PREFIX}*"))
+
+
+def restored(building: Path) -> Path:
+    """Return the name that a directory from `creating` gets once all runs in it are restored, and can be moved out."""
+    return building.with_name(f"{RESTORED_PREFIX}{building.name.removeprefix(CREATING_PREFIX)}")
+
+
+def restored_directories(data: Path) -> list[Path]:
+    """Return the directories with runs that are restored, and were not moved to their names."""
+    return sorted(data.glob(f"{RESTORED_PREFIX}*"))
 
 
 def deleting(data: Path, run: str) -> Path:
     """Return a name, different at each call, that a run is given before its files are removed."""
-    return data / f"{_DELETING_PREFIX}{run}-{secrets.token_hex(3)}"
+    return data / f"{DELETING_PREFIX}{run}-{secrets.token_hex(3)}"
 
 
 def deleted_directories(data: Path) -> list[Path]:
     """Return the directories of runs whose removal has begun and not ended."""
-    return sorted(data.glob(f"{_DELETING_PREFIX}*"))
+    return sorted(data.glob(f"{DELETING_PREFIX}*"))
 
 
 def run_directories(data: Path) -> list[Path]:
@@ -121,6 +135,12 @@ def created_at(directory: Path) -> int:
     """Return the time at which a run was made, in nanoseconds since 1970; 0 if it is unknown."""
     text = _first_bytes(directory / CREATED_FILE, _MOST_DIGITS + 1)
     return int(text) if len(text) <= _MOST_DIGITS and text.isdigit() else 0
+
+
+def next_age(data: Path) -> int:
+    """Return the time for a new run, greater than that of every other run in the directory, whatever the clock says."""
+    newest = max(map(created_at, run_directories(data)), default=0)
+    return min(max(time.time_ns(), newest + 1), int("9" * _MOST_DIGITS))
 
 
 def title_of(directory: Path) -> str:

@@ -36,7 +36,7 @@ from hakoiri.storage import names
 from hakoiri.storage.layers.blocks import Lanes
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.ledger import Ledger
-from hakoiri.storage.ledger.manifest import ComponentRecord, Depth, seal, typed, unseal
+from hakoiri.storage.ledger.manifest import ComponentRecord, Count, Depth, seal, typed, unseal
 from hakoiri.storage.names import BEAM, CHUNKS, COMPONENTS, CUTTING_KEY, META, NUMBERS_KEY, PAIRS, ROWS, number_key
 
 _DIRECTORY = b"arrays"
@@ -151,6 +151,15 @@ SLAB = 1 << 16
 Labels = NDArray[np.uint32]
 #: The number of configurations of a component that are 0, 1, 2, ... moves from its least one.
 Profile = list[int]
+
+
+@dataclass(frozen=True)
+class DealFigures:
+    """The figures of a deal: its positions, least moves to the goal (``None`` without one) and last layer."""
+
+    positions: Count
+    moves: Count | None
+    depth: Count
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,11 @@ import threading
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from starlette.datastructures import Headers
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
@@ -22,16 +23,16 @@ from starlette.types import Receive, Scope, Send
 
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.logs import set_up
-from hakoiri.web.asking import BuiltPuzzles
+from hakoiri.memory import available_memory
+from hakoiri.web.asking import BuiltPuzzles, known_query
 from hakoiri.web.guard import Guard, Passes
-from hakoiri.web.problems import HANDLERS
+from hakoiri.web.problems import HANDLERS, PROBLEMS
 from hakoiri.web.routes import answers, puzzles, runs, server
 from hakoiri.web.routes.runs import Streams
 from hakoiri.web.routes.server import ServerMetrics
 from hakoiri.web.runs.opened import OpenRuns
 from hakoiri.web.runs.questions import Questions
 from hakoiri.web.settings import SERVER, Settings
-from hakoiri.worker.machine import available_memory
 
 _STATIC = Path(__file__).with_name("static")
 _LOOK_SECONDS = 0.5
@@ -59,6 +60,15 @@ class _Versioned(StaticFiles):
         response = super().file_response(*given, **more)
         response.headers["Cache-Control"] = "private, max-age=31536000, immutable"
         return response
+
+
+class _App(FastAPI):
+    """The application; its description says how clients show the token."""
+
+    def openapi(self) -> dict[str, Any]:
+        found = super().openapi()
+        found["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        return found | {"security": [{"token": []}]}
 
 
 def _index() -> HTMLResponse:
@@ -98,8 +108,10 @@ def make_app(settings: Settings) -> FastAPI:
         app.state.questions.close()
         app.state.runs.close()
 
-    app = FastAPI(
+    app = _App(
         title="Hakoiri",
+        version=version("hakoiri"),
+        responses=PROBLEMS,
         description="Enumerate every configuration of a puzzle, and answer exactly.",
         openapi_url="/api/openapi.json",
         docs_url=None,
@@ -117,7 +129,7 @@ def make_app(settings: Settings) -> FastAPI:
     app.state.runs = OpenRuns(settings.data, Resources(memory=settings.memory), settings.redis)
     app.state.metrics = ServerMetrics(app.state.runs, app.state.streams, settings.redis)
     for router in _ROUTERS:
-        app.include_router(router)
+        app.include_router(router, dependencies=[Depends(known_query)])
     app.api_route("/", methods=["GET", "HEAD"], include_in_schema=False)(_index)
     app.mount("/v/{version}", _Versioned(directory=_STATIC, check_dir=False), "versioned")
     app.mount("/", StaticFiles(directory=_STATIC, html=True, check_dir=False), "page")

@@ -5,6 +5,7 @@ import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from http import HTTPStatus
 from itertools import chain
 from pathlib import Path
@@ -14,6 +15,8 @@ from typing import Annotated, Any, TypeVar
 import numpy as np
 from fastapi import APIRouter, Depends, Request
 from fastapi import Path as InPath
+from fastapi.dependencies.models import Dependant
+from fastapi.exceptions import RequestValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import (
@@ -29,7 +32,8 @@ from hakoiri.api import Run
 from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.runs.create import Derived
 from hakoiri.coordinator.session.resources import Resources
-from hakoiri.errors import Hint, PuzzleError, RunHeldError
+from hakoiri.errors import Hint, PuzzleError, RunHeldError, did_you_mean
+from hakoiri.memory import limited_tables
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
 from hakoiri.puzzles.user.files import is_own
@@ -59,6 +63,19 @@ async def open_runs(request: Request) -> OpenRuns:
 
 
 Runs = Annotated[OpenRuns, Depends(open_runs)]
+
+
+def _queried(dependant: Dependant) -> set[str]:
+    """Return the query parameters of a route, and of all that it depends on."""
+    return {field.alias for field in dependant.query_params}.union(*map(_queried, dependant.dependencies))
+
+
+async def known_query(request: Request) -> None:
+    """Refuse a query parameter that the route does not have: a misspelt one would have no effect."""
+    known = _queried(request.scope["route"].dependant) if request.query_params else set()
+    if unknown := sorted(request.query_params.keys() - known):
+        texts = ((name, f"there is no such parameter{did_you_mean(name, known)}") for name in unknown)
+        raise RequestValidationError([{"loc": ("query", name), "msg": text} for name, text in texts])
 
 
 class _FileAnswer(FileResponse):
@@ -126,7 +143,7 @@ class Asked:
 
     def long(self, asked: Long, ending: str = "") -> LongQuestion:
         """Return a long question (`Questions.named`); POST starts it, GET raises `Unbegun` unless it was started."""
-        question = self._questions.named(self.directory.name, self._state(), asked, ending)
+        question = self._questions.named(self.directory.name, *self._admitted(), asked, ending)
         if self._begins:
             self._questions.begin(question)
         elif question.has_to_begin:
@@ -140,11 +157,11 @@ class Asked:
             return pending(question)
         if self._begins:
             return RedirectResponse(self._address, HTTPStatus.SEE_OTHER)
-        name, headers = f"{question.run}.{ending}", self._kept(self._state())
+        name, headers = f"{question.run}.{ending}", self._kept(*self._admitted())
         return _FileAnswer(question.file, media_type=media_type, filename=name, headers=headers)
 
     def question(self, number: str) -> LongQuestion:
-        return self._questions.known(self.directory.name, number)
+        return self._questions.known(self.directory.name, number, self._admitted()[0])
 
     def queued(self, derived: Derived, **limits: Any) -> Response:
         """Return 202 and the address of the run that finds the answer; POST queues it, GET raises `Unbegun`."""
@@ -167,8 +184,8 @@ class Asked:
         path, query = self._request.scope["raw_path"].decode(), self._request.url.query
         return f"{path}?{query}" if query else path
 
-    def _state(self) -> State:
-        """Return the run's state, if the server may query it: long questions execute the run's puzzle."""
+    def _admitted(self) -> tuple[str, State]:
+        """Return the run's identity and state, if the server may query it: long questions execute the run's puzzle."""
         return self.runs.require_admitted(self.directory)
 
     def answer(self, run: Run, row: Mapping[str, Any], settled: bool = True) -> Response:
@@ -183,20 +200,21 @@ class Asked:
 
     def content(self, run: Run, content: bytes, settled: bool = True) -> Response:
         """Return encoded content as a response, as `answer` does."""
-        headers = self._kept(run.store.state) if settled else {}
+        headers = self._kept(run.store.manifest.identity, run.store.state) if settled else {}
         return Response(content, headers=headers, media_type="application/json")
 
     def require_changed(self) -> None:
         """Raise `Unchanged` if the client has the answer, without computing it: its tag names run and question."""
-        headers = self._kept(self.runs.status(self.directory).state)
+        found = self.runs.status(self.directory)
+        headers = self._kept(found.manifest.identity if found.manifest else "", found.state)
         if headers and self._request.headers["if-none-match"] == headers["ETag"]:
             raise Unchanged(headers)
 
-    def _kept(self, state: State) -> dict[str, str]:
+    def _kept(self, identity: str, state: State) -> dict[str, str]:
         if state.status != "complete" or not state.digest or self._name != self.directory.name:
             return {}
         asked = zlib.crc32(f"{self._request.url.path}?{self._request.url.query}".encode())
-        return {"ETag": f'"{state.digest[:32]}-{asked:08x}"', "Cache-Control": _FOR_EVER}
+        return {"ETag": f'"{identity[:16]}-{state.digest[:32]}-{asked:08x}"', "Cache-Control": _FOR_EVER}
 
 
 async def asked_run(request: Request, run: RunName) -> Asked:
@@ -255,7 +273,8 @@ class BuiltPuzzles:
         # IMPORTANT: one at a time, or all requests would make their tables at once.
         with self._lock:
             if name not in self._kept:
-                puzzle = spec.build()
+                with limited_tables(self._most):
+                    puzzle = replace(spec, quiet=True).build()
                 parts = (each if isinstance(each, tuple) else [each] for each in vars(puzzle).values())
                 tables = (each for each in chain.from_iterable(parts) if isinstance(each, np.ndarray))
                 self._kept[name] = puzzle, sum(each.nbytes for each in tables)

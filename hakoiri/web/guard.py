@@ -12,6 +12,7 @@ import asyncio
 import hmac
 import ipaddress
 import logging
+import posixpath
 import time
 from collections.abc import Iterable
 from hashlib import sha256
@@ -171,7 +172,8 @@ class Guard:
 
     def _without_token(self, scope: Scope) -> ASGIApp | None:
         """Return the response to a request without the token, or with the token in its address."""
-        if not self._token or scope["path"].startswith(_OPEN):
+        # The path as files are found by it: without "..".
+        if not self._token or posixpath.normpath(scope["path"].replace("\\", "/")).startswith(_OPEN):
             return None
         headers = Headers(scope=scope)
         kind, _, shown = headers.get("authorization", "").partition(" ")

@@ -9,39 +9,15 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from hakoiri.coordinator.errors import MismatchError, OverBudgetError, UnanswerableError, UnknownRunError
-from hakoiri.errors import (
-    DiskFullError,
-    GoneError,
-    HakoiriError,
-    Hint,
-    NotKeptError,
-    PuzzleError,
-    RunHeldError,
-    StorageError,
-    WorkerError,
-)
+from hakoiri.errors import OUTCOMES, HakoiriError, Hint, outcome_of
 from hakoiri.hints import in_command_line
-from hakoiri.web.runs.questions import BusyError
 
-#: The status of an error is that of the first match; all others are requests that do not fit the run's state.
-_STATUS: tuple[tuple[type[Exception], HTTPStatus], ...] = (
-    (BusyError, HTTPStatus.SERVICE_UNAVAILABLE),
-    (UnknownRunError, HTTPStatus.NOT_FOUND),
-    (GoneError, HTTPStatus.NOT_FOUND),
-    (PuzzleError, HTTPStatus.UNPROCESSABLE_ENTITY),
-    (RunHeldError, HTTPStatus.CONFLICT),
-    (MismatchError, HTTPStatus.CONFLICT),
-    (UnanswerableError, HTTPStatus.CONFLICT),
-    (OverBudgetError, HTTPStatus.INSUFFICIENT_STORAGE),
-    (DiskFullError, HTTPStatus.INSUFFICIENT_STORAGE),
-    (NotKeptError, HTTPStatus.CONFLICT),
-    (StorageError, HTTPStatus.SERVICE_UNAVAILABLE),
-    (WorkerError, HTTPStatus.SERVICE_UNAVAILABLE),
-)
+#: With every 503: the seconds after which to try again.
+LATER = {"Retry-After": "1"}
 #: Hints that are a request: method and path.
 _REQUESTS: dict[str, tuple[str, str]] = {
     "resume": ("POST", "/api/runs/{}/resume"),
+    "wait": ("GET", "/api/runs/{}/events"),
     "cancel": ("POST", "/api/runs/{}/cancel"),
     "verify": ("POST", "/api/runs/{}/verify"),
     "delete": ("DELETE", "/api/runs/{}"),
@@ -74,9 +50,22 @@ def problem(
     """Return a problem as a response; `kind` names the fault, such as ``unknown-run``."""
     title = HTTPStatus(status).phrase
     body = {"type": f"urn:hakoiri:{kind}" if kind else "about:blank", "title": title, "status": status}
-    return JSONResponse(
-        body | {"detail": detail, "hints": list(hints)} | more, status, media_type="application/problem+json"
-    )
+    body |= {"detail": detail, "hints": list(hints)} | more
+    headers = LATER if status == HTTPStatus.SERVICE_UNAVAILABLE else None
+    return JSONResponse(body, status, headers, "application/problem+json")
+
+
+_FIELDS = {name: {"type": "string"} for name in ("type", "title", "detail")} | {
+    "status": {"type": "integer"}, "hints": {"type": "array", "items": {"type": "object"}},
+}  # fmt: skip
+#: The responses to all errors, for the description of the interface.
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    status: {
+        "description": HTTPStatus(status).phrase,
+        "content": {"application/problem+json": {"schema": {"type": "object", "properties": _FIELDS}}},
+    }
+    for status in sorted({401, 403, *(each.status for each in OUTCOMES.values())})
+}
 
 
 #: The application's handlers, which turn exceptions into responses.
@@ -92,8 +81,7 @@ HANDLERS: dict[int | type[Exception], Any] = {
 
 def refused(error: HakoiriError) -> JSONResponse:
     """Return the response to an error that Hakoiri raised on purpose."""
-    status = next((status for kind, status in _STATUS if isinstance(error, kind)), HTTPStatus.CONFLICT)
-    return problem(status, str(error), _name(type(error)), tuple(map(_hint, error.hints)))
+    return problem(outcome_of(type(error)).status, str(error), _name(type(error)), tuple(map(_hint, error.hints)))
 
 
 def _unbegun(address: str) -> JSONResponse:

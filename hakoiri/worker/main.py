@@ -20,13 +20,15 @@ from pathlib import Path
 import redis
 from rq.worker import DequeueStrategy, WorkerStatus
 
+from hakoiri.compiling import telling
 from hakoiri.errors import HakoiriError, RedisRefusedError, RedisUnavailableError
 from hakoiri.logs import log, set_up
 from hakoiri.puzzles.user.files import configured_files, load_file
 from hakoiri.worker.hosts.host import STORE, THREADS, Host
-from hakoiri.worker.machine import REDIS, SUPERVISOR
+from hakoiri.worker.machine import REDIS, SUPERVISOR, worker_name
 from hakoiri.worker.rq_worker import SHOWN_SECONDS, TaskWorker
 from hakoiri.worker.supervisor import OUT_OF_TIME, UNTIL
+from hakoiri.worker.tasks import TASKS
 from hakoiri.worker.transport.connection import (
     DRAINING,
     HOSTS,
@@ -35,7 +37,6 @@ from hakoiri.worker.transport.connection import (
     require_own_name,
     require_own_names,
     start_heartbeat,
-    worker_name,
 )
 from hakoiri.worker.transport.data_redis import DATA_REDIS, own_data_redis
 
@@ -60,37 +61,33 @@ def main() -> None:
         sys.exit(os.EX_TEMPFAIL)
 
 
+def _compiling(worker: str, count: int) -> None:
+    """Log that a worker compiles, once."""
+    if not count:
+        log(f"{worker}: compiling kernels, once: takes some seconds")
+
+
 def _work() -> None:
     _keep_memory()
     url = os.environ[REDIS]
     parent = int(os.environ[SUPERVISOR]) if SUPERVISOR in os.environ else None
     for path in configured_files():
         load_file(path)
-    connection = None
-    while connection is None:
-        if parent is not None and os.getppid() != parent:
-            sys.exit(1)
-        try:
-            connection = connect(url)
-        except _AWAY:
-            time.sleep(_RETRY_SECONDS)
+    connection = _connected(url, parent)
     # Before the worker announces itself.
     require_own_names(connection, url)
-    own, store = os.environ.get(DATA_REDIS, ""), os.environ.get(STORE, "")
+    store = os.environ.get(STORE, "")
     host = Host(Path(store), int(os.environ[THREADS])) if store else None
     until = float(os.environ.get(UNTIL, "inf"))
     worker = TaskWorker(host.name if host else worker_name(os.getpid()), connection, host, until)
     if host is None:
+        # IMPORTANT: before the first request, or an answer might come from code that was edited after its digest.
+        for task in TASKS.values():
+            _ = task.work
         end_heartbeat = start_heartbeat(worker.name, connect(url), parent)
         now_and_then, seconds = worker.print_done, 1
     else:
-        set_up(host=host.name)
-        data_redis, beats = own_data_redis(own), connect(url)
-        require_own_name(beats, host.name, host.place)
-        with suppress(redis.RedisError):
-            connection.srem(DRAINING, host.name)
-        say = partial(_beat, host, worker, data_redis)
-        start_heartbeat(worker.name, beats, parent, say, HOSTS, host.place)
+        _announce_host(host, worker, url, parent)
         now_and_then, seconds = host.remove_deleted, 600
     for work, pause in ((now_and_then, seconds), (worker.show, SHOWN_SECONDS // 4)):
         threading.Thread(target=_repeat, args=(work, pause), daemon=True).start()
@@ -98,13 +95,34 @@ def _work() -> None:
     # slow jobs seem abandoned.
     logging.getLogger("rq").setLevel(logging.CRITICAL)
     # Alternates between its own queue and the common one, so that no run blocks others.
-    worker.work(logging_level="CRITICAL", dequeue_strategy=DequeueStrategy.ROUND_ROBIN)
+    with telling(partial(_compiling, worker.name)):
+        worker.work(logging_level="CRITICAL", dequeue_strategy=DequeueStrategy.ROUND_ROBIN)
     if host is None:
         worker.print_done()
         # A host that ends is waited for.
         end_heartbeat()
     if worker.seconds_left <= 0:
         sys.exit(OUT_OF_TIME)
+
+
+def _connected(url: str, parent: int | None) -> redis.Redis:
+    """Return a connection, once Redis answers; exit the process when its parent has ended."""
+    while parent is None or os.getppid() == parent:
+        try:
+            return connect(url)
+        except _AWAY:
+            time.sleep(_RETRY_SECONDS)
+    sys.exit(1)
+
+
+def _announce_host(host: Host, worker: TaskWorker, url: str, parent: int | None) -> None:
+    """Send heartbeats of a host that keeps ranges, which may be given ranges from now on."""
+    set_up(host=host.name)
+    data_redis, beats = own_data_redis(os.environ.get(DATA_REDIS, "")), connect(url)
+    require_own_name(beats, host.name, host.place)
+    with suppress(redis.RedisError):
+        beats.srem(DRAINING, host.name)
+    start_heartbeat(worker.name, beats, parent, partial(_beat, host, worker, data_redis), HOSTS, host.place)
 
 
 def _beat(host: Host, worker: TaskWorker, data_redis: Callable[[], str]) -> str:

@@ -10,12 +10,12 @@ import math
 import os
 import signal
 import time
-import zlib
 from collections import Counter, deque
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from functools import lru_cache, partial
 from itertools import accumulate, pairwise
+from types import FrameType
 from typing import Any, Protocol
 
 import numpy as np
@@ -27,17 +27,25 @@ from rq.utils import now
 from rq.worker import WorkerStatus
 from rq.worker_registration import WORKERS_BY_QUEUE_KEY, clean_worker_registry
 
-from hakoiri.errors import HakoiriError, PayloadError, TaskError, WorkerError
+from hakoiri.errors import PayloadError, WorkerError, visible
 from hakoiri.logs import log
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.storage.ledger.manifest import typed
-from hakoiri.worker.program import differing_parts, program_of
-from hakoiri.worker.tasks import TASKS, checked
+from hakoiri.storage.ledger.manifest import decompressed, typed
+from hakoiri.worker.doing import SAME, Doer, TaskOutcome
+from hakoiri.worker.tasks import TASKS
 from hakoiri.worker.transport import payload
-from hakoiri.worker.transport.connection import QUEUE, event_key, input_key, is_away, own_queue, result_key, shared_key
+from hakoiri.worker.transport.connection import (
+    QUEUE,
+    begun_key,
+    event_key,
+    input_key,
+    is_away,
+    own_queue,
+    result_key,
+    shared_key,
+)
 from hakoiri.worker.transport.data_redis import DATA_REDIS, DataRedisPool
-from hakoiri.worker.transport.payload import Arrays, MsgpackSerializer, TaskRequest, pack_arrays, unpack_arrays
+from hakoiri.worker.transport.payload import Arrays, MsgpackSerializer, TaskRequest, unpack_arrays
 
 _MAX_DETAIL = 500
 #: Number of last chunks by which a worker with a deadline estimates the next.
@@ -46,7 +54,6 @@ _LATELY = 16
 _REFUSAL_SECONDS = 1.0
 #: The seconds for which RQ's tools show a worker after its last sign of life.
 SHOWN_SECONDS = 10
-_SAME = "install the same Hakoiri on all machines"
 
 
 class HostProtocol(Protocol):
@@ -77,10 +84,24 @@ class TaskJob(Job):
         """Read the job's data from Redis; if it has none, `NoSuchJobError`, at which RQ takes the next job."""
         self.origin = QUEUE
         try:
-            packed: Any = self.connection.hget(self.key, "data")
-            self.data = zlib.decompress(packed or b"")
-        except (redis.ResponseError, zlib.error) as error:
+            self.data = decompressed(self.read() or b"")
+        except (redis.ResponseError, ValueError) as error:
             raise NoSuchJobError(f"{self.key}: {error}") from error
+
+    def read(self) -> Any:
+        """Return the job's data in Redis, ``None`` without any."""
+        return self.connection.hget(self.key, "data")
+
+
+class TakenJob(TaskJob):
+    """A job that a worker has taken from the queue: reading it removes it from Redis."""
+
+    def read(self) -> Any:
+        """Return the job's data, which Redis has no more."""
+        pipeline = self.connection.pipeline(transaction=False)
+        pipeline.hget(self.key, "data")
+        pipeline.unlink(self.key)
+        return pipeline.execute()[0]
 
 
 class TaskQueue(Queue):
@@ -118,7 +139,7 @@ class TaskWorker(SimpleWorker):
     It stops by itself when less time is left until `until` (`time.monotonic`) than the longest of its last chunks took.
     """
 
-    job_class = TaskJob
+    job_class = TakenJob
     queue_class: type[Queue] = TaskQueue
     max_connection_wait_time = 2.0
 
@@ -184,6 +205,13 @@ class TaskWorker(SimpleWorker):
         signal.signal(signal.SIGALRM, lambda *_: self._shutdown())  # type: ignore[no-untyped-call]
         self._look_at_time()
 
+    def request_force_stop(self, signum: int, frame: FrameType | None) -> None:
+        """Break off the chunk at a second signal. IMPORTANT: not by `SystemExit`, which the rules may raise."""
+        try:
+            super().request_force_stop(signum, frame)
+        except SystemExit:
+            raise KeyboardInterrupt from None
+
     def _look_at_time(self) -> None:
         """Stop before the next chunk if no time is left, else set an alarm for the last moment to begin one."""
         if (left := self.seconds_left) < math.inf:
@@ -195,26 +223,27 @@ class TaskWorker(SimpleWorker):
         self._state = state
 
     def execute_job(self, job: Job, queue: Queue) -> None:
-        """Make the attempt that a job requests, and remove the job from Redis.
+        """Make the attempt that a job requests; the job is in Redis no more.
 
         RQ would keep records of it, in some twenty round trips; the coordinator has its own, and reads none of RQ's.
         """
         self.set_state(WorkerStatus.BUSY)
-        began = time.monotonic()
-        job.worker_name = self.name
-        if isinstance(job, TaskJob):
-            job.host = self.host
+        began, task = time.monotonic(), "?"
+        # IMPORTANT: all that reads the job, which may be anything, or it could end the worker.
         try:
-            self.connection.unlink(job.key)
+            job.worker_name = self.name
+            if isinstance(job, TaskJob):
+                job.host = self.host
+            task = str(job.func_name or task)
             job.perform()
         except Exception:
             # Redis is away, or no coordinator made the job: a coordinator that waits for it sends it again.
-            self.log.exception("job %s was broken off", job.id)
+            self.log.exception("job %s was broken off", visible(job.id))
         self.set_state(WorkerStatus.IDLE)
         self._lately.append(time.monotonic() - began)
         self._jobs, self._worked = self._jobs + 1, self._worked + self._lately[-1]
         self._look_at_time()
-        self._done.append(job.func_name or "")
+        self._done.append(task[:_MAX_DETAIL])
 
 
 def _perform(
@@ -223,66 +252,73 @@ def _perform(
 ) -> None:  # fmt: skip
     """Make one attempt at one chunk and report to the coordinator. Raises nothing that concerns the chunk."""
 
-    def report(kind: payload.EventKind, detail: object = "", result: bytes | None = None) -> None:
+    def report(kind: payload.EventKind, detail: object = "", result: bytes | None = None) -> Any:
+        """Report; return what Redis holds as the input of the chunk, if the attempt has just begun."""
         # IMPORTANT: all or nothing, or late events of an ended session would stay for ever.
-        pipeline = connection.pipeline(transaction=True)
-        if result is not None:
+        pipeline, hints = connection.pipeline(transaction=True), getattr(detail, "hints", ())
+        if result is not None and len(result) > payload.INLINE_BYTES:
             # If Redis refuses it, redis-py puts all of it into words, unless it is a view.
             pipeline.set(result_key(session, token, attempt), memoryview(result), ex=keep)
-        event = payload.Event(kind, token, attempt, worker, str(detail)[:_MAX_DETAIL], getattr(detail, "hints", ()))
-        pipeline.lpush(event_key(session), event.pack())
-        pipeline.expire(event_key(session), keep)
-        pipeline.execute()
+            result = None
+        event = payload.Event(kind, token, attempt, worker, str(detail)[:_MAX_DETAIL], hints, result)
+        name = (begun_key if kind == "started" else event_key)(session)
+        pipeline.lpush(name, memoryview(event.pack()))
+        pipeline.expire(name, keep)
+        if kind == "started":
+            pipeline.get(input_key(session, token))
+        return pipeline.execute()[-1]
 
-    if host is None:
-        # A coordinator that waits for a host watches its heartbeat instead.
-        report("started")
+    # A coordinator that waits for a host watches its heartbeat instead.
+    given = report("started") if host is None else None
     try:
         if task not in (host.tasks if host else TASKS):
-            raise WorkerError(f"this worker has no task {task!r}; {_SAME}")
+            raise WorkerError(f"this worker has no task {task!r}; {SAME}")
         try:
             fields = rest | {"session": session, "token": token, "attempt": attempt, "keep": keep}
             request = typed(fields, TaskRequest)
         except ValueError as error:
-            raise WorkerError(f"this worker does not understand the request ({error}); {_SAME}") from error
-        puzzle = _build_puzzle(request)
-    except Exception as error:
+            raise WorkerError(f"this worker does not understand the request ({error}); {SAME}") from error
+        doer = Doer.built(request.puzzle)
+        doer.require(request.program, "" if host else task)
+    except (Exception, SystemExit) as error:
         report("refused", error)
         # Give other workers time to take the next chunks: refusing them all would be faster than doing any of them.
         time.sleep(_REFUSAL_SECONDS)
     else:
         try:
-            report(*_outcome(connection, task, request, puzzle, host))
+            report(*_outcome(connection, task, request, doer, host, given))
         except redis.RedisError as error:
             # If Redis answers again, the coordinator learns of it at once, and need not wait until it is overdue.
             report("missing", _fault(error))
 
 
 def _outcome(
-    connection: redis.Redis, task: str, request: TaskRequest, puzzle: Puzzle, host: HostProtocol | None = None
-) -> tuple[payload.EventKind, object, bytes | None]:
-    """Return the outcome of an attempt, the error or text that says why, and the bytes of its result."""
-    try:
+    connection: redis.Redis, task: str, request: TaskRequest, doer: Doer, host: HostProtocol | None = None,
+    raw: Any = None,
+) -> TaskOutcome:  # fmt: skip
+    """Return the outcome of an attempt. `raw` is a chunk; the arrays of a host's request are still in Redis."""
+
+    def result() -> Arrays:
+        nonlocal raw
         shared = _shared_arrays(connection, request)
-        raw: Any = connection.get(input_key(request.session, request.token))
+        if host is not None:
+            raw = connection.get(input_key(request.session, request.token))
         if raw is None:
             raise PayloadError("its arrays are missing from Redis")
+        if host is None:
+            return doer.answer(task, raw, shared)
         chunk = unpack_arrays(raw)
-        if host is not None:
-            result = pack_arrays(host.perform(task, puzzle, request.session, shared, chunk, _data_pool(connection)))
-        else:
-            result = pack_arrays(checked(task, puzzle, chunk, shared))
+        return host.perform(task, doer.puzzle, request.session, shared, chunk, _data_pool(connection))
+
+    return TaskOutcome.of(lambda: _answered(result))
+
+
+def _answered(work: Callable[[], Arrays]) -> Arrays:
+    """Return the result of `work`; `PayloadError` if Redis does not answer it."""
+    try:
+        return work()
     except redis.RedisError as error:
-        return "missing", _fault(error), None
-    except PayloadError as error:
-        return "missing", error, None
-    except MemoryError:
-        # Another machine may have more.
-        return "missing", "too little memory", None
-    except Exception as error:
-        failure = error if isinstance(error, HakoiriError) else TaskError(f"{type(error).__name__}: {error}")
-        return "failed", failure, None
-    return "done", "", result
+        raise PayloadError(_fault(error)) from error
 
 
 def _fault(error: redis.RedisError) -> str:
@@ -296,23 +332,7 @@ def _data_pool(connection: redis.Redis) -> DataRedisPool:
     return DataRedisPool(connection, os.environ.get(DATA_REDIS, ""))
 
 
-_puzzles: dict[str, Puzzle] = {}
 _shared: dict[tuple[str, int], Arrays] = {}
-
-
-def _build_puzzle(request: TaskRequest) -> Puzzle:
-    """Return the puzzle of a request, built once per process.
-
-    IMPORTANT: a request can name only a puzzle that is already here; it imports no modules but Hakoiri's own.
-    """
-    name = repr(sorted(request.puzzle.items()))
-    if name not in _puzzles:
-        _puzzles.clear()
-        _puzzles[name] = PuzzleSpec.from_dict(request.puzzle).build()
-    puzzle = _puzzles[name]
-    if parts := differing_parts(program_of(puzzle), request.program):
-        raise WorkerError(f"its code differs from the run's: {', '.join(parts)}; {_SAME}")
-    return puzzle
 
 
 def _shared_arrays(connection: redis.Redis, request: TaskRequest) -> Arrays:

@@ -15,9 +15,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hakoiri.errors import WorkerError
+from hakoiri.memory import limit_for_children
 from hakoiri.puzzles.user.files import files_variable
-from hakoiri.worker.machine import ONE_THREAD, REDIS, SUPERVISOR, pin
-from hakoiri.worker.transport.connection import connect, forget_worker, require_own_names, worker_name
+from hakoiri.worker.machine import ONE_THREAD, REDIS, SUPERVISOR, pin, worker_name
+from hakoiri.worker.transport.connection import connect, forget_worker, require_own_names
 from hakoiri.worker.transport.data_redis import DATA_REDIS, DataRedis
 
 #: Pauses grow after this many workers in succession that could not work at all.
@@ -51,7 +52,9 @@ class Supervisor:
         # URLs are passed in the environment: arguments are visible to every user of the machine.
         settings = {REDIS: url, DATA_REDIS: data_redis, SUPERVISOR: str(os.getpid())}
         files_named = files_variable(files) if files else {}
-        self._environment = {**ONE_THREAD, **os.environ, **settings, **files_named, **(more or {})}
+        self._environment = {
+            **ONE_THREAD, **os.environ, **limit_for_children(), **settings, **files_named, **(more or {})
+        }  # fmt: skip
         self._cores = cores
         self._url, self._connection = url, connect(url)
         self._note = note

@@ -1,8 +1,8 @@
 """The tasks of workers, by name, and the arrays that each may be given: a message from Redis can request nothing else.
 
 A form such as ``i4[S]<V`` has the type of an array, its lengths, and the bounds of its numbers. Letters stand for
-lengths and numbers that arrays of a task have in common: the first one sets them. D is the side of a board. A type is
-numpy's, or one of these:
+lengths and numbers that arrays of a task have in common: the first one sets them. A number after a letter is the most
+that it may be. A type is numpy's, or one of these:
 
     int        integers of any size
     keys       configurations of the puzzle
@@ -11,39 +11,31 @@ numpy's, or one of these:
     offsets    those of a graph of V vertices and E edges
     any        checked by the task itself
 
-    <N    from 0 to N - 1; ``!N``, also distinct, and at most `LANES` of them; ``~N``, or -1; ``@N``, or N
+    <N    from 0 to N - 1; ``!N``, also distinct; ``~N``, or -1; ``@N``, or N
     =N    lengths of parts whose sum is N
 
 A task is a pure function of the puzzle, the arrays of one chunk, and arrays shared by all chunks of a stage. So it may
 be repeated, late, or done by any worker, with the same result.
+
+A row names the function of a task as text, which is imported when the task is first done. So a run needs no code of
+other tasks, and the digests of its code (`worker.program`) do not depend on it.
 """
 
 import re
-import time
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Any, Literal, TypeVar
 
 import numpy as np
 
+from hakoiri import guest_table
 from hakoiri.errors import TaskError
-from hakoiri.keys.order import is_increasing, sort_keys
-from hakoiri.puzzles.capabilities import Dealt, Family, Placements, Scored
-from hakoiri.puzzles.contract import Numbered, Puzzle
-from hakoiri.puzzles.nakuron.board import MOST_SIZE
-from hakoiri.storage.layers.blocks import lanes_of
-from hakoiri.worker.census.forests import PAIR_LAYOUTS, Forest
-from hakoiri.worker.graphs.lanes import LANES, look_from, narrowed, pairs_at
-from hakoiri.worker.graphs.searches import Graph, component_distances, eccentricities_of
-from hakoiri.worker.graphs.strong import all_diameters, bounded_diameter
-from hakoiri.worker.layers.kernels import derive, simple_edges
-from hakoiri.worker.layers.ranges import expand_chunk
-from hakoiri.worker.layers.rules import goals_only, leading, predecessors
-from hakoiri.worker.plays import moving, tilting
+from hakoiri.keys.layout import PAIR_LAYOUTS
+from hakoiri.keys.order import is_increasing
+from hakoiri.loading import loaded
+from hakoiri.puzzles.contract import Puzzle
 from hakoiri.worker.pool import guarded
-from hakoiri.worker.solitaires import hunting as hunting_cards
-from hakoiri.worker.solitaires import solving as solving_cards
-from hakoiri.worker.studies import cosets, deals, designing, family
 from hakoiri.worker.transport.payload import Array, Arrays, packed, unpacked
 
 #: What the letters stand for.
@@ -53,34 +45,64 @@ Part = Literal["shared", "chunk", "result"]
 
 _PARTS: tuple[Part, ...] = ("shared", "chunk", "result")
 _FORM = re.compile(r"(\w+)(?:\[([\w,]+)\])?(?:([<!~@=])(\w+))?")
+Work = Callable[[Puzzle, Arrays, Arrays], Arrays]
+_Asked = TypeVar("_Asked")
 _BATCHES = ("keys", "batch", "sorted", "layer", "cuts", "pairs")
 _FOUND = "u8[3] i8[R]=B batch[B] i8[B]=A i8[B]=L u1[L]"
-_GRAPH, _GROUND = "offsets i4[E]<V", "u8[4,256,4] u8[4,256,4] u8[4,3,D,4] u8[1]<9"
-#: Task, and mover of a scored puzzle (`puzzles.capabilities.Scored`) -> what chunks share; each has; each gives.
-FORMS: Mapping[str, str] = {
-    "before": f"cuts[R] u8[3] u8[W]; keys[K]; {_FOUND}",
-    "coset": "; u1[B]; u1[A]",
-    "derive": "; keys[K]; batch[F] i8[K]=F i8[U]<K",
-    "design": "; u1[B]; u1[A]",
-    "diameters": f"; {_GRAPH} i8[C]@V; i4[G,3]",
-    "eccentricities": "; keys[K] i8[C]<K; i4[C,4] i4[P,2]<K",
-    "expand": f"cuts[R] u8[3]; keys[K]; {_FOUND}",
-    "forest": "; keys[K]; pairs[P] u8[2]",
-    "goals": f"cuts[R] u8[3]; keys[K]; {_FOUND}",
-    "hunt": "; u1[B]; u1[A]",
-    "leading": f"cuts[R] u8[3] sorted[T]; keys[K]; {_FOUND}",
-    "look": f"{_GRAPH}; i4[S]!V u1[B] int[1]@V; i4[S] i4[S] i4[S]~V int[V]",
-    "member": "; u1[B]; u1[A]",
-    "move keys": "; any[M,W] int[P]<M int[P]; u8[N,W] u8[N,2] i4[N,O] i4[N,O]",
-    "move planes": f"{_GROUND}; u8[M,3,D,4] int[P]<M int[P]<4; u8[N,3,D,4] u8[N,2] i4[N,4] i4[N,4]",
-    "neighbours": "; keys[K]; keys[F] u2[K]=F",
-    "pairs": f"{_GRAPH}; i4[S]!V int[1]; i4[P,2]<V",
-    "play planes": f"{_GROUND} u8[3,D,4]; u1[B]; u1[A]",
-    "searches": f"{_GRAPH}; i4[S]<V; i4[S]",
-    "solve": "; u1[B]; u1[A]",
-    "start": "; u1[B]; u1[A]",
-    "subtrees": "; keys[K]; i8[5] u8[2] keys[F]",
+_GRAPH = "offsets i4[E]<V"
+
+
+@dataclass
+class Task:
+    """A task: what chunks share; each has; each gives. Then its function, as text: the module and the name.
+
+    `untimed` names a function that removes from an answer the time that it took: the only part that may differ between
+    workers. The function of a task has the puzzle, the arrays of a chunk and the shared ones.
+    """
+
+    form: str
+    function: str
+    untimed: str = ""
+
+    @property
+    def module(self) -> str:
+        """The module of its function."""
+        return self.function.partition(":")[0]
+
+    @cached_property
+    def work(self) -> Work:
+        """The function, imported when it is first needed."""
+        found: Work = loaded(self.function)
+        return found
+
+    def without_time(self, answer: Arrays) -> Sequence[Array]:
+        """Return an answer without the time that it took."""
+        return loaded(self.untimed)(answer) if self.untimed else answer
+
+
+_W = "hakoiri.worker."
+#: Those of guests are in a table of their own.
+TASKS: dict[str, Task] = {
+    "before": Task(f"cuts[R] u8[3] u8[W]; keys[K]; {_FOUND}", f"{_W}layers.tasks:before"),
+    "derive": Task("; keys[K]; batch[F] i8[K]=F i8[U]<K", f"{_W}layers.kernels:derive"),
+    "expand": Task(f"cuts[R] u8[3]; keys[K]; {_FOUND}", f"{_W}layers.tasks:expand", f"{_W}layers.tasks:untimed"),
+    "goals": Task(f"cuts[R] u8[3]; keys[K]; {_FOUND}", f"{_W}layers.tasks:goals"),
+    "leading": Task(f"cuts[R] u8[3] sorted[T]; keys[K]; {_FOUND}", f"{_W}layers.tasks:leads"),
+    "components": Task("i8[1]; sorted[K]; i8[1]@K i8[C]=P i8[P]=F keys[F]", f"{_W}census.small:components"),
+    "forest": Task("; keys[K]; pairs[P] u8[2]", f"{_W}census.forests:forest"),
+    "neighbours": Task("; keys[K]; keys[F] u2[K]=F", f"{_W}graphs.tasks:neighbours"),
+    "diameters": Task(f"; {_GRAPH} i8[C]@V; i4[G,3]", f"{_W}graphs.tasks:diameters"),
+    "eccentricities": Task("; keys[K] i8[C]<K; i4[C,4] i4[P,2]<K", f"{_W}graphs.tasks:eccentricities"),
+    "look": Task(f"{_GRAPH}; i4[S256]!V u1[B] int[1]@V; i4[S] i4[S] i4[S]~V int[V]", f"{_W}graphs.tasks:look"),
+    "pairs": Task(f"{_GRAPH}; i4[S256]!V int[1]; i4[P,2]<V", f"{_W}graphs.tasks:pairs"),
+    "searches": Task(f"{_GRAPH}; i4[S]<V; i4[S]", f"{_W}graphs.tasks:searches"),
+    **{name: Task(*row) for name, row in guest_table.TASKS.items()},
 }
+
+
+def task_of(name: str, puzzle: Puzzle) -> Task:
+    """Return the row of a task for a puzzle."""
+    return TASKS.get(f"{name} {getattr(puzzle, 'mover', '')}") or TASKS[name]
 
 
 def wrong_array(task: str, part: Part, puzzle: Puzzle, arrays: Sequence[Array], sizes: Sizes, own: bool = False) -> str:
@@ -89,8 +111,7 @@ def wrong_array(task: str, part: Part, puzzle: Puzzle, arrays: Sequence[Array], 
     Keys that this process has made, its `own`, are not looked at. A task itself refuses arrays that are too few or too
     many.
     """
-    row = f"{task} {getattr(puzzle, 'mover', '')}" if task in ("move", "play") else task
-    forms = FORMS[row].split(";")[_PARTS.index(part)].split()
+    forms = task_of(task, puzzle).form.split(";")[_PARTS.index(part)].split()
     for place, (form, array) in enumerate(zip(forms, arrays, strict=False), 1):
         if not fits(form, puzzle, array, sizes, own):
             return f"array {place} of the {part} of task {task} is not {form} of {puzzle.name}"
@@ -126,9 +147,10 @@ def fits(form: str, puzzle: Puzzle, array: Array, sizes: Sizes, own: bool = Fals
 
 
 def _agrees(sizes: Sizes, name: str, size: int) -> bool:
-    if name == "D" and size > MOST_SIZE:
-        return False
-    return (int(name) if name.isdigit() else sizes.setdefault(name, size)) == size
+    if name.isdigit():
+        return int(name) == size
+    # A letter, and perhaps the most that it may be.
+    return size <= int(name[1:] or size) and sizes.setdefault(name[0], size) == size
 
 
 def _holds(array: Array, sign: str, bound: str, sizes: Sizes) -> bool:
@@ -136,59 +158,13 @@ def _holds(array: Array, sign: str, bound: str, sizes: Sizes) -> bool:
     if sign == "=":
         # Each is too small for their sum to overflow.
         return least >= 0 and most < 1 << 40 and _agrees(sizes, bound, int(array.sum(dtype=np.int64)))
-    if sign == "!" and not len(np.unique(array)) == len(array) <= LANES:
+    if sign == "!" and len(np.unique(array)) != len(array):
         return False
     end = int(bound) if bound.isdigit() else sizes[bound]
     return not array.size or (least >= -(sign == "~") and most < end + (sign == "@"))
 
 
-Task = Callable[[Puzzle, Arrays, Arrays], Arrays]
-_Asked = TypeVar("_Asked")
-
-
-def expand(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[keys], shared [the cuts of a partition, `chunk_plan`] -> `ExpandedChunk`: their distinct successors by range."""
-    (keys,), (cuts, plan) = chunk, shared
-    return expand_chunk(puzzle, keys, cuts, plan)
-
-
-def neighbours(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[keys] -> [the distinct sorted successors of each key in turn, without the key itself; the number of each]."""
-    (keys,) = chunk
-    return simple_edges(keys, *puzzle.expand(keys))
-
-
-def forest(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[keys] -> [pairs that connect keys as their moves do (`worker.census.forests`); number of moves, the balance]."""
-    (keys,) = chunk
-    made = Forest(keys)
-    made.link(0, *simple_edges(keys, *puzzle.expand(keys)), puzzle.undirected)
-    return [made.pairs(), np.array([made.moves, made.balance], dtype=np.uint64)]
-
-
-def diameters(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[offsets, targets, the first vertex of each and the end, or 0] of strong components, or of one -> `Diameters`."""
-    offsets, targets, firsts = chunk
-    graph = Graph(offsets, targets)
-    return [all_diameters(graph, firsts) if len(firsts) > 1 else bounded_diameter(graph)]
-
-
-def look(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[sources, packed bits of vertices searched, size of a side] in the shared graph -> `SearchResults`, narrowed."""
-    sources, searched, evens = chunk
-    graph = Graph(*shared)
-    known = np.unpackbits(searched, count=len(graph.offsets) - 1).view(np.bool_)
-    looked = look_from(graph, int(evens[0]), sources, known)
-    return [*looked[:-1], narrowed(looked.away)]
-
-
-def pairs(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[sources, their eccentricity] in the shared graph -> [all pairs (source, vertex) at that distance]."""
-    sources, distance = chunk
-    return [pairs_at(Graph(*shared), sources, int(distance[0]))]
-
-
-def _measured(kind: type, request: type[_Asked], measure: Callable[[Any, _Asked], Any]) -> Task:
+def measured(kind: type, request: type[_Asked], measure: Callable[[Any, _Asked], Any]) -> Work:
     """Return the task [`request`] -> [what `measure` finds]; `TaskError` unless the puzzle is of the `kind`."""
 
     def answered(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
@@ -199,77 +175,15 @@ def _measured(kind: type, request: type[_Asked], measure: Callable[[Any, _Asked]
     return answered
 
 
-def subtrees(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[roots] -> [solutions, orbits, classes, nodes, microseconds; lanes; the solutions found, increasing].
-
-    As in `SubtreeCounts`; the lanes are those of the digest of the solutions, which are left out themselves if the
-    puzzle only counts. The microseconds of processor time are the only part that may differ between workers.
-    """
-    if not isinstance(puzzle, Placements):
-        raise TaskError(f"{puzzle.name} has no subtrees")
-    (roots,) = chunk
-    began = time.thread_time()
-    counted = puzzle.count_subtrees(roots)
-    found = sort_keys(counted.found)
-    tally = [counted.solutions, counted.orbits, counted.classes, counted.nodes, (time.thread_time() - began) * 1e6]
-    lanes = np.array(lanes_of(found), dtype=np.uint64)
-    return [np.array(tally, dtype=np.int64), lanes, found if puzzle.keeps else found[:0]]
-
-
-def _moved(task: str, puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """Move: [boards, parents, moves] -> the boards that they lead to. Play: [a request for games] -> the best game.
-
-    Shared are arrays of the puzzle, to play also the first board (`worker.plays.moving`).
-    """
-    if not isinstance(puzzle, Scored):
-        raise TaskError(f"{puzzle.name} has no scored moves")
-    moved: Arrays = getattr(_MOVERS[puzzle.mover], task)(puzzle, chunk, shared)
-    return moved
-
-
-#: The values of `puzzles.capabilities.Dealt.solver`, `.walker` and `Scored.mover`.
-SOLVERS = {"layers": deals, "cards": solving_cards}
-_MOVERS = {"keys": moving, "planes": tilting}
-_WALKERS = {"deals": deals, "cards": hunting_cards}
-
-TASKS: dict[str, Task] = {
-    "expand": expand, "derive": derive,
-    # As `expand`: the goals among the keys; those with a successor among the last array shared, which increases; the
-    # predecessors that pass a Bloom filter, shared last.
-    "goals": lambda puzzle, chunk, shared: expand(goals_only(puzzle), chunk, shared),
-    "leading": lambda puzzle, chunk, shared: expand(leading(puzzle, lambda: shared[-1:]), chunk, shared[:-1]),
-    "before": lambda puzzle, chunk, shared: expand(predecessors(puzzle, shared[-1]), chunk, shared[:-1]),
-    # Graphs.
-    "neighbours": neighbours, "forest": forest, "diameters": diameters, "look": look, "pairs": pairs,
-    # [keys, the index of the first of each] of small components; [vertices] of the shared graph -> [eccentricities].
-    "eccentricities": lambda puzzle, chunk, shared: component_distances(puzzle, *chunk),
-    "searches": lambda puzzle, chunk, shared: [eccentricities_of(Graph(*shared), chunk[0])[0]],
-    # Studies (`worker.studies`).
-    "solve": _measured(Dealt, deals.SolveRequest, lambda puzzle, deal: SOLVERS[puzzle.solver].solve(*deal.of(puzzle))),
-    "hunt": _measured(Dealt, deals.Leg, lambda puzzle, leg: _WALKERS[puzzle.walker].walk(puzzle, leg)),
-    "member": _measured(Family, family.MemberRequest, family.measure),
-    "design": _measured(Family, designing.DesignRequest, designing.design),
-    "coset": _measured(Numbered, cosets.CosetRequest, cosets.fill),
-    "start": _measured(Puzzle, deals.StartRequest, deals.measure),
-    # Trees and plays.
-    "subtrees": subtrees, "move": partial(_moved, "move"), "play": partial(_moved, "play"),
-}  # fmt: skip
-
-
 def checked(name: str, puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
     """Return the result of a task with arrays that others have made; `TaskError` for arrays that it does not take."""
     sizes = Sizes()
     wrong = wrong_array(name, "shared", puzzle, shared, sizes) or wrong_array(name, "chunk", puzzle, chunk, sizes)
     if wrong:
         raise TaskError(wrong)
-    return TASKS[name](puzzle, chunk, shared)
+    return task_of(name, puzzle).work(puzzle, chunk, shared)
 
 
 def do_task(name: str, puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> list[Array]:
     """Return the result of a task, done in this process. Raises as `guarded` does."""
-    return list(guarded(name, TASKS[name], puzzle, chunk, shared))
-
-
-def solved(puzzle: Dealt, asked: deals.SolveRequest) -> deals.SolveResult:
-    """Return the result of task ``solve``, done in this process. Raises as `guarded` does."""
-    return unpacked(do_task("solve", puzzle, packed(asked), ()), deals.SolveResult)
+    return list(guarded(name, task_of(name, puzzle).work, puzzle, chunk, shared))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from campaigns.growth import CERTIFICATES, TABLE, Space, certify, spaces
+from campaigns.growth import CERTIFICATES, TABLE, Space, certify, identity_of, spaces
 from hakoiri import explore
 from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.runs.certificate import read_certificate, verify_file
@@ -16,6 +16,7 @@ from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.export.growth import COLUMNS, add_growth, growth_row
 from tests.support.commands import Hakoiri
+from tests.support.seeds import usual
 
 #: Rows that others publish, with the file in the repository named and, for CayleyPy, the row's key.
 PUBLISHED = json.loads((Path(__file__).parents[1] / "support" / "growth.json").read_text(encoding="utf-8"))
@@ -47,14 +48,23 @@ def test_the_table_is_made_from_the_certificates(tmp_path: Path) -> None:
     assert [row | {"version": ""} for row in rows_of(table)] == [row | {"version": ""} for row in ROWS]
 
 
+@pytest.mark.slow
+def test_the_certificates_are_of_the_puzzles_of_this_version() -> None:
+    """If not, a puzzle's version was raised, and its certificates are to be made again."""
+    files = sorted(file for folder in CERTIFICATES for file in folder.glob("*.json"))
+    certificates = {file.name: read_certificate(file) for file in files}
+    wrong = [name for name, found in certificates.items() if found.identity != identity_of(found)]
+    assert (len(files), wrong) == (len(ROWS), [])
+    assert len({row["identity"] for row in ROWS}) == len(ROWS)
+
+
 def small_spaces() -> list[Space]:
     sizes = {(row["puzzle"], row["layers"]): int(row["configurations"]) for row in ROWS}
     small = {puzzle for (puzzle, _), size in sizes.items() if size < _FEW}
     return [space for space in spaces() if space.puzzle in small]
 
 
-@pytest.mark.few(6)
-@pytest.mark.parametrize("space", small_spaces(), ids=lambda space: space.puzzle)
+@usual(1, "space", small_spaces(), ids=lambda space: space.puzzle)
 def test_rows_are_found_again(space: Space, tmp_path: Path) -> None:
     certify(space, tmp_path / "again.json")
     again = growth_row(read_certificate(tmp_path / "again.json"))
@@ -82,10 +92,10 @@ def test_anybody_adds_runs_to_a_table(tmp_path: Path) -> None:
     with explore("pancakes", options={"n": "5"}, data=tmp_path / "data") as run:
         run.export(tmp_path / "pancakes.json")
     whole = growth_row(read_certificate(tmp_path / "pancakes.json"))
-    # In place of the part, and again in place of itself.
-    assert [add_growth(table, whole), add_growth(table, whole)] == [1, 1]
-    assert rows_of(table) == [whole]
-    assert add_growth(table, whole | {"options": "n=4"}) == 2
+    # Beside the part, and again in place of itself.
+    assert [add_growth(table, whole), add_growth(table, whole)] == [2, 2]
+    assert rows_of(table) == [part, whole]
+    assert add_growth(table, whole | {"identity": "0" * 64}) == 3
     table.write_text("puzzle,layers\n", encoding="utf-8")
     with pytest.raises(UnanswerableError, match="is not a growth table; its first line must be puzzle,"):
         add_growth(table, whole)

@@ -14,12 +14,14 @@ from typing import ClassVar
 import psutil
 import pytest
 
+from campaigns.mayhem import page as mayhem_page
 from campaigns.mayhem.__main__ import PARTS, campaign, wanted
 from campaigns.mayhem.page import PAGE, RESULTS, page
 from campaigns.mayhem.places import own_folder
 from campaigns.mayhem.power import Disk, after_a_cut
 from campaigns.mayhem.scene import Disturbed
 from campaigns.mayhem.trials import ImpossibleError, Measure, Outcome, Part, Trial, TrialBooks
+from scripts import check_claims
 from tests.support.commands import await_end, wait_until
 
 
@@ -168,3 +170,70 @@ def test_what_was_synced_is_there_and_what_was_not_may_be(tmp_path: Path) -> Non
         assert not {"b", "c"} <= names
         seen.add((committed, content is not None and content[:3], "b" in names, "c" in names))
     assert {(7.5, b"old", False, False), (7.5, b"new", False, True), (7.5, b"old", True, False)} <= seen
+
+
+# Pages that cite the campaign
+
+_PARTS = {
+    "kills": {"blows": 565, "code": {"abc1234": 500, "def5678": 65}},
+    "farmed": {"blows": 300, "code": {"fff0000": 300}},
+}
+_HERE = "docs/reports/mayhem.md"
+
+
+def older(commit: str, feature: str) -> bool:
+    """Workers came back after the first two commits, and `--keep` after all."""
+    return commit != "fff0000" or feature == check_claims.FEATURES[r"--keep\b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        (f"It is [tried]({_HERE}). Others are 1,695.", ""),
+        (f"All is right: [565 kills](../{_HERE}#kills) of threads.", ""),
+        (f"Kill a worker. [300 kills]({_HERE}#farmed) of workers on frontiers.", ""),
+        (f"[A campaign]({_HERE}) with 1,695\nkills checks it.", "outside of the link"),
+        (f"[A campaign]({_HERE}#kills) with 565 kills.", "outside of the link"),
+        (f"[A campaign of 565]({_HERE}).", "has no part ''"),
+        (f"[565 kills]({_HERE}#killed).", "has no part 'killed'"),
+        (f"[566 kills]({_HERE}#kills).", "566 is no figure of kills"),
+        (f"[565 kills]({_HERE}#kills) of workers.", "cites trials on abc1234, def5678, older than 62b1c302"),
+        (f"[300 kills]({_HERE}#farmed) with `--keep depths`.", "cites trials on fff0000, older than"),
+    ],
+)
+def test_a_page_cites_no_figure_that_is_older_than_what_it_names(text: str, fault: str) -> None:
+    found = "\n".join(check_claims.faults(text, _PARTS, older))
+    assert fault in found if fault else not found
+
+
+def test_what_a_release_has_ended_is_found() -> None:
+    text = "Plain workers make\nno layers of a search. The supervisor forks workers; workers expand chunks."
+    assert [*check_claims.ended(text)] == [
+        "says 'workers make no layers', but workers expand chunks of layers",
+        "says 'forks workers', but a worker is a new interpreter",
+    ]
+
+
+def test_the_pages_cite_the_campaign_truly() -> None:
+    parts = json.loads(RESULTS.read_text(encoding="utf-8"))["parts"]
+    texts = [(PAGE.parents[2] / name).read_text(encoding="utf-8") for name in check_claims.PAGES]
+    assert [fault for text in texts for fault in check_claims.faults(text, parts)] == []
+
+
+def test_commits_since_are_counted_in_the_rooms_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def git(*words: str) -> str:
+        line = ["git", "-c", "user.name=x", "-c", "user.email=x@x", *words]
+        return subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=True).stdout.strip()
+
+    git("init", "-q")
+    for number, name in enumerate(["a", "hakoiri/storage/b", "web/c", "hakoiri/storage/b"]):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(str(number), encoding="ascii")
+        git("add", ".")
+        git("commit", "-qm", str(number))
+    first = git("rev-list", "--reverse", "HEAD").split()[0]
+    monkeypatch.setattr(mayhem_page, "PAGE", tmp_path / "docs" / "reports" / "mayhem.md")
+    rooms = (("storage",), 2), (("web",), 1), (("storage", "web"), 3), (("worker",), 0)
+    assert [mayhem_page.touched_since(first, each) for each, _ in rooms] == [count for _, count in rooms]
+    assert mayhem_page.touched_since(f"{first}-dirty", ("web",)) == 1
+    assert mayhem_page.touched_since("0123456789", ("web",)) is None

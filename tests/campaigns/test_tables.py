@@ -87,6 +87,8 @@ def verdict(ours: Any, paper: Any = 8, **kind: Any) -> str:
         (9, {"always": "ours < paper"}, "refuted"),
         ({"mean": 7, "odds": 0.051}, {"chance": "odds"}, "agrees"),
         ({"mean": 7, "odds": 0.049}, {"chance": "odds"}, "unexplained"),
+        ({"odds": 1.0, "sure": False, "wide": 0.025}, {"chance": "odds"}, "too few deals"),
+        ({"odds": 1.0, "sure": False, "wide": 0.024}, {"chance": "odds"}, "agrees"),
         (7, {"asked": True}, "answered"),
         (None, {"always": "ours < paper"}, "not run"),
     ],

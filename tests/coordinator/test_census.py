@@ -21,14 +21,14 @@ from scipy.sparse.csgraph import connected_components
 
 from hakoiri.api import Run
 from hakoiri.coordinator.census.census import check_wanted, wanted_of
-from hakoiri.coordinator.errors import ContradictionError, OverBudgetError, UnanswerableError
+from hakoiri.coordinator.errors import ContradictionError, UnanswerableError
 from hakoiri.coordinator.graphs import distances
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session.resources import Budget, Resources, Tuning
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.errors import DamagedError, Hint, PuzzleError
+from hakoiri.errors import DamagedError, Hint, OverBudgetError, PuzzleError
 from hakoiri.keys.layout import LAYOUTS, U32, Keys, Layout, ints
 from hakoiri.keys.order import lower_bounds
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
@@ -40,12 +40,12 @@ from hakoiri.worker.census import joining
 from hakoiri.worker.census.forests import Forest, balance, pairs_of, split_numbered
 from hakoiri.worker.graphs.searches import find_roots, unite_all
 from hakoiri.worker.layers.exchange import Exchange
+from tests.support.keys import every_layout
 from tests.support.refusals import refused
 from tests.support.runs import essence, opened, small_slabs, verified
+from tests.support.seeds import usual
 from tests.support.toy import Dust, Toy
 from tests.support.toy_runs import before_call, left_by_another_version, open_without_sync
-
-pytestmark = pytest.mark.few(2)
 
 #: Few enough that a toy has a dozen slabs.
 _SLAB = 64
@@ -65,7 +65,7 @@ _EMBEDDINGS = [
 def toys(monkeypatch: pytest.MonkeyPatch) -> None:
     """Toys are among the puzzles, have many slabs, and no power is cut."""
     for name in ("Toy", "Dust", "Liar"):
-        monkeypatch.setitem(PUZZLES, name.lower(), ("tests.support.toy", name))
+        monkeypatch.setitem(PUZZLES, name.lower(), f"tests.support.toy:{name}")
     small_slabs(monkeypatch, _SLAB)
     monkeypatch.setattr(lmdb, "open", open_without_sync)
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
@@ -98,6 +98,7 @@ def by_scipy(toy: Toy) -> list[int]:
     return [order.index(label) for label in labels.tolist()]
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("toy", [Toy, Dust])
 @pytest.mark.parametrize(("layout", "keys"), _EMBEDDINGS)
 def test_passes_find_what_memory_finds(layout: str, keys: str, toy: type[Toy], tmp_path: Path) -> None:
@@ -153,6 +154,7 @@ def stopped_at(directory: Path, headline: str) -> str:
     return drive(directory, _SHORT, observer.control, observer).status
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("layout", ["u32", pytest.param("u128", marks=pytest.mark.slow)])
 def test_each_pass_goes_on_where_it_was_interrupted(
     layout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -296,6 +298,7 @@ def counted(data: Path, puzzle: str, options: dict[str, str], resources: Resourc
     return directory, "\n".join(observer.headlines)
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize(
     ("puzzle", "options"), [("pancakes", {"n": "6"}), ("burnt-pancakes", {"n": "4"}), ("topspin", {"n": "7", "k": "4"})]
 )
@@ -350,6 +353,7 @@ def test_a_false_result_of_one_search_is_found(thorough: bool, false: str, tmp_p
     assert any("component 0" in fault and said in fault for fault in report.faults), report.faults
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("memory", [8_000, 30_000])
 def test_a_component_that_does_not_fit_is_measured_by_its_symmetries(memory: int, tmp_path: Path) -> None:
     """By a layered search for each kind of configuration: corners and edges of the board with the blank on them."""
@@ -492,6 +496,7 @@ def _keys(layout: str, count: int) -> Keys:
     return width.pack(sorted({int.from_bytes(rng.bytes(width.bytes), "big") for _ in range(count)}))
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("by_chunks", [False, True])
 @pytest.mark.parametrize("layout", ["u32", pytest.param("u64", marks=pytest.mark.slow), "u128"])
 @settings(max_examples=40)
@@ -543,10 +548,10 @@ def test_moves_without_a_way_back_do_not_balance() -> None:
     assert ints(forest.pairs()) == ints(pairs_of(keys[1:], keys[[0, 0]]))
 
 
-@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
-def test_to_measure_a_component_takes_more_memory_than_its_graph(layout: Layout) -> None:
+@every_layout
+def test_to_measure_a_component_takes_no_less_memory_than_its_graph(layout: Layout) -> None:
     policy = _policy(layout, 6.0)
-    assert policy.bytes_of(1_000) > policy.graph_bytes(1_000)
+    assert policy.bytes_of(1_000) >= policy.graph_bytes(1_000)
 
 
 def test_components_are_found_by_their_numbers_wherever_these_begin() -> None:
@@ -556,7 +561,7 @@ def test_components_are_found_by_their_numbers_wherever_these_begin() -> None:
     assert [part.tolist() for part in ordered.part(range(6, 8))] == [[20, 21, 22, 30], [0, 3]]
 
 
-@pytest.mark.parametrize("headline", _PASSES[1:])
+@usual(1, "headline", _PASSES[1:])
 def test_passes_that_another_version_left_half_done_are_begun_anew(headline: str, tmp_path: Path) -> None:
     straight, stopped = (started(tmp_path, "u32", "clumped", "dust") for _ in range(2))
     driven(straight, _SHORT)

@@ -40,11 +40,11 @@ from tests.support.near_hosts import (
     repeat_requests,
 )
 from tests.support.runs import Notes, small_slabs, verified
-from tests.support.seeds import first_usual
+from tests.support.seeds import first_usual, usual
 from tests.support.toy import Dust, Toy
 from tests.support.toy_runs import before_call, open_without_sync
 
-pytestmark = [pytest.mark.timeout(120), pytest.mark.few(1)]
+pytestmark = pytest.mark.timeout(120)
 _OPTIONS = {"puzzle": "dust", "layout": "u64", "keys": "clumped"}
 _SLAB = 64
 _TASKS = ("host-take", "host-list", "host-join", "host-hand", "host-edges", "host-number")
@@ -55,7 +55,7 @@ _EMBEDDINGS = [("u32", "spread"), ("u64", "clumped"), ("u32", "high"), ("u128", 
 def toys(monkeypatch: pytest.MonkeyPatch) -> None:
     """A dozen slabs, in ranges of one or more; each range is a round."""
     for name, toy in (("toy", "Toy"), ("dust", "Dust"), ("liar", "Liar")):
-        monkeypatch.setitem(PUZZLES, name, ("tests.support.toy", toy))
+        monkeypatch.setitem(PUZZLES, name, f"tests.support.toy:{toy}")
     small_slabs(monkeypatch, _SLAB)
     # Never connected to.
     monkeypatch.setenv("HAKOIRI_REDIS", "redis://nowhere")
@@ -111,7 +111,8 @@ def cases() -> Iterator[Any]:
     yield pytest.param(3, _OPTIONS | {"directed": "yes"}, id="directed")
 
 
-@pytest.mark.parametrize(("slabs", "options"), [*cases()])
+@pytest.mark.ci_slow
+@usual(1, ("slabs", "options"), [*cases()])
 def test_hosts_find_what_threads_find(
     slabs: int, options: dict[str, str], tmp_path: Path, hosts: NearHosts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,8 +145,9 @@ class Losses:
             raise HostLostError(f"{host} is lost")
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("stops", [True, pytest.param(False, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("task", _TASKS)
+@pytest.mark.parametrize("task", first_usual(3, *_TASKS))
 def test_a_census_goes_on_whoever_is_lost(task: str, stops: bool, tmp_path: Path, hosts: NearHosts) -> None:
     directory = started(tmp_path, **_OPTIONS)
     hosts.then = losses = Losses(hosts, task, stops)
@@ -156,6 +158,7 @@ def test_a_census_goes_on_whoever_is_lost(task: str, stops: bool, tmp_path: Path
     assert_as_at_home(directory, hosts, _OPTIONS)
 
 
+@pytest.mark.ci_slow
 def test_what_is_done_is_not_done_again(tmp_path: Path, hosts: NearHosts, monkeypatch: pytest.MonkeyPatch) -> None:
     """A host that is restarted after a range has expanded that range, and those in flight are lost."""
     expanded, directory, restarts = list[int](), started(tmp_path, **_OPTIONS), 9
@@ -173,6 +176,7 @@ def test_what_is_done_is_not_done_again(tmp_path: Path, hosts: NearHosts, monkey
     assert sum(expanded) < 2 * size + (restarts * 4 + 1) * _SLAB + size // 2
 
 
+@pytest.mark.ci_slow
 def test_components_are_numbered_for_the_joinings_that_hosts_have(tmp_path: Path, hosts: NearHosts) -> None:
     """A host was restored to a moment before it joined its ranges: its trees may have other roots then."""
     directory, saved = started(tmp_path, **_OPTIONS), tmp_path / "saved"
@@ -197,6 +201,7 @@ def test_components_are_numbered_for_the_joinings_that_hosts_have(tmp_path: Path
     assert_as_at_home(directory, hosts, _OPTIONS)
 
 
+@pytest.mark.ci_slow
 def test_answers_are_read_from_hosts(tmp_path: Path, hosts: NearHosts) -> None:
     directory = started(tmp_path, **_OPTIONS)
     assert driven(directory) == "complete"
@@ -208,6 +213,7 @@ def test_answers_are_read_from_hosts(tmp_path: Path, hosts: NearHosts) -> None:
     assert there == at_home(directory, hosts, _OPTIONS)
 
 
+@pytest.mark.ci_slow
 def test_labels_that_a_host_has_lost_are_missed(tmp_path: Path, hosts: NearHosts) -> None:
     directory = started(tmp_path, **_OPTIONS)
     assert driven(directory) == "complete"
@@ -259,14 +265,17 @@ def test_few_configurations_stay_here(tmp_path: Path, hosts: NearHosts) -> None:
     assert not hosts.asked
 
 
+@pytest.mark.ci_slow
 def test_who_asks_for_copies_asks_for_hosts(tmp_path: Path, hosts: NearHosts) -> None:
     hosts.wanted, hosts.copies = None, 2
     assert driven(started(tmp_path, **_OPTIONS)) == "complete"
     assert hosts.asked["host-receive"] == len(NAMES)
 
 
-@pytest.mark.parametrize("numbered", [4, None])
-@pytest.mark.parametrize("last", ["host-list", "host-join"])
+@pytest.mark.ci_slow
+@pytest.mark.parametrize(
+    ("last", "numbered"), first_usual(2, ("host-list", None), ("host-join", 4), ("host-list", 4), ("host-join", None))
+)
 def test_a_census_whose_coordinator_was_restored_is_labelled_again(
     last: str, numbered: int | None, tmp_path: Path, hosts: NearHosts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -291,6 +300,7 @@ def test_a_census_whose_coordinator_was_restored_is_labelled_again(
     assert_as_at_home(directory, hosts, _OPTIONS)
 
 
+@pytest.mark.ci_slow
 def test_numbers_of_trees_are_not_taken_for_labels(tmp_path: Path, hosts: NearHosts) -> None:
     """A host is restored to before it had labels."""
     directory, place = started(tmp_path, **_OPTIONS), tmp_path / "hosts" / "b"
@@ -340,15 +350,16 @@ def assert_whole(directory: Path) -> None:
 def losses() -> Iterator[Any]:
     """Each host is lost at each request of a census: while it is listed, copied, labelled, and measured.
 
-    By default one host at each request.
+    All but one host at every other request are slow.
     """
     tasks = [(task, 1) for task in (*_TASKS[1:], "host-send", "host-receive", "host-index", "host-labels")]
     for number, (task, count) in enumerate([*tasks, ("host-labels", 4), ("host-give", 3)]):
         for lost in NAMES:
-            marks = () if lost == NAMES[number % len(NAMES)] else pytest.mark.slow
+            marks = () if number % 2 == 0 and lost == NAMES[number % len(NAMES)] else pytest.mark.slow
             yield pytest.param((lost, task, count), id=f"{lost}-{task}-{count}", marks=marks)
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("loss", [*losses()])
 def test_a_lost_disk_costs_a_census_no_configuration(
     loss: tuple[str, str, int], tmp_path: Path, copying: NearHosts
@@ -363,6 +374,7 @@ def test_a_lost_disk_costs_a_census_no_configuration(
     assert_as_at_home(directory, copying, _OPTIONS)
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("lost", first_usual(1, *NAMES))
 def test_a_census_is_labelled_anew_without_a_host_that_is_lost_later(
     lost: str, tmp_path: Path, copying: NearHosts
@@ -394,6 +406,7 @@ def test_a_census_is_labelled_anew_without_a_host_that_is_lost_later(
     assert_as_at_home(directory, copying, _OPTIONS)
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize(
     "task", first_usual(3, "host-list", "host-receive", "host-labels", "host-take", "host-send", "host-join")
 )
@@ -426,6 +439,7 @@ def test_a_census_whose_coordinator_is_killed_has_copies(task: str, tmp_path: Pa
     assert_as_at_home(directory, copying, _OPTIONS)
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("task", first_usual(1, "host-join", "host-list", "host-number"))
 def test_a_census_without_copies_gets_them_with_its_next_session(task: str, tmp_path: Path, hosts: NearHosts) -> None:
     directory, hosts.then = started(tmp_path, **_OPTIONS), Losses(hosts, task, stops=True)
@@ -439,6 +453,7 @@ def test_a_census_without_copies_gets_them_with_its_next_session(task: str, tmp_
     assert_as_at_home(directory, hosts, _OPTIONS)
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("copies", [2, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("task", first_usual(2, "host-list", "host-number", "host-take", "host-join", "host-edges"))
 def test_a_host_that_is_to_leave_keeps_nothing_of_a_census(
@@ -460,7 +475,8 @@ def test_a_host_that_is_to_leave_keeps_nothing_of_a_census(
     assert_as_at_home(directory, hosts, _OPTIONS)
 
 
-@pytest.mark.parametrize("last", _TASKS[1:])
+@pytest.mark.ci_slow
+@pytest.mark.parametrize("last", first_usual(2, *_TASKS[1:]))
 def test_a_census_brought_home_in_its_midst_is_finished_there(last: str, tmp_path: Path, hosts: NearHosts) -> None:
     directory = started(tmp_path, **_OPTIONS)
     hosts.then = Losses(hosts, last, stops=True)
@@ -482,6 +498,7 @@ def test_a_move_out_of_the_space_is_found(
         driven(started(tmp_path, puzzle="toy", keys="clumped"))
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("task", ["host-send", "host-receive", "host-settle"])
 def test_a_restarted_host_loses_nothing_of_a_census_with_copies(task: str, tmp_path: Path, copying: NearHosts) -> None:
     directory, restarts = started(tmp_path, **_OPTIONS), Losses(copying, task, stops=False)

@@ -1,5 +1,8 @@
 """Certificates of runs: what a start leads to, in a file that is verified without the run."""
 
+import json
+import os
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +15,7 @@ from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.runs.certificate import (
     CertificateError,
     LayerDigest,
+    certificate_of,
     read_certificate,
     verify_file,
     write_certificate,
@@ -22,6 +26,7 @@ from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.errors import Hint
 from hakoiri.render.files import export_run
 from hakoiri.storage.ledger.manifest import Progress
+from tests.support.forged import bounded
 from tests.support.refusals import refused
 
 _RUNS: list[tuple[str, dict[str, Any]]] = [
@@ -30,6 +35,28 @@ _RUNS: list[tuple[str, dict[str, Any]]] = [
     ("sliding", {"start": "12/34/5.", "options": {"distinct": "all", "goal": "54/32/1."}}),
     ("gap", {"start": "24 12 11 34/21 22 43 14/33 32 23 31/44 42 13 41", "options": {"ranks": "4"}}),
 ]
+
+
+@pytest.mark.ci_slow
+def test_a_pattern_of_a_few_bytes_lists_no_space(tmp_path: Path) -> None:
+    figures = {"positions": 1, "moves": 0, "depth": 0}
+    forged = {
+        "certificate": 1, "puzzle": "pancakes", "options": {"n": "12"}, "deal": " ".join("*" * 12) + "\n",
+        "figures": figures, "layers": [{"size": 1, "digest": "0" * 32}], "digest": "0" * 64,
+    }  # fmt: skip
+    (file := tmp_path / "c.json").write_text(json.dumps(forged))
+    before = time.process_time()
+    report = verified(file)
+    assert report.faults == ["layer 0 has more than 1 configurations, the size in the certificate"]
+    # Of 479,001,600.
+    assert time.process_time() - before < 10
+
+
+def test_starts_that_match_a_pattern_twice_are_counted_once(tmp_path: Path) -> None:
+    options = {"rows": "2", "columns": "2"}
+    with explore("tiles", options, starts=["1*/**", "1./23", ".1/23"], data=tmp_path / "a") as run:
+        write_certificate(certificate_of(run.store), file := tmp_path / "c.json")
+    assert verified(file).faults == []
 
 
 def verified(file: Path) -> Report:
@@ -123,3 +150,17 @@ def test_the_size_of_a_layer_is_a_number_of_63_bits(tmp_path: Path) -> None:
         write_certificate(replace(honest, layers=[LayerDigest(size, "0" * 32)]), file)
         with pytest.raises(CertificateError, match=r"at `\$.layers\[0\].size`"):
             read_certificate(file)
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (os.mkfifo, "cannot be read: it is not a regular file"),
+        (lambda file: file.symlink_to("/dev/zero"), "cannot be read: it is not a regular file"),
+        (lambda file: file.touch() or os.truncate(file, 200 << 30), "larger than 4,000,000 bytes"),
+    ],
+)  # fmt: skip
+def test_a_file_without_an_end_is_not_read(make: Callable[[Path], object], said: str, tmp_path: Path) -> None:
+    make(tmp_path / "a.json")
+    with bounded(said), pytest.raises(CertificateError, match=said):
+        read_certificate(tmp_path / "a.json")

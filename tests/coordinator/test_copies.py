@@ -45,7 +45,7 @@ from tests.support.runs import Notes, verified
 from tests.support.seeds import first_usual
 from tests.support.toy_runs import new_run
 
-pytestmark = [pytest.mark.timeout(300), pytest.mark.few(1)]
+pytestmark = pytest.mark.timeout(300)
 USUAL = [("u32", "low", "no"), ("u64", "spread", "yes"), ("u128", "spread", "no"), ("u256", "clumped", "yes")]
 ASKED = ["host-take", "host-expand", "host-keep", "host-merge", "host-send", "host-receive", "host-settle"]
 
@@ -85,6 +85,7 @@ class Disks:
         raise HostLostError(f"{host} is lost")
 
 
+@pytest.mark.ci_slow
 @searches("task", *ASKED)
 def test_two_lost_disks_one_after_the_other_change_nothing(
     task: str, search: tuple[str, str, str], hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -98,6 +99,7 @@ def test_two_lost_disks_one_after_the_other_change_nothing(
     assert_as_a_plain_search(directory, options, hosts)
 
 
+@pytest.mark.ci_slow
 @searches("copies", 1, 2)
 def test_a_host_that_leaves_in_the_midst_keeps_nothing(
     copies: int, search: tuple[str, str, str], hosts: NearHosts, tmp_path: Path,
@@ -117,6 +119,7 @@ def test_a_host_that_leaves_in_the_midst_keeps_nothing(
     assert_as_a_plain_search(directory, options, hosts)
 
 
+@pytest.mark.ci_slow
 @searches("depth", 4, 6)
 def test_a_run_without_copies_gets_them_with_its_next_session(
     depth: int, search: tuple[str, str, str], hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -131,6 +134,7 @@ def test_a_run_without_copies_gets_them_with_its_next_session(
     assert_as_a_plain_search(directory, options, hosts)
 
 
+@pytest.mark.ci_slow
 @searches("gone", *NAMES)
 def test_whoever_is_away_the_layers_are_read(
     gone: str, search: tuple[str, str, str], hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -143,6 +147,7 @@ def test_whoever_is_away_the_layers_are_read(
         assert sum(record.hosted for record in store.layer_records()) > 5
 
 
+@pytest.mark.ci_slow
 @searches("depth", 4, 6)
 def test_a_host_in_the_place_of_a_lost_one_gets_its_share_and_copies(
     depth: int, search: tuple[str, str, str], hosts: NearHosts, tmp_path: Path,
@@ -163,6 +168,7 @@ def test_a_host_in_the_place_of_a_lost_one_gets_its_share_and_copies(
     assert_as_a_plain_search(directory, options, hosts)
 
 
+@pytest.mark.ci_slow
 @searches("copies", 1, 2)
 def test_hosts_that_come_later_share_long_layers(
     copies: int, search: tuple[str, str, str], hosts: NearHosts, tmp_path: Path,
@@ -189,6 +195,7 @@ def test_hosts_that_come_later_share_long_layers(
     assert {task[:-1] for task in lost} == {"host-take", "host-send", "host-settle"}
 
 
+@pytest.mark.ci_slow
 @searches("task", "host-take", "host-send", "host-settle")
 def test_a_host_takes_part_only_when_it_has_its_ranges(
     task: str, search: tuple[str, str, str], hosts: NearHosts, tmp_path: Path,
@@ -216,6 +223,7 @@ def test_a_host_takes_part_only_when_it_has_its_ranges(
     assert_as_a_plain_search(directory, options, hosts)
 
 
+@pytest.mark.ci_slow
 def test_blocks_settle_in_many_commits(hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each block is a commit of its own, and the attempt after each of them is lost once."""
     monkeypatch.setattr(Shares, "staged_bytes", property(lambda shares: 1))
@@ -247,6 +255,7 @@ def test_blocks_settle_in_many_commits(hosts: NearHosts, tmp_path: Path, monkeyp
     assert_as_a_plain_search(directory, options, hosts)
 
 
+@pytest.mark.ci_slow
 def test_a_host_with_a_damaged_store_of_copies_serves_again_when_it_is_mended(
     hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -264,6 +273,7 @@ def test_a_host_with_a_damaged_store_of_copies_serves_again_when_it_is_mended(
     assert_as_a_plain_search(directory, options, hosts)
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("task", first_usual(1, "host-merge", "host-send", "host-receive"))
 def test_what_a_host_has_done_is_counted_once(
     task: str, hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -286,6 +296,7 @@ def test_what_a_host_has_done_is_counted_once(
     assert sum(told) == kept
 
 
+@pytest.mark.ci_slow
 def test_who_keeps_a_run_alone_leaves_it_to_a_host_that_did_not_take_part(
     hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -304,6 +315,7 @@ DRAINS = [
 ]
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize(("finish", "task", "copies"), DRAINS)
 def test_a_drain_that_is_killed_hides_nothing(
     finish: str, task: str, copies: int, hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -369,6 +381,7 @@ def test_ranges_move_to_hosts_that_have_less(
     assert_as_a_plain_search(directory, options, hosts)
 
 
+@pytest.mark.ci_slow
 def test_who_has_left_drops_its_part_when_it_is_back(
     hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -32,7 +32,7 @@ from tests.support.near_hosts import (
 from tests.support.runs import Notes
 from tests.support.toy_runs import new_run
 
-pytestmark = [pytest.mark.timeout(300), pytest.mark.few(1)]
+pytestmark = pytest.mark.timeout(300)
 USUAL = [("u32", "spread", "no"), ("u64", "clumped", "yes"), ("u128", "spread", "yes"), ("u256", "clumped", "no")]
 searches = partial(with_searches, cycle(USUAL))
 SEARCH = ("u64", "spread", "no")
@@ -46,6 +46,7 @@ def hosts(hosts: NearHosts, monkeypatch: pytest.MonkeyPatch) -> NearHosts:
     return hosts
 
 
+@pytest.mark.ci_slow
 @searches("copies", 1, 2)
 def test_ranges_are_cut_and_layers_are_those_of_a_plain_search(
     copies: int, search: tuple[str, str, str], hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -74,6 +75,7 @@ def test_ranges_are_cut_and_layers_are_those_of_a_plain_search(
     assert_as_a_plain_search(directory, options, hosts)
 
 
+@pytest.mark.ci_slow
 def test_what_is_made_of_the_next_layer_is_dropped_if_ranges_are_cut_or_move(
     hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -186,6 +188,7 @@ def test_blocks_are_split_in_many_commits(hosts: NearHosts, tmp_path: Path, monk
 # Who has what
 
 
+@pytest.mark.ci_slow
 @given(st.integers(2, 5), st.lists(st.integers(1, 4), min_size=1, max_size=12), st.booleans(), st.data())
 def test_pieces_of_a_range_are_where_it_was(hosts: int, pieces: list[int], copied: bool, data: st.DataObject) -> None:
     ranges = len(pieces)

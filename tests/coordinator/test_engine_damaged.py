@@ -17,6 +17,7 @@ from hakoiri.worker.layers.closed_set import ClosedSet
 from hakoiri.worker.layers.step import Partial
 from tests.support.refusals import refused
 from tests.support.runs import Countdown
+from tests.support.seeds import usual
 from tests.support.toy_runs import MANNERS, assert_as_expected, before_call, driven, expected, new_run
 
 LAYOUTS_AND_KEYS = [("u32", "clumped"), ("u64", "high"), ("u128", "clumped"), ("u256", "spread")]
@@ -24,13 +25,13 @@ kinds = pytest.mark.parametrize("directed", ["no", "yes"])
 layouts = pytest.mark.parametrize(("layout", "keys"), LAYOUTS_AND_KEYS)
 
 #: A run whose books are wrong may go on for ever.
-pytestmark = [pytest.mark.timeout(120), pytest.mark.few(2)]
+pytestmark = pytest.mark.timeout(120)
 
 
 @pytest.fixture(autouse=True)
 def toys(monkeypatch: pytest.MonkeyPatch) -> None:
     """The toy is among the puzzles."""
-    monkeypatch.setitem(PUZZLES, "toy", ("tests.support.toy", "Toy"))
+    monkeypatch.setitem(PUZZLES, "toy", "tests.support.toy:Toy")
 
 
 @pytest.fixture
@@ -62,6 +63,7 @@ def lose_entry(directory: Path, database: bytes, prefix: bytes, which: int = 0) 
         store.commit(store.state)
 
 
+@pytest.mark.ci_slow
 @kinds
 @layouts
 @pytest.mark.parametrize("depths", [[3], [0, 2, 4, 5]], ids=str)
@@ -86,9 +88,9 @@ def test_lost_blocks_are_computed_again(
 
 
 @kinds
-@pytest.mark.parametrize(("layout", "keys"), LAYOUTS_AND_KEYS[::3])
-@pytest.mark.parametrize("manner", ["starving", "default"])
-@pytest.mark.parametrize("back", [0, 1])
+@usual(1, ("layout", "keys"), LAYOUTS_AND_KEYS[::3])
+@usual(1, "manner", ["starving", "default"])
+@usual(1, "back", [0, 1])
 def test_a_search_does_not_set_out_from_a_layer_with_a_lost_block(
     back: int, manner: str, options: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -112,6 +114,7 @@ def test_a_search_does_not_set_out_from_a_layer_with_a_lost_block(
     assert_as_expected(directory, options)
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize(("layout", "keys", "directed"), [("u32", "clumped", "yes"), ("u256", "spread", "yes")])
 @pytest.mark.parametrize("how", ["lost", "spoiled"])
 def test_damaged_runs_of_older_keys_are_made_again(
@@ -136,8 +139,8 @@ def test_damaged_runs_of_older_keys_are_made_again(
 
 
 @kinds
-@pytest.mark.parametrize(("layout", "keys"), LAYOUTS_AND_KEYS[1:3])
-@pytest.mark.parametrize("how", ["lost", "short", "spoiled"])
+@usual(1, ("layout", "keys"), LAYOUTS_AND_KEYS[1:3])
+@usual(1, "how", ["lost", "short", "spoiled"])
 def test_a_damaged_spill_file_is_named_and_its_layer_computed_again(
     how: str, options: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -44,7 +44,7 @@ from tests.support.toy_runs import (
 )
 
 #: A run whose books are wrong may go on for ever.
-pytestmark = [pytest.mark.timeout(120), pytest.mark.few(1)]
+pytestmark = pytest.mark.timeout(120)
 
 SEARCHES = [
     ("u32", "clumped", "no"), ("u32", "low", "yes"), ("u64", "spread", "no"), ("u64", "clumped", "yes"),
@@ -53,14 +53,17 @@ SEARCHES = [
 searches = pytest.mark.parametrize(("layout", "keys", "directed"), SEARCHES)
 
 
+_STARVING = {"u128": pytest.mark.ci_slow, "u256": pytest.mark.slow}
+
+
 def every_other(name: str, values: Iterable[str]) -> pytest.MarkDecorator:
     """A quarter of all combinations with the searches, so that each value and each search has its share.
 
-    Keys of four words starve as those of two do, and take longest: that is slow.
+    Keys of several words starve as those of one do, and take longest: that is slow, or that of two only CI's.
     """
     pairs = [(value, search) for value in values for search in SEARCHES]
     chosen = [
-        pytest.param(value, *search, marks=pytest.mark.slow if (value, search[0]) == ("starving", "u256") else ())
+        pytest.param(value, *search, marks=_STARVING.get(search[0], ()) if value == "starving" else ())
         for number, (value, search) in enumerate(pairs)
         if (number + number // len(SEARCHES)) % 4 == 1
     ]
@@ -70,7 +73,7 @@ def every_other(name: str, values: Iterable[str]) -> pytest.MarkDecorator:
 @pytest.fixture(autouse=True)
 def toys(monkeypatch: pytest.MonkeyPatch) -> None:
     """The toy is among the puzzles; its layers are committed as those of puzzles with a kernel are."""
-    monkeypatch.setitem(PUZZLES, "toy", ("tests.support.toy", "Toy"))
+    monkeypatch.setitem(PUZZLES, "toy", "tests.support.toy:Toy")
     monkeypatch.setattr(Toy, "has_kernel", True)
 
 
@@ -114,9 +117,10 @@ def test_a_search_may_be_interrupted_at_any_check(
     assert_as_expected(directory, options)
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize(
     ("layout", "keys", "directed"),
-    [("u128", "clumped", "yes"), pytest.param("u32", "clumped", "no", marks=pytest.mark.ci_slow)],
+    [("u128", "clumped", "yes"), pytest.param("u32", "clumped", "no", marks=pytest.mark.slow)],
 )
 def test_a_range_that_is_cut_again_may_be_interrupted_between_its_pieces(
     options: dict[str, str], manners: Callable[[str], Resources], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -135,6 +139,7 @@ def test_a_range_that_is_cut_again_may_be_interrupted_between_its_pieces(
     assert stopped > 2
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize(("layout", "keys", "directed"), [("u32", "clumped", "no"), ("u128", "spread", "yes")])
 def test_a_layer_that_another_version_left_half_made_is_begun_anew(
     options: dict[str, str], manners: Callable[[str], Resources], tmp_path: Path
@@ -184,6 +189,7 @@ def test_hosts_are_given_no_layer_that_threads_have_begun(
     assert given == [begun["depth"] + 1]
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize(("layout", "keys", "directed"), [("u32", "clumped", "no"), ("u128", "spread", "yes")])
 def test_a_layer_that_workers_of_an_older_version_have_begun_is_ended_by_threads(
     options: dict[str, str], manners: Callable[[str], Resources], tmp_path: Path
@@ -228,6 +234,7 @@ MISHAPS: dict[str, tuple[str, tuple[type, str], Exception]] = {
 }
 
 
+@pytest.mark.ci_slow
 @every_other("what", MISHAPS)
 def test_a_search_goes_on_after_failures(
     what: str,
@@ -268,6 +275,7 @@ def as_a_kill_leaves_it(directory: Path, target: Path, rng: Random) -> None:
         path.write_bytes(whole[:kept] + rng.randbytes(rng.choice([0, 0, 5, 500])))
 
 
+@pytest.mark.ci_slow
 @every_other("manner", ["starving", "durable", "chunks"])
 def test_a_search_goes_on_after_a_kill(
     manner: str,
@@ -294,6 +302,7 @@ def test_a_search_goes_on_after_a_kill(
         assert_as_expected(target, options)
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize(("layout", "keys", "directed"), [("u32", "low", "no"), ("u128", "spread", "yes")])
 @pytest.mark.parametrize("stopped", [False, True])
 def test_a_layer_stays_where_the_next_one_fails_at_once(
@@ -314,6 +323,7 @@ def test_a_layer_stays_where_the_next_one_fails_at_once(
         assert_as_expected(directory, options)
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize(("layout", "keys", "directed"), [("u32", "clumped", "no"), ("u128", "spread", "yes")])
 def test_what_was_spilled_stays_until_its_layer_is_committed(
     options: dict[str, str], manners: Callable[[str], Resources], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -335,11 +345,12 @@ def test_what_was_spilled_stays_until_its_layer_is_committed(
         assert_as_expected(target, options)
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("layout", ["u32", "u128"])
 def test_a_kill_at_the_very_end_leaves_nothing_twice(
     layout: str, manners: Callable[[str], Resources], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(PUZZLES, "dead-ends", ("tests.support.toy", "DeadEnds"))
+    monkeypatch.setitem(PUZZLES, "dead-ends", "tests.support.toy:DeadEnds")
     resources = manners("starving")
     spec = PuzzleSpec("dead-ends", {"layout": layout, "keys": "spread", "directed": "yes"})
     directory, rng = make_run(tmp_path, spec, "explore", {}, resources), Random(layout)

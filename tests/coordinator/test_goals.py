@@ -49,8 +49,6 @@ from tests.support.runs import Countdown, StoppingAfter, verified
 from tests.support.toy import Toy, is_goal
 from tests.support.toy_runs import MANNERS, assert_tidy, before_call, driven, new_run, spied
 
-pytestmark = pytest.mark.few(1)
-
 TOYS = [
     ("u32", "clumped", "no"), ("u64", "spread", "no"), ("u256", "clumped", "no"),
     ("u32", "spread", "yes"), ("u64", "clumped", "yes"), ("u128", "spread", "yes"),
@@ -82,7 +80,7 @@ class Ring(Puzzle):
 @pytest.fixture(autouse=True)
 def toy(monkeypatch: pytest.MonkeyPatch) -> None:
     """The toy is among the puzzles."""
-    monkeypatch.setitem(PUZZLES, "toy", ("tests.support.toy", "Toy"))
+    monkeypatch.setitem(PUZZLES, "toy", "tests.support.toy:Toy")
 
 
 def plain_layers(successors: Successors, keys: list[Key], goals: list[Key]) -> list[list[Key]]:
@@ -160,6 +158,7 @@ def test_the_distances_are_those_of_a_plain_search(
     assert (report.faults, report.complete) == ([], True)
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize(
     ("layout", "keys", "directed"), [pytest.param(*each, marks=() if each == TOYS[1] else SLOW) for each in TOYS[:3]]
 )
@@ -188,6 +187,7 @@ def test_hosts_keep_them_where_moves_can_be_taken_back(
     assert verified(directory).faults == []
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize(
     ("layout", "keys", "directed"),
     [pytest.param(*each, marks=() if place in (1, 3) else SLOW) for place, each in enumerate(TOYS)],
@@ -209,7 +209,7 @@ def test_they_may_be_interrupted_at_any_check(
 @pytest.fixture
 def two_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """The toy knows its moves backwards."""
-    monkeypatch.setitem(PUZZLES, "toy", ("tests.support.toy", "TwoWayToy"))
+    monkeypatch.setitem(PUZZLES, "toy", "tests.support.toy:TwoWayToy")
 
 
 two_ways = pytest.mark.parametrize(
@@ -228,7 +228,7 @@ def test_moves_backwards_of_the_puzzle_lead_to_them(
 ) -> None:
     directory = new_distances(tmp_path, options)
     resources = MANNERS[manner].take(monkeypatch, options["layout"])
-    monkeypatch.setitem(TASKS, "leading", lambda *_: pytest.fail("all that is left is looked at"))
+    monkeypatch.setattr(TASKS["leading"], "work", lambda *_: pytest.fail("all that is left is looked at"))
     driven(directory, resources)
     assert_right(directory, options)
     assert verified(directory).ok
@@ -286,6 +286,7 @@ def test_the_memory_for_moves_backwards_is_asked_for(tmp_path: Path, monkeypatch
     assert asked[f"the moves of {count:,} configurations backwards"] == needed
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("kind", ["usual_run", "merged_run", pytest.param("whole_run", marks=pytest.mark.slow)])
 def test_the_hardest_positions_of_hakoiri_musume(
     kind: str, request: pytest.FixtureRequest, slow_rules: SlowRules
@@ -309,6 +310,7 @@ def test_the_hardest_positions_of_hakoiri_musume(
     )
 
 
+@pytest.mark.ci_slow
 def test_a_known_distance_needs_no_search(usual_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     farthest = usual_run.hardest(1).configurations[0]
     monkeypatch.setattr(hakoiri.run.paths, "search_levels", lambda *_: pytest.fail("a search"))
@@ -347,6 +349,7 @@ def test_of_three_by_three_tiles(tmp_path: Path) -> None:
         assert (found.distance, found.count, len(found.configurations), found.dead) == (31, 2, 1, 0)
 
 
+@pytest.mark.ci_slow
 def test_by_another_metric(tmp_path: Path) -> None:
     """As a run that counts so finds it; kept beside the run's own."""
     shape = {"rows": "2", "columns": "3"}
@@ -371,13 +374,14 @@ def test_by_another_metric(tmp_path: Path) -> None:
 
 
 def test_a_metric_that_leads_elsewhere_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(PUZZLES, "ring", (__name__, "Ring"))
+    monkeypatch.setitem(PUZZLES, "ring", f"{__name__}:Ring")
     with explore("ring", {"metric": "two"}, data=tmp_path) as run:
         assert run.hardest().distance == 5
         with pytest.raises(RunError, match=r"the goals with .* reach"):
             run.hardest(metric="one")
 
 
+@pytest.mark.ci_slow
 def test_what_has_no_goal_distances(tmp_path: Path, whole_run: Run, small_starts: dict[int, str]) -> None:
     dead = small_starts[201]
     assert whole_run.hardest(1).dead > 0
@@ -425,6 +429,7 @@ def test_they_are_deleted_with_it(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.ci_slow
 @two_ways
 @pytest.mark.usefixtures("two_way")
 def test_moves_backwards_may_be_interrupted_at_any_check(

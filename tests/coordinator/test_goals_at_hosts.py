@@ -48,7 +48,7 @@ def losses() -> Iterator[Any]:
 def hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[NearHosts]:
     """Three hosts, which keep all runs of a toy that knows its moves backwards."""
     with near_hosts(tmp_path, monkeypatch) as found:
-        monkeypatch.setitem(PUZZLES, "toy", ("tests.support.toy", "TwoWayToy"))
+        monkeypatch.setitem(PUZZLES, "toy", "tests.support.toy:TwoWayToy")
         # Never connected to.
         monkeypatch.setenv("HAKOIRI_REDIS", "redis://nowhere")
         yield found

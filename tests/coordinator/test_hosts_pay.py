@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import redis
 
-from hakoiri.coordinator.executors import remote
+from hakoiri.coordinator.executors import remote, worker_pool
 from hakoiri.coordinator.hosts import hosts as hosts_module
 from hakoiri.coordinator.hosts.hosts import HostLostError, HostPool
 from hakoiri.coordinator.runs import opening
@@ -18,7 +18,6 @@ from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.errors import WorkerError
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.worker import supervisor
-from hakoiri.worker.transport import connection
 from hakoiri.worker.transport.connection import HostBeat
 
 
@@ -64,9 +63,9 @@ def test_a_search_that_hosts_may_keep_asks_for_them_unless_it_is_told_not_to(
     def nobody(*_: Any) -> Iterator[Any]:
         yield set
 
-    made = SimpleNamespace(expect=lambda names: None, close=lambda: None)
-    monkeypatch.setattr(remote, "RemoteExecutor", lambda *_: made)
-    monkeypatch.setattr(connection, "connect", lambda url: None)
+    made = SimpleNamespace(close=lambda: None, work_log=None)
+    monkeypatch.setattr(remote, "remote_executor", lambda *_: made)
+    monkeypatch.setattr(worker_pool, "await_redis", lambda *_: None)
     monkeypatch.setattr(supervisor, "supervised", nobody)
     monkeypatch.setattr(hosts_module, "HostPool", lambda *given: str(given[-3]))
     spec, resources = PuzzleSpec("hanoi"), Resources(redis="redis://den", hosts=asked)

@@ -11,10 +11,11 @@ import pytest
 
 from hakoiri.api import Run, explore, open_run, resume_run, verify_run
 from hakoiri.coordinator.errors import StopRun
-from hakoiri.coordinator.layers.table_search import _Marked
+from hakoiri.coordinator.layers.table_maker import Marked
+from hakoiri.coordinator.layers.verify import LayersVerifier
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.session.resources import Resources, Tuning
-from hakoiri.errors import DamagedError, NotKeptError, PuzzleError
+from hakoiri.errors import DamagedError, NotKeptError, PuzzleError, RunHeldError
 from hakoiri.keys.layout import ints
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.depths import DepthTable, code_of
@@ -23,18 +24,20 @@ from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import seal, unseal
 from hakoiri.storage.names import CLOSED
 from hakoiri.worker.layers import table
+from tests.support.commands import Hakoiri
 from tests.support.plain_search import reference_distances
 from tests.support.runs import Countdown, StoppingAfter, essence
+from tests.support.seeds import first_usual, usual
 from tests.support.toy_runs import MANNERS, before_call, driven
 
-pytestmark = pytest.mark.few(1)
-
 #: Layers are dropped as soon as there are three; each is committed.
-TUNING = Tuning(least_dropped=0, checkpoint=-1.0, table_rest=0.0)
-#: In memory for a table of all depths, and in less.
+TUNING = Tuning(least_dropped=0, checkpoint=-1.0, table_rest=0.0, commit=-1.0)
+#: In memory for a table of all depths, for the marks of a table in a file, and in less.
 WAYS = {
-    "table": Resources(tuning=TUNING), "steps": Resources(memory=1, tuning=replace(TUNING, least_bytes=100_000)),
+    "table": Resources(tuning=TUNING), "file": Resources(memory=1, tuning=replace(TUNING, least_bytes=200_000)),
+    "steps": Resources(memory=1, tuning=replace(TUNING, least_bytes=40_000)),
 }  # fmt: skip
+KEPT = [("frontier", "steps"), ("frontier", "file"), ("depths", "steps"), ("depths", "table"), ("depths", "file")]
 SPACES = {
     "pancakes": {"n": "6"}, "tiles": {"rows": "2", "columns": "3"}, "hanoi": {"pegs": "4", "discs": "4"},
     "topspin": {"n": "7"}, "burnt-pancakes": {"n": "4"},
@@ -47,13 +50,13 @@ def kept(data: Path, keep: str, puzzle: str = SMALL, way: str = "table") -> Run:
     return explore(puzzle, SPACES[puzzle], keep=keep, data=data, resources=WAYS[way])
 
 
-@pytest.mark.parametrize(("keep", "way"), [("frontier", "steps"), ("depths", "steps"), ("depths", "table")])
-@pytest.mark.parametrize("puzzle", [*SPACES])
+@usual(1, ("keep", "way"), [*KEPT])
+@usual(1, "puzzle", [*SPACES])
 def test_the_layers_are_those_of_a_run_that_keeps_all(puzzle: str, keep: str, way: str, tmp_path: Path) -> None:
     with kept(tmp_path, "layers", puzzle) as whole, kept(tmp_path, keep, puzzle, way) as run:
         assert essence(run) == essence(whole)
         last = run.store.state.depth
-        assert run.store.kept.first == (last if way == "table" else last - 1)
+        assert run.store.kept.first == (last if way == "table" or (keep, way) == ("depths", "file") else last - 1)
         for depth in range(run.store.kept.first, last + 1):
             np.testing.assert_array_equal(run.layer(depth), whole.layer(depth))
         if keep == "depths":
@@ -61,7 +64,7 @@ def test_the_layers_are_those_of_a_run_that_keeps_all(puzzle: str, keep: str, wa
                 assert (DepthTable(run.store).codes(keys) == code_of(depth)).all()
 
 
-@pytest.mark.few(3)
+@pytest.mark.ci_slow
 @pytest.mark.parametrize(
     ("puzzle", "options", "sparse"),
     [("hanoi", {"discs": "11"}, 1), ("hanoi", {"discs": "11"}, 64), ("topspin", {"n": "10"}, 8)],
@@ -70,7 +73,7 @@ def test_short_frontiers_tell_the_blocks_with_marks(
     puzzle: str, options: dict[str, str], sparse: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All frontiers are short, or some; with and without a kernel for bitmaps."""
-    monkeypatch.setattr(table, "_SPARSE", sparse)
+    monkeypatch.setattr(table, "SPARSE", sparse)
     with (
         explore(puzzle, options, data=tmp_path) as whole,
         explore(puzzle, options, keep="depths", data=tmp_path) as run,
@@ -79,8 +82,8 @@ def test_short_frontiers_tell_the_blocks_with_marks(
 
 
 @pytest.mark.ci_slow
-@pytest.mark.parametrize("manner", ["chunks", "starving", "crowded", "farmed", "durable"])
-@pytest.mark.parametrize("keep", ["frontier", "depths"])
+@pytest.mark.parametrize("manner", ["chunks", *first_usual(1, "crowded", "starving"), "farmed", "durable"])
+@pytest.mark.parametrize("keep", first_usual(1, "depths", "frontier"))
 def test_in_every_manner(keep: str, manner: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     resources = MANNERS[manner].take(monkeypatch, "u32")
     spec = PuzzleSpec("pancakes", {"n": "7"})
@@ -139,7 +142,8 @@ def test_what_cannot_be_kept_is_refused(puzzle: str, keep: str, said: str, tmp_p
         explore(puzzle, keep=keep, data=tmp_path)
 
 
-@pytest.mark.parametrize(("keep", "way"), [("frontier", "steps"), ("depths", "steps"), ("depths", "table")])
+@pytest.mark.ci_slow
+@pytest.mark.parametrize(("keep", "way"), first_usual(3, *(KEPT[number] for number in (0, 3, 4, 1, 2))))
 def test_a_run_that_loses_its_power_at_any_commit_goes_on(
     keep: str, way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -167,13 +171,16 @@ def test_a_run_that_loses_its_power_at_any_commit_goes_on(
             kept(data, keep, LONG, way).close()
         with RunStore(next(data.iterdir())) as left:
             assert left.state.status == "running"
-        with resume_run("last", data, resources=WAYS["table" if number % 4 == 1 else "steps"]) as run:
+        # A table in a file stays there.
+        ways = ["table", "file"] if way == "file" else ["table", "steps", "file"]
+        with resume_run("last", data, resources=WAYS[ways[number // 2 % len(ways)]]) as run:
             assert essence(run) == expected
             assert not run.store.has_partial
         assert verify_run("last", data, full=True).ok
         shutil.rmtree(data)
 
 
+@pytest.mark.ci_slow
 def test_a_stop_in_the_midst_of_a_layer_keeps_what_is_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No checkpoint is due in these sessions: each stop writes one, and so each session gets farther."""
     monkeypatch.setattr(table, "_PIECE", 8)
@@ -182,7 +189,7 @@ def test_a_stop_in_the_midst_of_a_layer_keeps_what_is_expanded(tmp_path: Path, m
     reached = [(-1, 0)]
     while driven(directory, resources, StoppingAfter(25)).status != "complete":
         with RunStore(directory) as left:
-            begun = left.read_partial(_Marked)
+            begun = left.read_partial(Marked)
             reached.append((left.state.depth, begun.at if begun else 0))
         assert reached[-2] < reached[-1]
     assert sum(at > 0 for _, at in reached) > 2
@@ -196,7 +203,7 @@ def test_a_stopped_run_knows_the_depths_so_far(tmp_path: Path) -> None:
     depths = set[int]()
     for number, checks in enumerate(range(8, 44, 5)):
         with suppress(StopRun):
-            driven(directory, WAYS["table" if number % 2 else "steps"], StoppingAfter(checks))
+            driven(directory, WAYS[["table", "steps", "file", "table"][min(number, 3)]], StoppingAfter(checks))
         with open_run(directory.name, tmp_path) as run:
             expected, last = reference_distances(run.puzzle.successors, run.puzzle.start), run.store.state.depth
             found = run.store.depths_of(run.puzzle.keys(sorted(expected))).tolist()
@@ -207,7 +214,14 @@ def test_a_stopped_run_knows_the_depths_so_far(tmp_path: Path) -> None:
     assert len(depths) > 2
 
 
-@pytest.mark.parametrize("ways", ["table steps table", "steps table steps", "table steps steps", "steps table table"])
+@pytest.mark.ci_slow
+@pytest.mark.parametrize(
+    "ways",
+    [
+        *("steps table steps", "file table file", "table file", "steps file"),
+        *first_usual(0, "table steps table", "table steps steps", "steps table table"),
+    ],
+)
 def test_sessions_with_more_memory_and_with_less_take_turns(ways: str, tmp_path: Path) -> None:
     """Whatever one has entered or dropped, the other one goes on, and all of it is sound at any time."""
     directory = make_run(tmp_path, PuzzleSpec(LONG, SPACES[LONG]), None, {"keep": "depths"}, WAYS["table"])
@@ -320,3 +334,24 @@ def test_what_cannot_be_repaired_is_said(tmp_path: Path) -> None:
     with pytest.raises(DamagedError, match="cannot be computed again, because older layers are not kept") as caught:
         resume_run(name, tmp_path, repair=True, resources=WAYS["table"])
     assert f"delete_run({name!r})" in caught.value.__notes__[0]
+
+
+def test_a_run_that_goes_on_while_it_is_verified_is_not_called_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its table has depths beyond the layers that there were."""
+    hakoiri = Hakoiri(tmp_path)
+    directory = make_run(hakoiri.data, PuzzleSpec(LONG, SPACES[LONG]), None, {"keep": "depths"}, WAYS["table"])
+    with suppress(StopRun):
+        driven(directory, WAYS["table"], StoppingAfter(20))
+    check = LayersVerifier._check_table
+
+    def gone_on(self: LayersVerifier, *parts: Any) -> None:
+        hakoiri("resume", directory.name)
+        check(self, *parts)
+
+    monkeypatch.setattr(LayersVerifier, "_check_table", gone_on)
+    with pytest.raises(RunHeldError, match="went on while it was verified"):
+        verify_run(directory.name, hakoiri.data)
+    monkeypatch.undo()
+    assert verify_run(directory.name, hakoiri.data).ok

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from hakoiri.api import Run, census, explore
-from hakoiri.coordinator.errors import OverBudgetError, UnanswerableError
+from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.session.resources import Resources
-from hakoiri.errors import ConfigurationError, Hint
+from hakoiri.errors import ConfigurationError, Hint, OverBudgetError
 from hakoiri.keys.layout import Key, ints
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PUZZLES
@@ -24,11 +24,9 @@ from hakoiri.storage.layers.store import RunStore
 from tests.support.plain_search import SlowRules, Successors, reference_distances
 from tests.support.published import HAKOIRI
 from tests.support.refusals import refused
-from tests.support.seeds import first_usual
+from tests.support.seeds import first_usual, usual
 from tests.support.toy import Toy, is_goal
 from tests.support.toy_runs import MANNERS, driven, new_run
-
-pytestmark = pytest.mark.few(2)
 
 METRICS = ("unit", "straight", "finger")
 START = HAKOIRI["start"]
@@ -54,6 +52,7 @@ def assert_spelt(found: ShortestPath, puzzle: Puzzle) -> None:
         assert changed == {move[0], "."}
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("metric", ["unit", *(pytest.param(each, marks=pytest.mark.slow) for each in METRICS[1:])])
 def test_paths_from_the_start_are_shortest(metric: str, tmp_path: Path, slow_rules: SlowRules) -> None:
     successors = slow_rules(metric, False)
@@ -77,6 +76,7 @@ def test_a_census_knows_paths_from_the_usual_start(whole_run: Run, usual_run: Ru
     assert whole_run.path().configurations[0] == START
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("metric", first_usual(2, *METRICS))
 def test_merged_paths_are_lifted_to_real_boards(
     metric: str, tmp_path: Path, usual_run: Run, slow_rules: SlowRules
@@ -101,6 +101,7 @@ def test_merged_paths_are_lifted_to_real_boards(
             assert len(found) == run.store.state.figures["goal_depth"]
 
 
+@pytest.mark.ci_slow
 def test_merged_paths_set_out_from_the_start_that_was_named(tmp_path: Path, slow_rules: SlowRules) -> None:
     base = Klotski()
     images = [base.parse("ABBC/ABBC/DEEF/DGHF/.I.J"), base.parse("ABBC/ABBC/DEEF/DGHF/I.J.")]
@@ -128,7 +129,7 @@ def test_questions_without_an_answer(
             whole_run.diameter(component)
     with pytest.raises(UnanswerableError, match="components 0 to 0, not 1"):
         usual_run.diameter(1)
-    for depth in (-1, LAST + 1):
+    for depth in (-LAST - 2, LAST + 1):
         with pytest.raises(UnanswerableError, match=f"layers 0 to {LAST}, not {depth}"):
             usual_run.layer(depth)
 
@@ -136,7 +137,8 @@ def test_questions_without_an_answer(
 # Diameters
 
 
-@pytest.mark.parametrize("component", [0, 1, 2, 3, 4, 5, 6])
+@pytest.mark.ci_slow
+@usual(2, "component", [0, 1, 2, 3, 4, 5, 6])
 def test_diameter_pairs_really_are_that_far_apart(component: int, whole_run: Run, slow_rules: SlowRules) -> None:
     found = whole_run.diameter(component)
     assert found.diameter == HAKOIRI["diameter and radius by size"][found.record.size][0]
@@ -177,7 +179,7 @@ def toy_run(
 ) -> Iterator[tuple[Run, nx.DiGraph]]:
     """The exploration of a toy, open, to be asked in memory that suffices or does not, and its moves."""
     manner, layout, keys, directed, kind = request.param
-    monkeypatch.setitem(PUZZLES, "toy", ("tests.support.toy", kind))
+    monkeypatch.setitem(PUZZLES, "toy", f"tests.support.toy:{kind}")
     options = {"layout": layout, "keys": keys, "directed": directed, "size": "240"}
     directory = new_run(tmp_path, options)
     driven(directory, Resources())
@@ -200,6 +202,7 @@ def listed(run: Run, target: str, source: str | None = None, avoid: tuple[str, .
     return paths
 
 
+@pytest.mark.ci_slow
 def test_they_are_those_of_networkx(toy_run: tuple[Run, nx.DiGraph]) -> None:
     run, graph = toy_run
     rng, start = Random(1), run.puzzle.start
@@ -228,6 +231,7 @@ def test_they_are_those_of_networkx(toy_run: tuple[Run, nx.DiGraph]) -> None:
     )
 
 
+@pytest.mark.ci_slow
 def test_they_avoid_what_is_named(toy_run: tuple[Run, nx.DiGraph]) -> None:
     run, graph = toy_run
     rng, start = Random(2), run.puzzle.start
@@ -262,6 +266,7 @@ def plain_counts(successors: Successors, source: Key) -> dict[Key, tuple[int, in
     return found
 
 
+@pytest.mark.ci_slow
 def test_the_solutions_of_hakoiri_musume_are_counted(usual_run: Run, merged_run: Run, slow_rules: SlowRules) -> None:
     """With merged mirror images the real boards are counted: from the start both lead to as many."""
     counts = plain_counts(slow_rules("unit", False), usual_run.puzzle.start)
@@ -278,6 +283,7 @@ def test_the_solutions_of_hakoiri_musume_are_counted(usual_run: Run, merged_run:
         assert image.length <= counts[target][0]
 
 
+@pytest.mark.ci_slow
 def test_patterns_are_avoided(small_run: Run, slow_rules: SlowRules) -> None:
     """As plain counting on what is left finds; alone, and two of them together."""
     keys, puzzle, rules = ints(small_run.configurations()[0]), small_run.puzzle, slow_rules("unit", False)
@@ -312,6 +318,7 @@ def test_the_memory_is_kept_to(usual_run: Run) -> None:
         run.shortest_paths("goal")
 
 
+@pytest.mark.ci_slow
 def test_merged_paths_between_any_two_are_real(merged_run: Run, usual_run: Run, slow_rules: SlowRules) -> None:
     members, _ = usual_run.configurations()
     rng = np.random.default_rng(4)
@@ -323,6 +330,7 @@ def test_merged_paths_between_any_two_are_real(merged_run: Run, usual_run: Run, 
         assert len(found) == distances[merged_run.puzzle.parse(f"{target:#x}")]
 
 
+@pytest.mark.ci_slow
 def test_an_exploration_and_a_census_measure_alike(usual_run: Run, small_run: Run, whole_run: Run) -> None:
     by_least_key = {record.representative: record for record in whole_run.components()}
     for run in (usual_run, small_run):
@@ -335,6 +343,7 @@ def test_an_exploration_and_a_census_measure_alike(usual_run: Run, small_run: Ru
     assert usual_run.diameter().diameter == 190
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("metric", first_usual(2, *METRICS))
 def test_small_components_are_measured_exactly(metric: str, tmp_path: Path, slow_rules: SlowRules) -> None:
     with census(options={"metric": metric}, data=tmp_path) as run:

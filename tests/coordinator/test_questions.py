@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from hakoiri.api import Run, census, explore, open_run
-from hakoiri.coordinator.errors import ContradictionError, OverBudgetError, StopRun
+from hakoiri.coordinator.errors import ContradictionError, StopRun
 from hakoiri.coordinator.graphs import distances
 from hakoiri.coordinator.graphs.building import build_graph
 from hakoiri.coordinator.graphs.distances import DistancePolicy, measure_graph
@@ -26,6 +26,7 @@ from hakoiri.coordinator.runs.opening import open_context
 from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session.resources import Budget, Resources, Tuning
 from hakoiri.coordinator.session.session import Control, SilentObserver
+from hakoiri.errors import OverBudgetError
 from hakoiri.keys.layout import U32, Key, Keys, ints
 from hakoiri.puzzles.contract import Orbits, Puzzle
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
@@ -39,16 +40,15 @@ from hakoiri.worker.graphs.searches import eccentricities_of, farthest_pairs
 from hakoiri.worker.layers.exchange import Exchange
 from tests.support.plain_search import reference_distances
 from tests.support.runs import StoppingAfter, local_context, opened
+from tests.support.seeds import usual
 from tests.support.toy import Toy, is_goal
 from tests.support.toy_runs import MANNERS, spied
-
-pytestmark = pytest.mark.few(1)
 
 
 @pytest.fixture(autouse=True)
 def toys(monkeypatch: pytest.MonkeyPatch) -> None:
     """The toy is among the puzzles."""
-    monkeypatch.setitem(PUZZLES, "toy", ("tests.support.toy", "Toy"))
+    monkeypatch.setitem(PUZZLES, "toy", "tests.support.toy:Toy")
 
 
 @pytest.fixture(scope="module")
@@ -65,8 +65,10 @@ def starved(tiles: Run) -> Run:
     return Run(tiles.store, Resources(workers=2, memory=1, farm=2_000, tuning=tuning))
 
 
-@pytest.mark.parametrize("directed", ["no", "yes"])
-@pytest.mark.parametrize(
+@pytest.mark.ci_slow
+@usual(1, "directed", ["no", "yes"])
+@usual(
+    1,
     ("layout", "keys", "manner"),
     [("u32", "high", "spilling"), ("u64", "clumped", "default"), ("u256", "spread", "spilling")],
 )
@@ -100,6 +102,7 @@ def test_a_diameter_by_orbits_can_be_stopped(starved: Run) -> None:
     assert not list(starved.store.directory.glob(f"{SCRATCH_PREFIX}*"))
 
 
+@pytest.mark.ci_slow
 def test_questions_keep_to_the_memory_of_the_run_unless_they_name_their_own(tmp_path: Path) -> None:
     with explore(data=tmp_path, resources=Resources(memory=100_000)) as run:
         for ask in (run.diameter, run.graph, run.configurations):
@@ -279,6 +282,7 @@ def test_eccentricities_go_on_from_where_they_were_stopped(tmp_path: Path) -> No
         assert (report.faults, report.checked["eccentricities"]) == ([], 256)
 
 
+@pytest.mark.ci_slow
 def test_a_run_of_a_diameter_has_more_to_do_only_where_every_eccentricity_is_wanted(tmp_path: Path) -> None:
     with explore("tiles", data=tmp_path) as run:
         for every, settled_before in ((False, False), (False, True), (True, False), (True, True), (False, True)):
@@ -290,6 +294,7 @@ def test_a_run_of_a_diameter_has_more_to_do_only_where_every_eccentricity_is_wan
                 assert job.is_done()
 
 
+@pytest.mark.ci_slow
 def test_a_diameter_by_orbits_is_searched_in_pieces(tiles: Run, starved: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = tiles.diameter()
     calls = spied(monkeypatch, (LayerStep, "run"), (Exchange, "take"))
@@ -324,6 +329,7 @@ def test_eccentricities_by_orbits(tiles: Run) -> None:
     assert (counts[record.radius], counts[record.diameter]) == (record.centre, record.periphery)
 
 
+@pytest.mark.ci_slow
 def test_a_census_of_many_that_are_alike_takes_one_search(tmp_path: Path) -> None:
     """Each of 362,880 stacks has 5,804 farthest ones: neither searches from all nor the list of pairs would end."""
     with census("pancakes", {"n": "9"}, data=tmp_path) as whole, explore("pancakes", {"n": "9"}, data=tmp_path) as run:

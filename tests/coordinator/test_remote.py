@@ -14,12 +14,13 @@ import pytest
 import redis
 
 from hakoiri.coordinator.executors import remote, worker_pool
-from hakoiri.coordinator.executors.in_flight import Chunk
-from hakoiri.coordinator.executors.remote import RemoteExecutor
+from hakoiri.coordinator.executors.remote import RedisChannel
+from hakoiri.coordinator.executors.sending import Chunk, SendingExecutor
 from hakoiri.coordinator.executors.worker_pool import WorkerPool
 from hakoiri.coordinator.layers.step import LayerStep
 from hakoiri.coordinator.runs import opening
 from hakoiri.coordinator.runs.drive import drive
+from hakoiri.coordinator.session.farm import Farm, Plan
 from hakoiri.coordinator.session.resources import CHUNK_SECONDS, DEFAULT, Cost, Resources
 from hakoiri.coordinator.session.session import ComputeContext, Control, Session, SilentObserver, ThreadExecutor
 from hakoiri.coordinator.session.work_log import WorkLog
@@ -28,10 +29,12 @@ from hakoiri.hints import worded
 from hakoiri.keys.layout import U32, Keys, ints
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
+from hakoiri.puzzles.user import graph
+from hakoiri.render.progress import expanded_text
+from hakoiri.rows.runs import work_log_row
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import State
 from hakoiri.worker import supervisor
-from hakoiri.worker.transport import connection
 from hakoiri.worker.transport.payload import Event
 from tests.support.runs import Notes
 from tests.support.toy import Toy
@@ -46,25 +49,27 @@ def chunk_of(number: int, begun_by: str = "") -> Chunk:
     return Chunk(number, f"1.{number}", b"", 9.0, 1, time.monotonic() - LONG_AGO, begun=begun)
 
 
-def executor_of(**parts: Any) -> RemoteExecutor:
+def executor_of(**parts: Any) -> SendingExecutor:
     """An executor that consists of these parts alone."""
-    made = RemoteExecutor.__new__(RemoteExecutor)
+    made = SendingExecutor.__new__(SendingExecutor)
     vars(made).update(parts)
     return made
 
 
 def test_a_job_in_no_queue_that_no_worker_has_begun_is_lost() -> None:
-    executor = executor_of(_workers=SimpleNamespace(living={"a"}), _queued_at=0.0)
+    channel = RedisChannel.__new__(RedisChannel)
+    vars(channel).update(living={"a"}, _queued_at=0.0)
     now = time.monotonic()
-    assert executor._why_lost(chunk_of(0), True, now) == "its job is in no queue and no worker has begun it"
-    assert executor._why_lost(chunk_of(0, begun_by="a"), True, now) == ""
-    assert executor._why_lost(chunk_of(0), True, now - LONG_AGO) == ""
-    assert executor._why_lost(chunk_of(0, begun_by="b"), True, now) == "worker b died"
-    assert executor._why_lost(chunk_of(0), False, now) == "Redis lost its data"
+    assert channel._why_lost(chunk_of(0), True, now) == "its job is in no queue and no worker has begun it"
+    assert channel._why_lost(chunk_of(0, begun_by="a"), True, now) == ""
+    assert channel._why_lost(chunk_of(0), True, now - LONG_AGO) == ""
+    assert channel._why_lost(chunk_of(0, begun_by="b"), True, now) == "worker b died"
+    assert channel._why_lost(chunk_of(0), False, now) == "Redis lost its data"
 
 
 def test_a_run_that_loses_its_workers_says_how_much_memory_they_take() -> None:
-    executor = executor_of(_tuning=DEFAULT, _in_flight=SimpleNamespace(task="forest"))
+    channel, flight = SimpleNamespace(own=False), SimpleNamespace(task="forest")
+    executor = executor_of(_tuning=DEFAULT, _channel=channel, _flight=flight)
     chunk = chunk_of(2)
     chunk.losses = DEFAULT.most_losses - 1
     with pytest.raises(TaskError, match=r"lost 25 times.*worker b died;.* 400 MB for each worker") as raised:
@@ -76,14 +81,14 @@ def test_a_run_that_loses_its_workers_says_how_much_memory_they_take() -> None:
 def test_a_result_that_is_gone_or_of_a_worker_that_is_left_out_is_asked_for_again(worker: str, result: Any) -> None:
     sent: list[Chunk] = []
     flight, chunk = SimpleNamespace(fetch=lambda *_: result, send=sent.append), chunk_of(0, begun_by=worker)
-    executor = executor_of(_in_flight=flight, work_log=SimpleNamespace(untrusted=["bad"]))
+    executor = executor_of(_flight=flight, work_log=SimpleNamespace(untrusted=["bad"]))
     assert list(executor._take_in(chunk, Event("done", chunk.token, 1, worker))) == []
     assert sent == [chunk]
 
 
 @pytest.mark.parametrize(("is_away", "chunks"), [(True, {}), (False, {"1.0": chunk_of(0)}), (False, {})])
 def test_nothing_is_done_here_while_there_are_workers_or_where_nothing_is_left(is_away: bool, chunks: Any) -> None:
-    executor = executor_of(_workers=SimpleNamespace(is_away=is_away), _in_flight=SimpleNamespace(chunks=chunks))
+    executor = executor_of(_channel=SimpleNamespace(is_away=is_away), _flight=SimpleNamespace(chunks=chunks))
     assert list(executor._work_alone()) == []
 
 
@@ -95,14 +100,14 @@ def test_the_deadline_of_a_chunk_is_the_users_or_the_usual_one(
     def nobody(*_: Any) -> Iterator[Any]:
         yield set
 
-    made = SimpleNamespace(expect=lambda names: None, close=lambda: None)
+    made = SimpleNamespace(close=lambda: None, work_log=WorkLog())
     given: list[Any] = []
-    monkeypatch.setattr(remote, "RemoteExecutor", lambda *parts: given.extend(parts) or made)
-    monkeypatch.setattr(connection, "connect", lambda url: None)
+    monkeypatch.setattr(remote, "remote_executor", lambda *parts: given.extend(parts) or made)
+    monkeypatch.setattr(worker_pool, "await_redis", lambda *_: None)
     monkeypatch.setattr(supervisor, "supervised", nobody)
     spec, resources = PuzzleSpec("hanoi"), Resources(redis="redis://den", deadline=deadline)
     with opening.open_context(spec.build(), spec, resources, Control(), SilentObserver()) as context:
-        assert context.executor is made
+        assert context.farm.helpers is made
     assert [part.deadline for part in given if isinstance(part, type(DEFAULT))] == [expected]
 
 
@@ -122,7 +127,7 @@ class Made:
 
     def look(self) -> None:
         """See who lives."""
-        self.company.look(cast(redis.Redis, None), None)
+        self.company.count(cast(redis.Redis, None), None)
 
     def begin(self) -> None:
         """The company of a run that begins now."""
@@ -192,11 +197,11 @@ def test_that_the_coordinator_works_alone_is_said_once_each_time(which: str, mad
         made.notes.texts.clear()
     said = f"{which} listens on Redis, so this process works alone"
     for _ in range(2):
-        made.company.say_alone("redis://:secret@host:1/0")
+        made.company.note_alone("redis://:secret@host:1/0")
     assert made.notes.texts == [said]
     made.living = {"good"}
     made.look()
-    made.company.say_alone("redis://:secret@host:1/0")
+    made.company.note_alone("redis://:secret@host:1/0")
     assert made.notes.texts == [said, said]
     assert made.notes.hints[-1] == (Hint("worker", "redis://host:1/0"),)
 
@@ -212,13 +217,18 @@ SHARING = Manner(Resources(workers=2), 4_000, elsewhere=2)
 @pytest.fixture(autouse=True)
 def toys(monkeypatch: pytest.MonkeyPatch) -> None:
     """The toy is among the puzzles."""
-    monkeypatch.setitem(PUZZLES, "toy", ("tests.support.toy", "Toy"))
+    monkeypatch.setitem(PUZZLES, "toy", "tests.support.toy:Toy")
 
 
 @pytest.fixture
 def shared(monkeypatch: pytest.MonkeyPatch) -> Resources:
     """The resources of runs whose layers are cut into chunks of five keys, for two threads and two workers."""
-    monkeypatch.setattr(ComputeContext, "farmed_chunk", lambda *_: 5)
+    plan = Farm.plan
+
+    def in_fives(farm: Farm, size: int, cost: Cost) -> Plan:
+        return plan(farm, size, cost)._replace(by=farm.helpers, chunk=5, threads=2, is_sent=True)
+
+    monkeypatch.setattr(Farm, "plan", in_fives)
     return SHARING.take(monkeypatch, "u32")
 
 
@@ -229,10 +239,10 @@ def context_of(
     """Yield a context with so many workers elsewhere."""
     puzzle, control = puzzle or Toy(OPTIONS), Control()
     budget, local = resources.budget(), ThreadExecutor(puzzle, threads, control)
-    executor = Elsewhere(puzzle, workers, control) if workers else local
-    yield ComputeContext(
-        puzzle, executor, local, budget, budget.shares(puzzle, threads, 0), control, Notes(), redis="redis://nowhere"
-    )
+    helpers = Elsewhere(puzzle, workers, control) if workers else None
+    shares, notes = budget.shares(puzzle, threads, 0), Notes()
+    farm = Farm(puzzle, local, helpers, budget, shares, notes.note)
+    yield ComputeContext(puzzle, farm, local, budget, shares, control, notes, redis="redis://nowhere")
     local.close()
 
 
@@ -300,6 +310,7 @@ def test_an_error_in_a_thread_ends_the_run_and_no_piece_is_begun_after_it(
     monkeypatch.setattr(Toy, "expand", expand)
 
 
+@pytest.mark.ci_slow
 def test_a_layer_begun_by_threads_is_finished_by_workers_and_the_other_way_round(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -350,11 +361,49 @@ SLOW, FAST = Cost(50e-6, 3.0), Cost(2e-9, 3.0)
 )
 def test_what_is_sent(farm: str | int | None, workers: int, size: int, cost: Cost, sent: bool) -> None:
     with context_of(Resources(memory=1 << 30, farm=farm), workers) as context:
-        assert bool(context.farmed_chunk(size, cost)) == sent
+        assert context.farm.plan(size, cost).is_sent == sent
+
+
+@pytest.mark.parametrize(
+    ("size", "workers", "chunk"),
+    [(25_000, 2, 12_500), (392, 2, 196), (392, 8, 64), (100, 2, 64), (64, 8, 64), (1, 2, 64), (5_000, 7, 715)],
+)
+def test_where_all_is_sent_a_layer_has_a_chunk_for_each_worker(size: int, workers: int, chunk: int) -> None:
+    """Unless it would have less than 64 configurations."""
+    with context_of(Resources(memory=1 << 30, farm="always"), workers) as context:
+        assert context.farm.plan(size, FAST).chunk == chunk
+
+
+@pytest.mark.parametrize("farm", [None, "always", "never"])
+def test_a_puzzle_that_remembers_is_not_sent_and_says_why(farm: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of its workers would walk from the start to the states of its chunk."""
+
+    @contextmanager
+    def nobody(*_: Any) -> Iterator[Any]:
+        yield set
+
+    class Walked(Toy):
+        remembers = True
+
+    made = SimpleNamespace(close=lambda: None, living=2)
+    monkeypatch.setattr(remote, "remote_executor", lambda *parts: made)
+    monkeypatch.setattr(worker_pool, "await_redis", lambda *_: None)
+    monkeypatch.setattr(supervisor, "supervised", nobody)
+    notes, resources = Notes(), Resources(redis="redis://den", farm=farm)
+    with opening.open_context(Walked(), PuzzleSpec("hanoi"), resources, Control(), notes) as context:
+        assert context.farm.helpers is None
+        said = context.farm.work_log.here
+    why = "each worker would have to walk from the start"
+    assert (why in said, sum(why in text for text in notes.texts)) == ((False, 0) if farm == "never" else (True, 1))
+
+
+def test_graphs_of_states_remember_and_tables_do_not() -> None:
+    assert (graph.StateGraph.remembers, graph.GoalGraph.remembers) == (True, True)
+    assert (graph.TableGraph.remembers, graph.GoalTable.remembers, Toy.remembers) == (False, False, False)
 
 
 def test_rules_that_take_as_long_as_sending_are_not_sent() -> None:
-    """Ten million configurations in chunks of the least length: sending costs 8 ms each."""
+    """Ten million configurations in chunks of the least length: sending costs 5 ms each."""
     even = CHUNK_SECONDS + 4 * 3.0 * 2.5e-9
     assert Cost(even, 3.0).times_as_long(1, 1, U32.bytes) == pytest.approx(1)
     assert Cost(2 * even, 3.0).times_as_long(1, 1, U32.bytes) == pytest.approx(0.5)
@@ -364,6 +413,12 @@ def test_why_layers_are_expanded_here_is_noted_once(tmp_path: Path, monkeypatch:
     resources, notes = Manner(Resources(), elsewhere=2).take(monkeypatch, "u32"), Notes()
     drive(new_run(tmp_path, OPTIONS), resources, Control(), notes)
     assert sum("layers are expanded here: sending would take" in text for text in notes.texts) == 1
+    (run,) = (RunStore(each) for each in tmp_path.iterdir() if each.is_dir())
+    with run:
+        row = work_log_row(run.state.work_log)
+    assert row is not None
+    said = "here, because sending would take .* as long as expanding; farm always sends all"
+    assert re.search(said, expanded_text(row))
 
 
 @pytest.mark.parametrize("farm", ["sometimes", "-1", -1, 1 << 63, ""])

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
-from itertools import cycle
+from itertools import cycle, zip_longest
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
@@ -13,13 +13,14 @@ import numpy as np
 import pytest
 
 from hakoiri.api import Run, census, explore, open_run
-from hakoiri.coordinator.errors import ContradictionError, MismatchError, OverBudgetError, UnanswerableError
+from hakoiri.coordinator.census import joining
+from hakoiri.coordinator.errors import ContradictionError, MismatchError, UnanswerableError
 from hakoiri.coordinator.layers import job
 from hakoiri.coordinator.runs.create import make_run, require_puzzle, require_same
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.session.resources import DEFAULT, Budget, Resources, Tuning
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.errors import Hint, PuzzleError, TaskError
+from hakoiri.errors import Hint, OverBudgetError, PuzzleError, TaskError
 from hakoiri.keys.layout import Key, Keys
 from hakoiri.puzzles.contract import Expansion
 from hakoiri.puzzles.options import Choice
@@ -35,9 +36,7 @@ from tests.support.plain_search import SlowRules, reference_layers
 from tests.support.published import HAKOIRI
 from tests.support.refusals import refused
 from tests.support.runs import Notes, StoppingAfter, essence, small_slabs, started, verified
-from tests.support.seeds import first_usual
-
-pytestmark = pytest.mark.few(2)
+from tests.support.seeds import first_usual, usual
 
 METRICS = ("unit", "straight", "finger")
 START = HAKOIRI["start"]
@@ -76,6 +75,7 @@ def driven(
     return drive(directory, resources, control, recorder), recorder.steps
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize(
     ("step", "resources"),
     first_usual(
@@ -301,12 +301,16 @@ def read(directory: Path) -> Run:
     return open_run(directory.name, data=directory.parent)
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("name", SPACES)
 def test_both_ways_agree_and_profiles_are_those_of_plain_searches(name: str, tmp_path: Path) -> None:
     by_layers, by_joins = counted(tmp_path / "layers", SPACES[name]), counted(tmp_path / "joins", SPACES[name], {})
     with read(by_layers) as one, read(by_joins) as other:
         assert essence(one) == essence(other)
         assert one.store.state.digest == other.store.state.digest
+        profiles = [one.profile(record.component) or [] for record in one.components()]
+        assert one.summed_profile() == [sum(sizes) for sizes in zip_longest(*profiles, fillvalue=0)]
+        assert (other.profile(0), other.summed_profile()) == (None, [])
     with RunStore(by_layers) as store, RunStore(by_joins) as joined:
         puzzle = SPACES[name].build()
         for number, record in recorded_components(store).items():
@@ -318,10 +322,15 @@ def test_both_ways_agree_and_profiles_are_those_of_plain_searches(name: str, tmp
     assert verified(by_joins).ok
 
 
+@pytest.mark.ci_slow
+@pytest.mark.parametrize("small", [4, 1 << 14], ids=["by layers", "at once"])
 def test_an_interrupted_count_goes_on_with_the_components_that_are_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    small: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Those of more than a few configurations are searched by layers, others at once, in a chunk each."""
     small_slabs(monkeypatch, 16)
+    monkeypatch.setattr(joining, "_STARTS", 1)
+    monkeypatch.setattr(joining, "_MOST_SMALL", small)
     spec, sessions = SPACES["sliding"], 0
     directory = make_run(tmp_path, spec, "census", BY_LAYERS, Resources())
     searched = list[Key]()
@@ -345,15 +354,17 @@ def test_an_interrupted_count_goes_on_with_the_components_that_are_missing(
         assert essence(one) == essence(other)
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("manner", ["memory", "chunks"])
 def test_searches_keep_to_memory_and_chunks(manner: str, tmp_path: Path) -> None:
-    resources = Resources(memory=1, workers=2) if manner == "memory" else Resources(chunk=3, farm=1)
+    resources = Resources(memory=1 << 20, workers=2) if manner == "memory" else Resources(chunk=3, farm=1)
     with RunStore(counted(tmp_path / "here", SPACES["sliding"])) as store:
         expected = store.state.digest
     with RunStore(counted(tmp_path, SPACES["sliding"], BY_LAYERS, resources)) as store:
         assert store.state.digest == expected
 
 
+@pytest.mark.ci_slow
 def test_verify_finds_components_and_profiles_that_are_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     directory = counted(tmp_path, SPACES["sliding"])
     with RunStore(directory, writable=True) as store:
@@ -379,7 +390,7 @@ def test_moves_that_cannot_be_taken_back_contradict_the_puzzle(tmp_path: Path, m
     class Trap(toy.Toy):
         undirected = True
 
-    monkeypatch.setitem(PUZZLES, "toy", ("tests.support.toy", "Toy"))
+    monkeypatch.setitem(PUZZLES, "toy", "tests.support.toy:Toy")
     monkeypatch.setattr(toy, "Toy", Trap)
     spec = PuzzleSpec("toy", {"layout": "u32", "directed": "yes"})
     directory = make_run(tmp_path, spec, "census", BY_LAYERS, Resources())
@@ -397,9 +408,9 @@ def test_what_cannot_be_found_by_layers_is_refused(tmp_path: Path) -> None:
 # Searches against a plain one, against published numbers, and against themselves cut up in other ways
 
 
-@pytest.mark.parametrize("merge_mirrors", [False, True], ids=["plain", "merged"])
-@pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("size", [None, 248, 201, 118, 2])
+@usual(1, "merge_mirrors", [False, True], ids=["plain", "merged"])
+@usual(1, "metric", METRICS)
+@usual(1, "size", [None, 248, 201, 118, 2])
 def test_layers_are_those_of_the_plain_search(
     size: int | None,
     metric: str,
@@ -460,8 +471,8 @@ def test_what_this_process_takes_beyond_its_usual_size_is_not_free() -> None:
     [(Budget(1), 50_000, 49_999), (Budget(1, chunk=7), 8, 7), (Budget(1, chunk=7, farm=3), 3, 2)],
 )
 def test_small_layers_stay_here(budget: Budget, farmed: int, kept: int) -> None:
-    assert budget.distributes(farmed)
-    assert not budget.distributes(kept)
+    assert budget.is_large(farmed)
+    assert not budget.is_large(kept)
 
 
 # Too little memory
@@ -575,6 +586,7 @@ def test_a_search_survives_any_number_of_interruptions(usual_run: Run, tmp_path:
         assert sessions == sorted(sessions)
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("checks", first_usual(2, 1, 17, 12, 40, 3, 14))
 def test_a_census_may_be_interrupted_at_any_check(checks: int, whole_run: Run, tmp_path: Path) -> None:
     directory = started(tmp_path, "census")
@@ -586,6 +598,7 @@ def test_a_census_may_be_interrupted_at_any_check(checks: int, whole_run: Run, t
         assert essence(run) == essence(whole_run)
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("metric", first_usual(1, *METRICS[1:]))
 def test_metrics_share_components(metric: str, whole_run: Run, tmp_path: Path) -> None:
     with census(options={"metric": metric}, data=tmp_path) as run:
@@ -598,6 +611,7 @@ def test_metrics_share_components(metric: str, whole_run: Run, tmp_path: Path) -
             assert (own.radius or 0) <= (unit.radius or 0)
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize(
     "resources",
     first_usual(

@@ -26,6 +26,7 @@ from hakoiri.worker.layers.kernels import layers_after
 from hakoiri.worker.layers.partition import Shares
 from hakoiri.worker.layers.ranges import RangeExpansion
 from hakoiri.worker.layers.step import RangeStep
+from tests.support.commands import START_OF_2
 from tests.support.near_hosts import (
     NAMES,
     Killed,
@@ -42,7 +43,7 @@ from tests.support.servers import RedisServer
 from tests.support.toy import Toy
 from tests.support.toy_runs import EMBEDDINGS, before_call, new_run, spied
 
-pytestmark = [pytest.mark.timeout(300), pytest.mark.few(1)]
+pytestmark = pytest.mark.timeout(300)
 #: The last is how many bytes a part takes at least: with few the older keys are put away.
 USUAL = {("u32", "low", "no", 24_000_000), ("u64", "spread", "yes", 600)}
 SEARCHES = [
@@ -74,6 +75,7 @@ class Losses:
         raise HostLostError(f"{victim} is lost")
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize(
     ("layout", "keys", "directed", "least"),
     [pytest.param(*each, marks=() if each in USUAL else pytest.mark.slow) for each in SEARCHES],
@@ -107,6 +109,18 @@ def test_layers_in_many_rounds_are_those_of_a_plain_search_whoever_is_lost(
     assert keys != "spread" or (firsts[True] and "host-back" in losses.after)
 
 
+def test_the_moves_of_all_layers_of_a_run_at_hosts_are_summed(
+    hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sum of the first is 0: while one is unknown, a configuration that a host drops is not missed."""
+    resources = resources_of(monkeypatch, "u32")
+    directory = make_run(tmp_path, PuzzleSpec("klotski", start=START_OF_2), "explore", {}, resources)
+    assert driven(directory, resources, Notes()).status == "complete"
+    with RunStore(directory) as store:
+        flows = [record.net_flow for record in store.layer_records()]
+    assert len(flows) == 2 and flows[0] == 0 and None not in flows
+
+
 @pytest.mark.slow
 def test_layers_by_bits_in_many_rounds_are_those_of_a_plain_search_whoever_is_lost(
     hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -127,6 +141,7 @@ def test_layers_by_bits_in_many_rounds_are_those_of_a_plain_search_whoever_is_lo
     assert marked["_mark"] > len(found) and len(losses.after) > 2
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize(("layout", "keys", "directed"), [("u64", "spread", "no")])
 def test_short_layers_take_one_request_and_leave_nothing_to_go_back_to(
     layout: str, keys: str, directed: str, hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -154,6 +169,7 @@ def test_no_layer_is_begun_after_the_last_that_is_wanted(
     assert ahead == dict.fromkeys((2, 3, 4), len(NAMES))
 
 
+@pytest.mark.ci_slow
 def test_a_host_merges_no_key_that_kernels_may_not_take(
     hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -169,6 +185,7 @@ def test_a_host_merges_no_key_that_kernels_may_not_take(
         assert store.state.depth == 4
 
 
+@pytest.mark.ci_slow
 def test_a_run_that_stops_leaves_nothing_under_way(
     hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -179,6 +196,7 @@ def test_a_run_that_stops_leaves_nothing_under_way(
     assert driven(directory, resources, Notes()).status == "complete"
 
 
+@pytest.mark.ci_slow
 def test_a_run_that_stops_within_a_layer_leaves_nothing_under_way_but_the_rounds_that_were_kept(
     hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -228,6 +246,7 @@ def test_whoever_is_lost_while_the_next_layer_is_made_costs_no_layer(
     assert sessions > 1 and lost["expanded"] > 50
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize(("layout", "keys", "directed"), [("u128", "spread", "yes")])
 @pytest.mark.parametrize("harm", ["damaged", "gone"])
 def test_a_layer_whose_spill_files_are_lost_is_begun_anew(
@@ -260,6 +279,7 @@ def test_a_layer_whose_spill_files_are_lost_is_begun_anew(
     assert_as_a_plain_search(directory, options, hosts)
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize(("layout", "keys", "directed"), [("u64", "spread", "yes")])
 def test_a_host_that_was_restored_to_a_round_of_an_earlier_beginning_says_so(
     layout: str, keys: str, directed: str, hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -295,6 +315,7 @@ def test_a_host_that_was_restored_to_a_round_of_an_earlier_beginning_says_so(
     assert_as_a_plain_search(directory, options, hosts)
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize(("layout", "keys", "directed"), [("u64", "spread", "yes")])
 def test_keys_that_a_host_loses_are_missed(
     layout: str, keys: str, directed: str, hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -316,6 +337,7 @@ def test_keys_that_a_host_loses_are_missed(
     assert_as_a_plain_search(directory, options, hosts)
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize(("layout", "keys", "directed"), [("u32", "spread", "no")])
 def test_a_host_that_kept_a_round_more_than_all_goes_back_one(
     layout: str, keys: str, directed: str, hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -338,6 +360,7 @@ def test_a_host_that_kept_a_round_more_than_all_goes_back_one(
     assert_as_a_plain_search(directory, options, hosts)
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize(("layout", "keys", "directed"), [("u64", "spread", "no")])
 def test_who_reads_between_two_rounds_disturbs_nobody(
     layout: str, keys: str, directed: str, hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

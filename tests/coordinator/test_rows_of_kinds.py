@@ -7,16 +7,20 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from hakoiri.coordinator.plays.optimise import Optimise
-from hakoiri.puzzles.nakuron.board import random_board
+from hakoiri.coordinator.runs import kinds
+from hakoiri.guests.nakuron.board import random_board
+from hakoiri.guests.nakuron.optimise import Optimise
+from hakoiri.guests.study import Study
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.names import ROWS
 from hakoiri.storage.results import ResultRows
-from tests.coordinator import test_boards, test_cosets, test_hunt, test_starts, test_study
+from tests.guests.boards import test_boards
+from tests.guests.cosets import test_cosets
+from tests.guests.deals import test_hunt, test_study
+from tests.guests.starts import test_starts
 from tests.support.runs import StoppingAfter, driven, repaired, verified
-
-pytestmark = pytest.mark.few(2)
+from tests.support.seeds import usual
 
 #: What the clock says.
 TIMES = {"seconds", "when"}
@@ -120,6 +124,11 @@ LIES = [(name, number) for name, kind in WITH_PLAYS.items() for number in range(
 every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 
 
+def test_every_kind_that_keeps_rows_is_here() -> None:
+    found = {name for name in kinds.KINDS if issubclass(kinds.kind_of(name), Study)}
+    assert found == {{"deals": "study"}.get(name, name) for name in KINDS}
+
+
 def found_by(kind: Kind, directory: Path) -> Any:
     """All rows, without what the clock says; of generated boards those that are wanted, whoever found more."""
     if kind.make is generated:
@@ -147,6 +156,7 @@ def change(kind: Kind, directory: Path, changed: Callable[[Row], object] | bytes
     return f"row {number} of {kind.table}"
 
 
+@pytest.mark.ci_slow
 @every_kind
 def test_threads_and_a_stop_change_nothing(kind: Kind, tmp_path: Path) -> None:
     expected = found_by(kind, kind.make(tmp_path / "one"))
@@ -159,7 +169,7 @@ def test_threads_and_a_stop_change_nothing(kind: Kind, tmp_path: Path) -> None:
     assert found_by(kind, stopped) == expected
 
 
-@pytest.mark.parametrize(("name", "harm"), [*((name, b"nothing of the kind") for name in KINDS), *GONE])
+@usual(1, ("name", "harm"), [*((name, b"nothing of the kind") for name in KINDS), *GONE])
 def test_a_row_that_is_lost_is_said_and_made_again(name: str, harm: bytes | None, tmp_path: Path) -> None:
     kind = KINDS[name]
     directory = kind.make(tmp_path)
@@ -171,6 +181,7 @@ def test_a_row_that_is_lost_is_said_and_made_again(name: str, harm: bytes | None
     assert verified(directory).ok
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("kind", WITH_PLAYS.values(), ids=WITH_PLAYS)
 def test_a_row_of_another_form_is_damage(kind: Kind, tmp_path: Path) -> None:
     directory = kind.make(tmp_path)
@@ -178,6 +189,7 @@ def test_a_row_of_another_form_is_damage(kind: Kind, tmp_path: Path) -> None:
     assert f"{lost} is malformed" in verified(directory).faults[0]
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize(("name", "number"), LIES)
 def test_a_row_that_lies_is_found(name: str, number: int, tmp_path: Path) -> None:
     kind = WITH_PLAYS[name]

@@ -4,7 +4,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -245,10 +247,12 @@ def test_who_expanded_is_counted_by_layer_and_in_all_from_session_to_session() -
     first.add_expanded("a-3", 60, 0.25, 30, 40)
     first.repeated += 2
     second.go_on(first.as_dict())
-    assert second.take_layer() == {"": [1, 100, 0.5, 0, 0], "a-3": [2, 100, 0.5, 40, 60]}
+    done: Any = second.take_layer()
+    assert done == {"": [1, 100, 0.5, 0, 0], "a-3": [2, 100, 0.5, 40, 60]}
     second.add_layer("workers", 70)
     second.add_expanded("b-4", 70, 3.0, 5_000_000, 6)
-    assert second.take_layer() == {"b-4": [1, 70, 3.0, 5_000_000, 6]}
+    done = second.take_layer()
+    assert done == {"b-4": [1, 70, 3.0, 5_000_000, 6]}
     assert second.take_layer() == {}
     facts = work_log_facts(work_log_row(second.as_dict()))
     assert facts["expanded"] == "1 layer: 1 by 2 workers in 3 chunks"
@@ -262,3 +266,54 @@ def test_who_expanded_is_counted_by_layer_and_in_all_from_session_to_session() -
 
 def test_threads_of_one_process_are_not_told_of() -> None:
     assert work_log_facts(work_log_row(WorkLog().as_dict())) == {}
+
+
+def test_a_short_run_does_not_wait_for_a_long_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each has half of the memory. The long one ends when the short one has ended."""
+    long, short = (make_run(tmp_path, hanoi(discs), None, {}, Resources(), queued=True) for discs in (5, 3))
+    has_ended, given = threading.Event(), list[int | None]()
+
+    def driven(directory: Path, resources: Resources, control: Control) -> Any:
+        given.append(resources.memory)
+        if directory == long:
+            assert has_ended.wait(60)
+        state = drive.drive(directory, replace(resources, workers=1), control, SilentObserver(), awaited=True)
+        if directory == short:
+            has_ended.set()
+        return state
+
+    monkeypatch.setattr(service, "drive_apart", driven)
+    resources, control = Resources(memory=1 << 30), Control()
+    ends = serve(tmp_path, resources, None, control, lambda _: SilentObserver(), lambda *_: None, burst=True, runs=2)
+    assert ends == [RunEnd(short.name, "complete"), RunEnd(long.name, "complete")]
+    assert given == [1 << 29] * 2
+
+
+def test_of_two_coordinators_one_reports_the_end_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other one has begun to start a process when the run ends."""
+    run, resources = make_run(tmp_path, hanoi(3), None, {}, Resources(), queued=True), Resources(workers=1)
+    quiet, reported = SilentObserver(), list[str]()
+
+    def report(run: str, text: str, *_: object) -> None:
+        reported.append(text)
+
+    def late(directory: Path, resources: Resources, control: Control) -> Any:
+        drive.drive(directory, resources, control, quiet, awaited=True)
+        return drive.drive(directory, resources, control, quiet, awaited=True)
+
+    monkeypatch.setattr(service, "drive_apart", late)
+    assert serve(tmp_path, resources, None, Control(), lambda _: quiet, report, burst=True, runs=2) == []
+    assert reported == ["started"]
+    with Ledger(run) as ledger:
+        assert ledger.state.status == "complete"
+
+
+def test_the_highest_priority_is_driven_first_and_then_the_oldest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = [
+        make_run(tmp_path, hanoi(discs), None, {}, Resources(priority=priority), queued=True)
+        for discs, priority in ((2, None), (3, 5), (4, 0), (5, 5), (6, -1))
+    ]
+    ends = served(tmp_path, Clock(0.1), monkeypatch)
+    assert [end.run for end in ends] == [runs[place].name for place in (1, 3, 0, 2, 4)]

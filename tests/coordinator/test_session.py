@@ -61,7 +61,7 @@ def test_a_write_that_fails_is_told_itself_and_nothing_is_written_after_it(
 def test_on_the_way_out_only_what_is_staged_is_committed(directory: Path) -> None:
     control, observer = Control(), SilentObserver()
     with RunStore(directory, writable=True) as store:
-        job = open_job(store)
+        job = open_job(store, Resources())
         with open_context(job.puzzle, HANOI, Resources(workers=1), control, observer) as context:
             opened, before = Session(store, context), store.read_state()
             assert opened.commit_staged(before) is before

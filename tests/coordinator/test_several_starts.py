@@ -30,9 +30,8 @@ from hakoiri.storage.names import BLOCKS, MANIFEST_KEY, META, number_key
 from tests.support import near_hosts
 from tests.support.near_hosts import NearHosts
 from tests.support.runs import Notes, StoppingAfter
+from tests.support.seeds import first_usual, usual
 from tests.support.toy_runs import MANNERS, driven
-
-pytestmark = pytest.mark.few(2)
 
 #: Layers are dropped as soon as there are three, in memory for a table of all depths, and in less.
 TUNING = Tuning(least_dropped=0, checkpoint=-1.0, table_rest=0.0)
@@ -83,7 +82,7 @@ def assert_layers(run: Run, expected: list[list[Key]]) -> None:
 
 @pytest.fixture
 def toy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(PUZZLES, "toy", ("tests.support.toy", "Toy"))
+    monkeypatch.setitem(PUZZLES, "toy", "tests.support.toy:Toy")
 
 
 def toy_spec(layout: str, keys: str, directed: str, count: int = 40) -> tuple[PuzzleSpec, list[list[Key]]]:
@@ -94,7 +93,7 @@ def toy_spec(layout: str, keys: str, directed: str, count: int = 40) -> tuple[Pu
     return replace(spec, starts="\n".join(f"{key:#x}" for key in starts)), plain_layers(puzzle, starts)
 
 
-@pytest.mark.parametrize("puzzle", [*SPACES])
+@usual(len(SPACES) - 1, "puzzle", sorted(SPACES, key="tiles".__eq__))
 def test_layers_and_distances_are_those_of_a_plain_search(puzzle: str, tmp_path: Path) -> None:
     options, start = SPACES[puzzle]
     rules = PuzzleSpec(puzzle, options, start).build()
@@ -114,8 +113,8 @@ def test_layers_and_distances_are_those_of_a_plain_search(puzzle: str, tmp_path:
     assert verify_run("last", tmp_path, full=True).ok
 
 
-@pytest.mark.parametrize(("keep", "ways"), [("frontier", STEPS), ("depths", STEPS), ("depths", TABLE)])
-@pytest.mark.parametrize("puzzle", ["pancakes", "tiles", "topspin"])
+@usual(1, ("keep", "ways"), [("frontier", STEPS), ("depths", STEPS), ("depths", TABLE)])
+@usual(1, "puzzle", ["pancakes", "tiles", "topspin"])
 def test_what_a_run_keeps(puzzle: str, keep: str, ways: Resources, tmp_path: Path) -> None:
     options, _ = SPACES[puzzle]
     rules = PuzzleSpec(puzzle, options).build()
@@ -134,7 +133,7 @@ def test_what_a_run_keeps(puzzle: str, keep: str, ways: Resources, tmp_path: Pat
 
 @pytest.mark.usefixtures("toy")
 @pytest.mark.parametrize(("layout", "keys", "directed"), TOYS)
-@pytest.mark.parametrize("manner", ["chunks", "starving", "crowded", "farmed"])
+@usual(3, "manner", ["chunks", "crowded", "farmed", "starving"])
 def test_in_every_manner(
     manner: str, layout: str, keys: str, directed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,8 +144,9 @@ def test_in_every_manner(
         assert_layers(run, expected)
 
 
+@pytest.mark.ci_slow
 @pytest.mark.usefixtures("toy")
-@pytest.mark.parametrize(("layout", "keys", "directed"), TOYS)
+@pytest.mark.parametrize(("layout", "keys", "directed"), first_usual(2, *TOYS))
 def test_a_search_may_be_interrupted_at_any_check(
     layout: str, keys: str, directed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,12 +155,13 @@ def test_a_search_may_be_interrupted_at_any_check(
     while status != "complete":
         sessions += 1
         resources = MANNERS["chunks"].take(monkeypatch, layout)
-        status = driven(directory, resources, StoppingAfter(rng.randrange(1, 8 * sessions))).status
+        status = driven(directory, resources, StoppingAfter(rng.randrange(1, 30 * sessions))).status
     assert sessions > 2
     with open_run("last", tmp_path) as run:
         assert_layers(run, expected)
 
 
+@pytest.mark.ci_slow
 @pytest.mark.usefixtures("toy")
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize(("layout", "keys", "directed"), TOYS[:2])
@@ -179,6 +180,7 @@ def test_hosts_take_their_keys_of_layer_0(
         assert_layers(run, expected)
 
 
+@pytest.mark.ci_slow
 def test_a_pattern_is_all_that_it_matches_and_takes_no_list(tmp_path: Path) -> None:
     puzzle = PuzzleSpec("tiles", {"rows": "2", "columns": "3"}).build()
     keys = np.concatenate([*puzzle.configurations()])
@@ -233,6 +235,7 @@ def test_the_distance_between_two_sets(tmp_path: Path) -> None:
             run.path("farthest")
 
 
+@pytest.mark.ci_slow
 def test_a_path_from_one_start_and_paths_that_avoid_some(tmp_path: Path) -> None:
     puzzle = PuzzleSpec("pancakes", {"n": "6"}).build()
     starts = sorted({*some(puzzle, 9)})
@@ -347,6 +350,7 @@ def test_verify_says_that_layer_0_is_not_the_starts(tmp_path: Path) -> None:
     assert "layer 0 differs from the starts of the run" in "".join(verify_run("last", tmp_path).faults)
 
 
+@pytest.mark.ci_slow
 def test_exports_are_of_the_distances_to_all_starts(tmp_path: Path) -> None:
     with explore("pancakes", {"n": "5"}, starts=["1,3,2,4,5", "*,*,1,*,*"], data=tmp_path) as run:
         run.export(tmp_path / "t.pdb")
@@ -443,8 +447,8 @@ def test_what_cannot_be_combined(tmp_path: Path) -> None:
     ("puzzle", "text", "expected"),
     [
         ("tiles", "1 2 3\n4 5 6\n7 8 0\n", False), ("tiles", "12./345/678\n; x\n1.2/345/678\n", True),
-        ("tiles", "Level 1/10\n123\n456\n78.\n", False), ("tiles", "12./345/678\n", False),
-        ("pancakes", "1,2,3,4,5,6,7,8\n2,1,3,4,5,6,7,8\n", True), ("pancakes", "# one\n2,1,3,4,5,6,7,8\n", False),
+        ("tiles", "Level 1/10\n\n123\n456\n78.\n", False), ("tiles", "12./345/678\n", False),
+        ("pancakes", "1,2,3,4,5,6,7,8\n2,1,3,4,5,6,7,8\n", True), ("pancakes", "# one\n\n2,1,3,4,5,6,7,8\n", False),
         ("sliding", "AAB\n.CB\n.DD\n", False), ("sliding", "AAB/.CB\na  AAB/C.B\n", True),
         ("tiles", "0x1\n0x2\n", True),
     ],

@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hakoiri.api import Run, explore
-from hakoiri.coordinator.errors import OverBudgetError, StopRun, UnanswerableError
+from hakoiri.coordinator.errors import StopRun, UnanswerableError
 from hakoiri.coordinator.graphs import building as graphing
 from hakoiri.coordinator.graphs import strong
 from hakoiri.coordinator.graphs.strong import StrongComponents, strong_components
 from hakoiri.coordinator.session.resources import Budget, Resources, Tuning
 from hakoiri.coordinator.session.session import Control
-from hakoiri.errors import Hint
+from hakoiri.errors import Hint, OverBudgetError
 from hakoiri.keys.layout import LAYOUTS, Key, ints
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PUZZLES
@@ -27,8 +27,6 @@ from hakoiri.worker.graphs import strong as bounding
 from hakoiri.worker.graphs.searches import Graph, distances_from
 from tests.support.refusals import refused
 from tests.support.runs import StoppingAfter, local_context
-
-pytestmark = pytest.mark.few(2)
 
 Edges = set[tuple[int, int]]
 #: Small components one by one, small ones together, and all by bounds: as tasks, or where each search may be the last.
@@ -100,6 +98,7 @@ def assert_right(found: StrongComponents, vertices: int, edges: Edges) -> None:
     assert found.histogram() == sorted(found.histogram(), reverse=True)
 
 
+@pytest.mark.ci_slow
 @ways
 @settings(max_examples=40)
 @given(drawn_graphs(), st.sampled_from(list(LAYOUTS)))
@@ -107,6 +106,7 @@ def test_strong_components_are_those_of_networkx(tuning: Tuning, drawn: tuple[in
     assert_right(Drawn(*drawn, layout).found(tuning), *drawn)
 
 
+@pytest.mark.ci_slow
 def test_bounds_need_few_searches(monkeypatch: pytest.MonkeyPatch) -> None:
     """A ring with a lot of chords: a search from every vertex would be hundreds."""
     rng, looks = Random(1), []
@@ -193,7 +193,7 @@ def test_what_32_bits_cannot_number_is_refused(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_directed_run_from_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(PUZZLES, "toy", ("tests.support.toy", "Toy"))
+    monkeypatch.setitem(PUZZLES, "toy", "tests.support.toy:Toy")
     with explore("toy", {"directed": "yes", "size": "200"}, data=tmp_path) as run:
         found, (weak,) = run.strong_components(), run.weak_components()
         keys = ints(run.configurations()[0])

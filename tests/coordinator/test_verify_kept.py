@@ -39,7 +39,7 @@ from tests.support.seeds import first_usual
 from tests.support.toy import Toy
 from tests.support.toy_runs import new_run
 
-pytestmark = [pytest.mark.timeout(300), pytest.mark.few(1)]
+pytestmark = pytest.mark.timeout(300)
 LAYOUTS = [("u32", "low"), ("u64", "spread"), ("u256", "clumped")]
 DEPTH = 4
 
@@ -108,6 +108,7 @@ def checked(directory: Path, monkeypatch: pytest.MonkeyPatch, full: bool = False
     return verify_directory(directory, full, Resources(), Control(), SilentObserver())
 
 
+@pytest.mark.ci_slow
 @toys("at_once", 0.0, 60.0)
 def test_what_hosts_keep_is_looked_at_there(
     at_once: float, options: dict[str, str], directory: Path, hosts: NearHosts, monkeypatch: pytest.MonkeyPatch
@@ -121,6 +122,7 @@ def test_what_hosts_keep_is_looked_at_there(
     assert hosts.asked["host-check"] >= 6
 
 
+@pytest.mark.ci_slow
 @toys("gone", "", "a", "c")
 def test_keys_are_looked_for_at_the_hosts_of_their_ranges(gone: str, copied: Path, hosts: NearHosts) -> None:
     if gone:
@@ -189,6 +191,7 @@ def test_what_is_wrong_at_a_host_is_found(
     assert (report.cause, report.complete) == ("unknown" if wrong == "goals" else "damage", True)
 
 
+@pytest.mark.ci_slow
 @toys("wrong", "lost", "broken")
 def test_wrong_copies_are_found(
     wrong: str, copied: Path, hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -209,6 +212,7 @@ def test_wrong_copies_are_found(
     assert "damaged" in said or said.endswith("its copies differ from the originals")
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("wrong", ["broken", "twice"])
 @pytest.mark.parametrize(("layout", "keys", "directed"), [("u64", "spread", "no")])
 def test_what_is_wrong_with_layers_that_lie_here_is_found(
@@ -288,6 +292,7 @@ def test_a_request_for_a_check_that_makes_no_sense_is_refused(
         checked(directory, monkeypatch)
 
 
+@pytest.mark.ci_slow
 @given(st.data(), st.integers(0, (1 << 64) - 1), st.sampled_from(["u32", "u64", "u128"]))
 def test_samples_of_parts_make_one_of_the_whole(data: st.DataObject, seed: int, layout: str) -> None:
     toy = Toy({"layout": layout, "keys": "low", "directed": "no", "size": "600"})
@@ -337,6 +342,7 @@ def verified(directory_in_full: Path, full: bool = True) -> Report:
     return verify_directory(directory_in_full, full, Resources(), Control(), SilentObserver(), seed=1)
 
 
+@pytest.mark.ci_slow
 @toys_in_full
 def test_it_checks_as_much_as_at_home(directory_in_full: Path, hosts: NearHosts) -> None:
     kept = verified(directory_in_full)
@@ -345,6 +351,7 @@ def test_it_checks_as_much_as_at_home(directory_in_full: Path, hosts: NearHosts)
     assert verified(directory_in_full).checked == kept.checked
 
 
+@pytest.mark.ci_slow
 @undirected
 def test_a_layer_that_its_host_counts_wrong_is_found(directory_in_full: Path, hosts: NearHosts, tmp_path: Path) -> None:
     """A host has left out a configuration, and its records and those of the run agree on that."""
@@ -398,6 +405,7 @@ def elsewhere(layers: list[list[Key]]) -> Rule:
     return lambda toy, key: [*toy.table[key], min({*toy.vertices} - found)] if key == one else toy.table[key]
 
 
+@pytest.mark.ci_slow
 @toys_in_full
 @pytest.mark.parametrize("rule", first_usual(2, left_out, elsewhere, nearer))
 def test_what_is_wrong_is_said_as_at_home(
@@ -422,6 +430,7 @@ def keys_of(directory_in_full: Path, hosts: NearHosts, depth: int) -> list[Key]:
         return ints(store.layer(depth))
 
 
+@pytest.mark.ci_slow
 @undirected
 def test_a_move_that_is_not_taken_back_is_seen(
     directory_in_full: Path, hosts: NearHosts, monkeypatch: pytest.MonkeyPatch
@@ -432,6 +441,7 @@ def test_a_move_that_is_not_taken_back_is_seen(
     assert verified(directory_in_full).faults == ["some moves are not reversed by another; set undirected = False"]
 
 
+@pytest.mark.ci_slow
 @undirected
 @pytest.mark.parametrize("copies", [1, 2])
 def test_a_host_may_be_killed_meanwhile(

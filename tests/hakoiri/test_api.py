@@ -23,7 +23,7 @@ def test_texts_keys_and_numbers_of_numpy_name_a_configuration(small_run: Run) ->
 
 
 def test_rows_of_a_layer_with_wide_keys_are_configurations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(PUZZLES, "toy", ("tests.support.toy", "Toy"))
+    monkeypatch.setitem(PUZZLES, "toy", "tests.support.toy:Toy")
     options = {"layout": "u256", "keys": "spread", "size": "200"}
     with explore("toy", options, data=tmp_path) as run:
         row = run.layer(2)[0]
@@ -35,7 +35,7 @@ def test_rows_of_a_layer_with_wide_keys_are_configurations(tmp_path: Path, monke
 
 @pytest.mark.parametrize("wrong", [57.0, None, np.array([1, 2], dtype=np.uint32), np.array([0, 5], dtype=np.uint64)])
 def test_what_is_no_configuration_is_refused_with_what_would_be_one(small_run: Run, wrong: object) -> None:
-    with pytest.raises(ConfigurationError, match="expected a text, a key, or one row of a layer"):
+    with pytest.raises(ConfigurationError, match="expected a text, a key, a row of a layer, or a list of numbers"):
         small_run.distance(wrong)  # type: ignore[arg-type]
 
 
@@ -50,6 +50,7 @@ def test_a_run_says_what_it_is(small_run: Run) -> None:
     assert repr(small_run) == expected
 
 
+@pytest.mark.ci_slow
 def test_the_farthest_is_the_least_of_those_that_are(small_run: Run) -> None:
     distances = reference_distances(small_run.puzzle.successors, small_run.puzzle.start)
     for source in (None, *small_run.layer(10)[:2], small_run.layer(30)[0]):

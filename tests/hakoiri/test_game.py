@@ -6,9 +6,10 @@ from random import Random
 import pytest
 
 from hakoiri.cli.puzzles.playing import PlaySession, Press, scrambled
+from hakoiri.guests.nakuron.board import random_board
 from hakoiri.keys.splitmix import random_words
-from hakoiri.puzzles.nakuron.board import random_board
 from hakoiri.puzzles.registry import PuzzleSpec
+from tests.support.seeds import usual
 
 
 def game(puzzle: str, start: str | None = None, **options: str) -> PlaySession:
@@ -77,7 +78,7 @@ def test_the_goal_and_dead_ends_are_told() -> None:
     assert len(pegs.path) == 2
 
 
-@pytest.mark.parametrize("puzzle", ["klotski", "hanoi", "peg-solitaire", "topspin", "superpuzz"])
+@usual(3, "puzzle", ["klotski", "hanoi", "topspin", "superpuzz", "peg-solitaire"])
 def test_whatever_was_done_is_undone(puzzle: str) -> None:
     board, chance = game(puzzle), Random(puzzle)
     keys = [*Press, *"abcdeghijABCDEGHIJ"]
@@ -93,6 +94,7 @@ def test_whatever_was_done_is_undone(puzzle: str) -> None:
     assert board.message == "this is the start"
 
 
+@pytest.mark.ci_slow
 def test_turns_are_typed_in_their_notation() -> None:
     board = game("cube2")
     for key in "rU'f2":

@@ -26,6 +26,7 @@ def parsed(text: str) -> ElementTree.Element:
     return ElementTree.fromstring(text)  # noqa: S314  (our own)
 
 
+@pytest.mark.ci_slow
 def test_a_path_is_a_sequence_of_boards_with_a_short_repr(small_run: Run) -> None:
     path = small_run.path("farthest")
     assert len(repr(path)) < 200
@@ -38,6 +39,7 @@ def test_a_path_is_a_sequence_of_boards_with_a_short_repr(small_run: Run) -> Non
         path[len(path) + 1]
 
 
+@pytest.mark.ci_slow
 def test_boards_of_a_path_keep_the_letters_and_colours_of_the_first(small_run: Run, tmp_path: Path) -> None:
     path = small_run.path("farthest")
     shown = [{part.name: part.shapes for part in board.picture.parts} for board in path]
@@ -49,6 +51,7 @@ def test_boards_of_a_path_keep_the_letters_and_colours_of_the_first(small_run: R
     assert (tmp_path / "board.svg").read_text() == path[-1].svg() == path[-1]._repr_svg_()
 
 
+@pytest.mark.ci_slow
 def test_a_notebook_shows_runs_paths_and_plots(small_run: Run, tmp_path: Path) -> None:
     path = small_run.path("farthest")
     path.film(tmp_path / "path.html")
@@ -66,6 +69,7 @@ def test_a_notebook_shows_runs_paths_and_plots(small_run: Run, tmp_path: Path) -
     assert len(repr(plotted)) < 100
 
 
+@pytest.mark.ci_slow
 def test_frames_graphs_and_matrices_have_the_moves_of_the_reference(small_run: Run) -> None:
     keys, depths = small_run.configurations()
     frame = small_run.to_dataframe()

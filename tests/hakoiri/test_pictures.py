@@ -15,16 +15,16 @@ from rich.console import Console
 from hakoiri.api import Run, explore, open_run
 from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.runs.kinds import kind_of
-from hakoiri.coordinator.studies.generate import reference_solutions
 from hakoiri.errors import Hint, PuzzleError
-from hakoiri.puzzles.capabilities import Family
+from hakoiri.guests.boards.generate import reference_solutions
+from hakoiri.guests.boards.print_sheet import Problem, problems_of
+from hakoiri.guests.deals.dealt import Family
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.pictures import Circle, Label, Line, Part, Picture, Polygon, Rectangle
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.render.films import Film, durations, film_page, film_svg, write_film, write_picture
 from hakoiri.render.images import captioned, image, print_picture, print_side_by_side, svg, titled
-from hakoiri.render.print_sheet import Problem, problems_of
 from hakoiri.run.paths import ShortestPath
 from tests.support.refusals import refused
 from tests.support.runs import driven
@@ -257,6 +257,7 @@ def check(puzzle: Puzzle, problem: Problem, moves: int) -> None:
     assert puzzle.is_goal(puzzle.keys([here]))[0]
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("kind", ["boards", "generate"])
 def test_boards_of_runs_are_printed_with_their_solutions(kind: str, family: Run, tmp_path: Path) -> None:
     run = family if kind == "boards" else made(tmp_path, "generate", **FAMILY, empty="2..3", least=3, boards=3)
@@ -269,6 +270,7 @@ def test_boards_of_runs_are_printed_with_their_solutions(kind: str, family: Run,
         assert problem.picture == puzzle.picture(puzzle.start) and problem.goal == puzzle.goal_text()
 
 
+@pytest.mark.ci_slow
 def test_the_hardest_of_a_search_are_printed(tmp_path: Path) -> None:
     with explore("tiles", {"rows": "2", "columns": "3"}, data=tmp_path) as run:
         found = run.hardest()
@@ -289,6 +291,7 @@ def words_of(pdf: Path) -> list[str]:
     return [words for words in found if "page" in words]
 
 
+@pytest.mark.ci_slow
 def test_the_same_run_gives_the_same_bytes(family: Run, tmp_path: Path) -> None:
     for name in ("one.pdf", "other.pdf"):
         family.export(tmp_path / name)

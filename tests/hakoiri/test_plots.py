@@ -20,6 +20,7 @@ from hakoiri.run.maps import Map
 from hakoiri.worker.graphs.searches import eccentricities_of
 from tests.support.plain_search import reference_distances
 from tests.support.runs import StoppingAfter
+from tests.support.seeds import usual
 
 
 def words(run: Run, target: Path) -> str:
@@ -48,6 +49,7 @@ def test_layers(usual_run: Run, tmp_path: Path) -> None:
     assert "logarithmic" not in said
 
 
+@pytest.mark.ci_slow
 def test_goal_distances(usual_run: Run, tmp_path: Path) -> None:
     with open_run(usual_run.hardest(1).distances, usual_run.store.directory.parent) as distances:
         said = words(distances, tmp_path / "distances.svg")
@@ -55,6 +57,7 @@ def test_goal_distances(usual_run: Run, tmp_path: Path) -> None:
     assert "25,955 configurations lead to a goal, the farthest 126 moves from it" in said
 
 
+@pytest.mark.ci_slow
 def test_a_wide_range_has_a_logarithmic_axis_with_numbers_in_full(stack: Run, tmp_path: Path) -> None:
     said = words(stack, tmp_path / "layers.svg").splitlines()
     assert "pancakes, n=9" in said and "configurations, logarithmic" in said
@@ -62,6 +65,7 @@ def test_a_wide_range_has_a_logarithmic_axis_with_numbers_in_full(stack: Run, tm
     assert not [word for word in said if "mathdefault" in word or ("e" in word and word[0].isdigit() and len(word) < 6)]
 
 
+@pytest.mark.ci_slow
 def test_a_whole_space_shows_its_components(whole_run: Run, tmp_path: Path) -> None:
     said = words(whole_run, tmp_path / "layers.svg")
     assert "the whole space: 65,880 configurations in 898 components" in said
@@ -78,7 +82,7 @@ def test_a_tree_says_how_many_solutions_it_has(star: Run, tmp_path: Path) -> Non
     assert "0 configurations" not in said.splitlines()
 
 
-@pytest.mark.parametrize("ending", ["svg", "png", "pdf"])
+@usual(1, "ending", ["svg", "png", "pdf"])
 def test_the_same_run_gives_the_same_bytes(ending: str, small_run: Run, tmp_path: Path) -> None:
     plot_layers(small_run, first := tmp_path / f"first.{ending}")
     plot_layers(small_run, second := tmp_path / f"second.{ending}")
@@ -115,6 +119,7 @@ def moves_of(run: Run, found: Map) -> set[tuple[int, int]]:
     return {move for move in moves if move[0] < move[1]} if run.puzzle.undirected else moves
 
 
+@pytest.mark.ci_slow
 def test_a_component_with_its_moves_and_distances(small_run: Run, mapped: Map) -> None:
     keys = ints(mapped.keys)
     successors = small_run.puzzle.successors
@@ -161,7 +166,7 @@ def test_the_file_holds_all_of_it(small_run: Run, mapped: Map, tmp_path: Path) -
     assert "goal_distance" not in arrays
 
 
-@pytest.mark.parametrize(("ending", "begin"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
+@usual(1, ("ending", "begin"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
 def test_a_map_is_a_picture_by_its_ending(
     ending: str, begin: bytes, small_run: Run, mapped: Map, tmp_path: Path
 ) -> None:

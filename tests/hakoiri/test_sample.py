@@ -12,6 +12,7 @@ from hakoiri.run import opened
 from hakoiri.storage.layers.blocks import Block
 
 
+@pytest.mark.ci_slow
 def test_every_configuration_is_drawn_by_as_many_numbers(small_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each has one pair of numbers for its block, of 5 keys here, and its place; layers have as many as keys."""
     layers = {depth: small_run.layer(depth) for depth in (20, 21, 22)}
@@ -39,6 +40,7 @@ def test_every_configuration_is_drawn_by_as_many_numbers(small_run: Run, monkeyp
     assert drawn == {(depth, key): len(keys) for depth, keys in layers.items() for key in ints(keys)}
 
 
+@pytest.mark.ci_slow
 def test_a_seed_draws_the_same_again(small_run: Run, whole_run: Run) -> None:
     for run, layers in ((small_run, (5, 9)), (whole_run, None)):
         drawn = run.sample(50, layers, seed=3)

@@ -5,13 +5,18 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from itertools import islice
+from math import nan
 from pathlib import Path
+from random import random
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 from hakoiri import HakoiriError, explore, explore_graph, open_run, verify_run
 from hakoiri.api import Run
+from hakoiri.errors import PuzzleWarning
 from hakoiri.puzzles.permutation.pancakes import Pancakes
 from tests.support.commands import PATIENCE_SECONDS, ROOT, clean_environment
 
@@ -75,6 +80,7 @@ class Colour(Enum):
     """Values whose repr is no expression."""
 
     RED = 1
+    BLUE = 2
 
 
 @dataclass(frozen=True)
@@ -98,6 +104,10 @@ def either(state: str | int) -> list[str | int]:
     return ["2", state + 1] if isinstance(state, int) else []
 
 
+def paint(state: tuple[Colour, Place]) -> list[tuple[Colour, Place]]:
+    return [(Colour.BLUE, state[1])]
+
+
 def script(tmp_path: Path, call: str) -> subprocess.CompletedProcess[str]:
     file = tmp_path / "same.py"
     file.write_text(RING + call, encoding="utf-8")
@@ -113,12 +123,14 @@ def script(tmp_path: Path, call: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("puzzle", ["Ring", "Ring()", 'Ring({"first": "3"})'])
 def test_a_class_or_instance_of_a_script(puzzle: str, tmp_path: Path) -> None:
     done = script(tmp_path, f"with explore({puzzle}) as run:\n    print(run.layer_sizes, run.puzzle.start)\n")
     assert done.stdout == f"{LAYERS} {3 if 'first' in puzzle else 5}\n", done.stderr
 
 
+@pytest.mark.ci_slow
 def test_a_script_that_loads_itself_is_stopped_at_once(tmp_path: Path) -> None:
     done = script(tmp_path, 'with explore("same.py:Ring") as run:\n    print(run.layer_sizes)\n')
     said = "same.py calls explore while it is loaded; put the call under if __name__ == '__main__':"
@@ -126,6 +138,7 @@ def test_a_script_that_loads_itself_is_stopped_at_once(tmp_path: Path) -> None:
     assert not (tmp_path / "data").exists()
 
 
+@pytest.mark.ci_slow
 def test_a_class_of_a_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     notebook = ModuleType("__main__")
     cells = ["", *RING.split("\n\n\n"), "%matplotlib inline", "explore(Ring)"]
@@ -149,6 +162,7 @@ def test_built_in_classes_and_what_is_no_puzzle(tmp_path: Path) -> None:
         explore(Path, data=tmp_path)  # type: ignore[arg-type]
 
 
+@pytest.mark.ci_slow
 def test_graphs(tmp_path: Path) -> None:
     with explore_graph((8, 0, 0), pour, goal=is_halved, data=tmp_path) as run:
         assert (len(run.path()), run.layer_sizes, run.puzzle.undirected) == (7, [1, 2, 3, 2, 2, 2, 2, 2], False)
@@ -167,18 +181,77 @@ def test_graphs(tmp_path: Path) -> None:
     assert verify_run(name, tmp_path, full=True).ok
 
 
-def test_graphs_that_cannot_be_kept(tmp_path: Path) -> None:
-    with pytest.raises(HakoiriError, match="is not known; define it at the top level"):
-        explore_graph(1, lambda state: [state], data=tmp_path)
-    with pytest.raises(HakoiriError, match="expected values whose repr shows them"):
-        explore_graph(object(), either, data=tmp_path)
-    with pytest.raises(HakoiriError, match="is not known; define it at the top level"):
-        explore_graph((10,), bulgarian, goal=lambda state: True, data=tmp_path)
-    with pytest.raises(HakoiriError, match="its repr must be an expression for it"):
-        explore_graph(Colour.RED, either, data=tmp_path)
-    with pytest.raises(HakoiriError, match="the states '2' and 2 have the same text"):
-        explore_graph(0, either, data=tmp_path)
+def nothing(state: int) -> None:
+    """Forget to return what it has made."""
+    [state + 1]
+
+
+def chance(state: int) -> list[float]:
+    return [random()]
+
+
+def lists(state: int) -> Iterator[list[int]]:
+    yield [state]
+
+
+def fails(state: int) -> list[int]:
+    return [1 // (2 - state), state + 1]
+
+
+def not_a_number(state: float) -> list[float]:
+    return [nan]
+
+
+def by_hash(state: int) -> list[int]:
+    """Depend on the order of a set, which is another one in each process."""
+    return [*map(int, islice(set(map(str, range(40))), 6))]
+
+
+@pytest.mark.parametrize(
+    ("start", "moves", "said"),
+    [
+        (object(), either, "whose repr does not show its value"),
+        (0, either, "the states '2' and 2 are not equal, but have the same text, 2"),
+        (0, nothing, r"^test_sources.py, line \d+: nothing\(0\) returned None; expected the states after one move"),
+        (0, chance, "gives other states when it is called again"),
+        (0, lists, r"gives the list \[0\], which cannot be a state"),
+        (0, fails, r"fails\(2\) failed: line \d+, ZeroDivisionError"),
+        (0, not_a_number, "nan, which is not equal to itself"),
+        ("abc", lambda state: state, "returned 'abc'; expected the states"),
+        (0, lambda state: range(70_000), "gives more than 65,535 states"),
+        ([0], either, "cannot be a state: unhashable type"),
+        (0, by_hash, "by a new process"),
+    ],
+)
+def test_mistakes_in_functions_are_one_line(start: Any, moves: Any, said: str, tmp_path: Path) -> None:
+    with pytest.raises(HakoiriError, match=said) as found:
+        explore_graph(start, moves, data=tmp_path)
+    # Nothing of Hakoiri is between the user's line and the message.
+    assert "\n" not in str(found.value) and len(found.traceback) <= 3 and found.value.__suppress_context__
     assert not tmp_path.exists() or not any(tmp_path.iterdir())
+
+
+def test_a_graph_without_a_source_is_kept_as_a_table(tmp_path: Path) -> None:
+    hours = 7
+
+    def turn(hour: int) -> list[int]:
+        return [(hour + 1) % hours, (hour - 1) % hours]
+
+    for layers, sizes in ((None, [1, 2, 2, 2]), (1, [1, 2])):
+        with (
+            pytest.warns(PuzzleWarning, match="is kept as a table: its run can be asked, but not resumed or verified"),
+            explore_graph(0, turn, goal=lambda hour: hour == 2, layers=layers, data=tmp_path) as run,
+        ):
+            assert run.layer_sizes == sizes and list(run.path("6")) == ["0", "6"]
+            assert layers or len(run.path("goal")) == 2
+            name = run.name
+        assert verify_run(name, tmp_path, full=True).ok
+
+
+def test_states_of_classes_are_written_as_expressions(tmp_path: Path) -> None:
+    with explore_graph((Colour.RED, Place(0)), paint, data=tmp_path) as run:
+        assert (run.layer_sizes, run.board()) == ([1, 1], "(Colour.RED, Place(at=0))")
+        assert run.spec.name == "test_sources.py:Graph"
 
 
 def test_completion_offers_what_users_call(tmp_path: Path) -> None:

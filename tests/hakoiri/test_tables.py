@@ -4,6 +4,7 @@ import io
 import re
 import time
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -89,7 +90,9 @@ def test_layers_keep_their_figures(columns: int, wide: bool, digits: int, printe
         for depth in range(8)
     ]
     rows[7]["goals"] = 6_795
-    _, *lines = printed(columns, lambda: LayerSizes(wide=wide).view(cast(Any, None), rows))
+    _, *lines = printed(
+        columns, lambda: LayerSizes(wide=wide).view(cast(Any, SimpleNamespace(summed_profile=list)), rows)
+    )
     for row, line in zip(rows, lines, strict=True):
         depth, size, digest, *bar = line.replace(" 6,795 ", " ").split()
         assert (depth, size) == (str(row["depth"]), f"{row['size']:,}")

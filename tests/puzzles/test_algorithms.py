@@ -4,6 +4,7 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -120,6 +121,7 @@ ALGORITHMS = st.lists(
 ).map(lambda parts: joined(parts, " "))  # fmt: skip
 
 
+@pytest.mark.ci_slow
 @given(ALGORITHMS)
 def test_an_algorithm_does_what_its_turns_do_to_stickers(algorithm: Written) -> None:
     stickers = dict(zip(spots(), "".join(face * 4 for face in OUT), strict=True))

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from hakoiri.errors import PuzzleError
-from hakoiri.keys.layout import LAYOUTS, Field, Fields, Layout, ints
+from hakoiri.keys.layout import Field, Fields, Layout, ints
 from hakoiri.puzzles import hanoi
 from hakoiri.puzzles.capabilities import Reversible
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
 from tests.support.checked_kernels import specs
+from tests.support.keys import every_layout
 from tests.support.random_keys import random_keys, some_configurations
 
 _ROOT = Path(__file__).parents[2]
@@ -45,7 +46,7 @@ def test_keys_are_refused_that_are_not_configurations(spec: PuzzleSpec) -> None:
             assert accepted == found
 
 
-@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=lambda layout: layout.name)
+@every_layout
 def test_every_field_is_compared_with_its_own_limit(layout: Layout) -> None:
     rng = np.random.default_rng(2)
     fields, shift = list[Field](), 0

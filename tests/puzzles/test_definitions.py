@@ -1,14 +1,17 @@
 """Puzzles of definitions: the numbering against a plain search, all formats, and files that are wrong."""
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
 
 from hakoiri import Resources, explore, explore_permutations
+from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.runs.certificate import verify_file
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.errors import ConfigurationError, PuzzleError
@@ -20,6 +23,7 @@ from hakoiri.puzzles.definitions import coordinates
 from hakoiri.puzzles.definitions.coordinates import Ranked
 from hakoiri.puzzles.definitions.definition import Definition, Orbit
 from hakoiri.puzzles.definitions.formats import read_definition
+from hakoiri.puzzles.definitions.mixed import Mixed
 from hakoiri.puzzles.definitions.puzzle import Defined, definition_class
 from hakoiri.puzzles.definitions.stickers import from_permutations
 from hakoiri.puzzles.permutation.orders import arrangements, number_of, order_of
@@ -89,6 +93,7 @@ def plainly(definition: Definition, **options: str) -> list[int]:
             for state in layer
             for move in moves
         }
+        after = {state for state in after if all(state[place][0] != piece for place, piece in definition.illegal)}
         layer = sorted(after - known)
         known.update(layer)
     return sizes
@@ -129,12 +134,13 @@ def random_definition(random: Random) -> Definition:
             source += row
             twist += [random.randrange(orbit.orientations) for _ in row]
         moves[name] = (source, twist)
+    wrong = [(place, piece) for place, solved in enumerate(pieces) for piece in range(3) if piece != solved]
     return Definition(
-        name="random", orbits=orbits, pieces=pieces, twists=twists, seen=seen, moves=moves, usual=["A", "B"]
-    )
+        name="random", orbits=orbits, pieces=pieces, twists=twists, seen=seen, moves=moves, usual=["A", "B"],
+        illegal=random.sample(wrong, 2) if random.random() < 0.3 else [],
+    )  # fmt: skip
 
 
-@pytest.mark.few(6)
 @pytest.mark.parametrize("seed", range(40))
 def test_numbers_are_those_of_a_plain_search(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     random = Random(seed)
@@ -168,6 +174,7 @@ def test_a_ranked_order_moves_as_its_pieces_do(even: bool) -> None:
     """In blocks, one by one, and unsorted."""
     moves = shifts(11, "L") | reversals(11, range(4, 6)) if even else reversals(10, range(2, 11))
     puzzle = puzzle_of(from_permutations("ranked", moves, [], 0), metric="given")
+    assert isinstance(puzzle._numbering, Mixed)
     (last,) = puzzle._numbering.parts
     assert isinstance(last, Ranked)
     assert last.halved == even
@@ -182,17 +189,20 @@ def test_a_ranked_order_moves_as_its_pieces_do(even: bool) -> None:
             assert found[at : at + puzzle.most_successors] == puzzle.successors(int(keys[index]))
 
 
+@pytest.mark.ci_slow
 def test_equal_pieces_in_many_places_are_ranked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coordinates, "MOST_STATES", 1_000)
     moves = shifts(8, "L") | reversals(8, range(4, 5))
     definition = from_permutations("alike", moves, [[1, 3], [4, 5, 6]], 0)
     puzzle = puzzle_of(definition, metric="quarter")
+    assert isinstance(puzzle._numbering, Mixed)
     assert isinstance(puzzle._numbering.parts[-1], Ranked)
     known = by_layers(puzzle)
     assert known == plainly(definition, metric="quarter")
     assert sum(known) == puzzle.size
 
 
+@pytest.mark.ci_slow
 def test_coupled_coordinates_are_numbered_without_gaps() -> None:
     sizes = {path.name: puzzle_of(read_definition(str(path))).size for path in EXAMPLES if path.name != "dino.gap"}
     assert sizes == {
@@ -216,6 +226,7 @@ def test_stickers_are_read_as_the_built_in_cube_has_them() -> None:
     assert by_first_layers(puzzle, 6) == by_first_layers(cube, 6)
 
 
+@pytest.mark.ci_slow
 def test_keys_of_two_words() -> None:
     """The 3x3x3 has more than 2^64 positions: the outer number is a word of its own."""
     puzzle = puzzle_of(read_definition(str(FOLDER / "3x3x3.gap")))
@@ -268,7 +279,7 @@ def test_small_file_and_its_texts(tmp_path: Path) -> None:
     path = tmp_path / "Small.tws"
     path.write_text(TWS)
     definition = read_definition(str(path))
-    assert definition.usual == ["A", "B"]
+    assert definition.usual == ["A", "B", "AB"]
     puzzle = puzzle_of(definition)
     assert by_layers(puzzle) == plainly(definition)
     assert puzzle.render(puzzle.start) == "1 2 3 3/1 2 2"
@@ -285,6 +296,7 @@ def test_small_file_and_its_texts(tmp_path: Path) -> None:
     assert PuzzleSpec.from_dict(spec.as_dict()).build().most_successors == spec.build().most_successors
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("path", [FOLDER / "skewb.tws", FOLDER / "pyraminx.json"], ids=lambda path: path.name)
 def test_a_definition_keeps_the_promises_of_a_puzzle(path: Path) -> None:
     def build(options: Mapping[str, str], start: str | None) -> Defined:
@@ -295,18 +307,18 @@ def test_a_definition_keeps_the_promises_of_a_puzzle(path: Path) -> None:
     assert refusals(explored(Case(build=build, options={}))) == {}
 
 
-NAMELESS = """{"name": "x", "orbits": [{"orbitName": "A", "numPieces": 2, "numOrientations": 1}],
-"defaultPattern": {"A": {"pieces": [0, 1], "orientation": [0, 0]}}, "derivedMoves": {"b": "a"},
-"moves": {"": {"A": {"permutation": [1, 0], "orientationDelta": [0, 0]}}}}"""
 WRONG = {
     "words.tws": (TWS.replace("MoveSequence", "Sequence"), 'line 25: "Sequence AB A B\'"; expected Name, Set'),
     "short.tws": (
         TWS.replace("2 3 1 4", "2 3 1"),
-        "line 15: CORNER has 3 numbers in row 1, expected 4 in",
+        "line 15: CORNER has 3 numbers in its row of places, expected 4",
     ),
-    "large.tws": (TWS.replace("2 3 1 4", "2 3 1 5"), "line 15: 5 in row 1 of CORNER is not 1 to 4"),
-    "twice.tws": (TWS.replace("2 3 1 4", "2 3 1 1"), "move A does not permute the places of CORNER"),
-    "twist.tws": (TWS.replace("1 1 1 0", "1 1 3 0"), "line 16: 3 in row 2 of CORNER is not 0 to 2"),
+    "large.tws": (TWS.replace("2 3 1 4", "2 3 1 5"), "line 15: 5 in the places of CORNER is not 1 to 4"),
+    "twice.tws": (
+        TWS.replace("2 3 1 4", "2 3 1 1"),
+        "line 15: move A does not permute the places of CORNER: each must",
+    ),
+    "twist.tws": (TWS.replace("1 1 1 0", "1 1 3 0"), "line 16: 3 in the orientations of CORNER is not 0 to 2"),
     "letter.tws": (TWS.replace("2 3 1 4", "2 x 1 4"), "line 15: 'x' is not a number"),
     "end.tws": (TWS[: TWS.rindex("End")], "line 23: the file ends before End"),
     "set.tws": (
@@ -315,28 +327,45 @@ WRONG = {
     ),
     "derived.tws": (TWS.replace("A B'\n", "A C'\n"), 'line 25: turn 2, "C\'", is not a turn'),
     "empty.tws": ("", "has 0 sets and 0 moves"),
-    "no.json": ("{", "is not a KPuzzle definition: Expecting property name"),
-    "part.json": ('{"name": "x"}', "missing required field `orbits`"),
-    "cycle.gap": ("M_U:=(1,2,3);\n\nM_R:=(1,2,1);", "line 3: the cycles of R are not a permutation"),
-    "word.gap": ("M_U:=(1,2,3);\nM_R:=twice(M_U);", "line 2: R is not a permutation in cycles"),
+    "no.json": ("{", "line 1: the end of the file is not a text"),
+    "part.json": ('{"name": "x"}', "line 1: orbits is missing"),
+    "cycle.gap": ("M_U:=(1,2,3);\n\nM_R:=(1,2,1);", "line 3: point 1 is in these cycles twice"),
+    "word.gap": ("M_U:=(1,2,3);\nM_R:=twice(M_U);", "line 2: 'twice'(...) is not read"),
     "none.gap": ("# nothing\n", "has no permutations"),
-    "ip.gap": ("M_U:=(1,2,3);\nip:=[[1,9]];", "ip names place 9, expected 1 to 3"),
+    "ip.gap": ("M_U:=(1,2,3);\nip:=[[1,9]];", "line 2: ip is not a list of lists of points from 1 to 3"),
     "name.json": (
         '{"name": "x", "orbits": [{"orbitName": "A", "numPieces": 2, "numOrientations": 1}], "defaultPattern": '
         '{"A": {"pieces": [0, 1], "orientation": [0, 0]}}, "moves": {"": {"A": {"permutation": [1, 0], '
         '"orientationDelta": [0, 0]}}}, "derivedMoves": {"b": "a"}}',
-        "'' cannot be the name of a move",
+        "line 1: an empty text cannot be the name of a move",
     ),
-    "huge.tws": ("Set A 3000 1\n", "line 1: A has 3000 places of 1 orientations; expected 1 to 500"),
-    "digits.gap": (f"M_U:=(1,{'9' * 5000});", "line 1: U is not a permutation in cycles"),
+    "huge.tws": ("Set A 3000 1\n", "line 1: with A there are more than 2500 places"),
+    "digits.gap": (
+        f"M_U:=(1,{'9' * 5000});",
+        "line 1: '999999999999999999999999999999...' is not a number of",
+    ),
     "still.gap": ("M_U:=();", "has 0 moves that change anything"),
-    "twice.set.tws": (TWS.replace("Set CENTER 3 1", "Set CORNER 3 1"), "line 5: there is a set CORNER already"),
-    "twice.move.tws": (TWS.replace("Move B", "Move A"), "line 18: there is a move A already"),
+    "twice.set.tws": (TWS.replace("Set CENTER 3 1", "Set CORNER 3 1"), "line 5: there is a set 'CORNER' already"),
+    "twice.move.tws": (TWS.replace("Move B", "Move A"), "line 18: there is a move 'A' already, in line 13"),
     "multiple.tws": (
         TWS.replace("Move B", "Move A'").replace("A B'", "A"),
         "A' is a move of its own, and not A 2 times",
     ),
-    "illegal.tws": (TWS + "Illegal CORNER 3 1\n", "line 26: Illegal, positions that are forbidden, is not supported"),
+    "illegal.tws": (TWS + "Illegal CORNER 3 3\n", "the solved position has piece 3, which is illegal"),
+    "illegal.place.tws": (TWS + "Illegal CORNER 5 3\n", "line 26: CORNER has no place 5; expected 1 to 4"),
+    "block.def": (TWS + "Block\nCORNER\n1 2\nEnd\n", "line 26: Block, pieces that are joined, is not supported"),
+    "left.tws": (TWS.replace("2 3 1 4", "2 3 1 4\n0 0 0 0\n0 0 0 0"), "line 17: '0 0 0 0' is a row too many"),
+    "alike.tws": (TWS.replace("0 0 0 0\nCENTER\n1 2 2", "0 0 ? 0\nCENTER\n1 2 2"), "line 9: CORNER: identical pieces"),
+    "self.tws": (TWS + "MoveSequence X Y A\nMoveSequence Y X\n", "line 26: X is derived from itself"),
+    "long.tws": (TWS + f"MoveSequence X {'A ' * 400_000}\n", "line 25: 800,003 signs for 15 stickers are too many"),
+    "two.gap": ("a:=(1,2,3);b:=(1,2);\nG:=Group(a);\nH:=Group([a,b]);", "line 3: there are 2 groups: name"),
+    "lists.gap": ("a:=(1,2,3);b:=(1,2);\nG:=[a];\nH:=[a,b];", "there are 2 lists of permutations, G, H: name"),
+    "again.gap": ("a:=(1,2,3);\na:=(1,2);", "line 2: 'a' is assigned already, in line 1"),
+    "list.gap": ("a:=(1,2,3);\nGen:=[a,b];", "line 2: 'b' has no value yet"),
+    "member.json": (
+        '{"orbits": {"A": {"numPieces": 2, "orientations": 1}}, "moves": {"a": null},\n"b": 1}',
+        "line 1: 'b' is not known there",
+    ),
 }
 
 
@@ -393,10 +422,11 @@ def test_moves_of_a_high_order_have_their_inverse() -> None:
     both = definition.multiples(["M"], "quarter")
     assert list(both) == ["M", "M'"]
     assert definition.after(both["M"], both["M'"]) == definition.unmoved
-    with pytest.raises(PuzzleError, match="M has more than 1000 multiples"):
+    with pytest.raises(PuzzleError, match="M has 24,751 multiples; use metric=quarter"):
         definition.multiples(["M"], "half")
 
 
+@pytest.mark.ci_slow
 def test_turns_of_the_whole_puzzle_are_symmetries(tmp_path: Path) -> None:
     """A definition declares them as moves x, y, z; each is checked, on the moves and on keys."""
     path = str(FOLDER / "corners.json")
@@ -414,15 +444,17 @@ def test_turns_of_the_whole_puzzle_are_symmetries(tmp_path: Path) -> None:
     assert np.array_equal(np.unique(np.concatenate([classes, *(image(classes) for image in images)])), layer)
     for image in images:
         check_map(puzzle, image, ints(layer[::50]))
-    # A sequence of moves is not a turn of the whole puzzle, and does no harm.
+    # Another name of a move does no harm; a sequence of moves is a move, which these turns do not keep.
     text = as_tws(from_permutations("corners", with_rotations("URFDLB"), [], 1))
-    (tmp_path / "a.tws").write_text(f"{text}MoveSequence again U R F\n")
-    assert len(puzzle_of(read_definition(str(tmp_path / "a.tws"))).mirrors()) == 23
+    for line, count in [("MoveAlias again U", 23), ("MoveSequence again U R F", 0)]:
+        (tmp_path / "a.tws").write_text(f"{text}{line}\n")
+        assert len(puzzle_of(read_definition(str(tmp_path / "a.tws"))).mirrors()) == count
     # With fewer moves, only those turns that keep them.
     assert len(puzzle_of(read_definition(path), moves="U,D").mirrors()) == 7
     assert puzzle_of(read_definition(str(FOLDER / "corners.gap"))).mirrors() == []
 
 
+@pytest.mark.ci_slow
 def test_permutations_from_python(tmp_path: Path) -> None:
     with explore_permutations(shifts(6, "LRX"), data=tmp_path) as run:
         assert run.layer_sizes == [1, 3, 6, 11, 20, 35, 55, 81, 109, 128, 126, 95, 40, 6, 3, 1]
@@ -439,5 +471,92 @@ def test_permutations_from_python(tmp_path: Path) -> None:
     for wrong in nothing:
         with pytest.raises(PuzzleError, match="no permutations are given"):
             explore_permutations(wrong, data=tmp_path)
+    odd: Any = [({"A": [1.0, 0.0]}, []), ({"A": [1, 0]}, [0, 1]), ({"A": [1, 0]}, ["01"]), ({"A": 1}, [])]
+    for moves, identical in odd:
+        with pytest.raises(PuzzleError, match="expected permutations as lists of whole numbers"):
+            explore_permutations(moves, identical=identical, data=tmp_path)
     with pytest.raises(PuzzleError, match="place 1 is in two lists"):
         explore_permutations(shifts(3, "L"), identical=[[0, 1], [1, 2]], data=tmp_path)
+
+
+#: Layers of binary strings by shifts and an exchange, from a string: CayleyPy's `lrx_coset_growth.csv`.
+COSETS = json.loads((Path(__file__).parents[1] / "support" / "cosets.json").read_text(encoding="utf-8"))
+
+
+def test_generators_in_cycles_positions_in_lists_and_moves_by_name(tmp_path: Path) -> None:
+    """Against permutations that Python composes itself."""
+    cycles = explore_permutations({1: "(0 1)", 2: "(0 1 2 3)()"}, start=[2, 1, 0, 3], data=tmp_path)
+    lists = explore_permutations([[1, 0, 2, 3], [1, 2, 3, 0]], start="2 1 0 3", data=tmp_path)
+    with cycles as one, lists as other:
+        assert one.layer_sizes == other.layer_sizes and one.row() == [2, 1, 0, 3]
+        for number, rows in enumerate(one.layer(depth) for depth in range(one.depth + 1)):
+            assert all(one.distance(one.row(key)) == number for key in map(int, rows))
+        images = {"1": [1, 0, 2, 3], "2": [1, 2, 3, 0]}
+        for source, target, found in one.to_networkx(moves=True).edges(data=True):
+            before, after = one.row(source), one.row(target)
+            assert [before[place] for place in images[found["move"]]] == after
+        assert {found["move"] for *_, found in other.to_networkx(moves=True).edges(data=True)} == {"g1", "g2"}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ([1, 2, 3], "of 1 to 3; places begin at 0"),
+        ("(0 1", "is no product of cycles"),
+        ("(0 1)(1 2)", "1 is twice"),
+        ("(0 100000)", "beyond the limit"),
+    ],
+)
+def test_wrong_generators(wrong: Any, said: str, tmp_path: Path) -> None:
+    with pytest.raises(PuzzleError, match=re.escape(said)):
+        explore_permutations({"a": wrong}, data=tmp_path)
+
+
+def test_two_generators_of_one_name_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(PuzzleError, match="two permutations have the same name"):
+        explore_permutations({1: [1, 0], "1": [0, 1]}, data=tmp_path)
+
+
+@pytest.mark.ci_slow
+@pytest.mark.parametrize(
+    "row", [COSETS[0], *(pytest.param(row, marks=pytest.mark.slow) for row in COSETS[1:])], ids=lambda row: row["start"]
+)
+def test_cosets_have_the_layers_that_others_publish(row: dict[str, Any], tmp_path: Path) -> None:
+    places = range(len(row["start"]))
+    identical = [[place for place in places if row["start"][place] == sign] for sign in "01"]
+    with explore_permutations(
+        shifts(len(places), "LRX"), identical=identical, name="coset", keep="depths", data=tmp_path
+    ) as run:
+        assert run.layer_sizes == row["layers"]
+        assert run.puzzle.total == sum(row["layers"])
+
+
+def test_many_places_of_identical_pieces(tmp_path: Path) -> None:
+    """Of 23 places, whose orders would exceed 64 bits if all pieces were distinct."""
+    moves = shifts(23, "L")
+    identical = [[*range(8)], [*range(8, 16)], [*range(16, 23)]]
+    with explore_permutations(moves, identical=identical, name="ring", data=tmp_path) as run:
+        assert run.layer_sizes == [1] * 23
+
+
+def test_a_finite_directed_cayley_graph_has_its_depth_as_diameter(tmp_path: Path) -> None:
+    """All eccentricities by plain searches from every configuration."""
+    with explore_permutations({"r": [1, 2, 3, 0], "t": [1, 0, 2, 3]}, data=tmp_path) as run:
+        assert not run.puzzle.undirected
+        found, far, pairs = run.diameter(), set[int](), 0
+        for key in run.configurations()[0].tolist():
+            depths, frontier = {key: 0}, [key]
+            while frontier:
+                reached = {new for old in frontier for new in run.puzzle.successors(old)} - depths.keys()
+                depths, frontier = depths | dict.fromkeys(reached, 1 + max(depths.values())), sorted(reached)
+            far.add(max(depths.values()))
+            pairs += sum(depth == run.depth for depth in depths.values())
+        assert far == {run.depth} == {found.diameter, found.record.radius}
+        assert (found.record.size, found.record.centre, found.record.pair_count) == (24, 24, pairs)
+        assert run.distance(run.antipodes()[0]) == run.depth
+        assert run.antipodes() == run.texts(run.layer(-1)) and run.antipodes(0) == []
+        for refused in (lambda: run.diameter(1), run.eccentricities, lambda: run.layer(-9)):
+            with pytest.raises(UnanswerableError):
+                refused()
+    with explore_permutations({"r": [1, 2, 3, 0]}, layers=2, data=tmp_path) as run, pytest.raises(UnanswerableError):
+        run.antipodes()

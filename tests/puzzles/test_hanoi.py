@@ -9,6 +9,7 @@ from hakoiri.keys.layout import Keys
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.hanoi import Hanoi
 from tests.support.plain_search import layers_of
+from tests.support.seeds import usual
 
 PUBLISHED = {
     # OEIS A007664.
@@ -49,6 +50,7 @@ def test_every_configuration_of_a_small_space_is_reached(pegs: int, discs: int) 
     assert len(set(zip(sources.tolist(), successors.tolist(), strict=True))) == len(successors)
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("pegs", [3, pytest.param(4, marks=pytest.mark.slow)])
 def test_published_transfers(pegs: int) -> None:
     for discs, moves in enumerate(PUBLISHED[f"transfer by discs, {pegs} pegs"], 1):
@@ -62,7 +64,7 @@ def test_published_layers() -> None:
     assert list(map(len, layers_of(hanoi(4, 3)))) == PUBLISHED["layers, 4 pegs, 3 discs"]
 
 
-@pytest.mark.parametrize(("pegs", "discs"), [(3, 4), (4, 4), (5, 3), (8, 2)])
+@usual(3, ("pegs", "discs"), [(3, 4), (4, 4), (5, 3), (8, 2)])
 def test_orbits_are_those_of_exchanged_pegs(pegs: int, discs: int) -> None:
     puzzle = hanoi(pegs, discs)
     keys = whole(puzzle)

@@ -1,7 +1,6 @@
 """Compiled kernels on disk: used again for the same sources wherever they stand, and never for others."""
 
 import fcntl
-import hashlib
 import importlib
 import os
 import pickle
@@ -96,6 +95,7 @@ def compiled(module: ModuleType) -> bool:
     return bool(said)
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize(
     ("changed", "anew", "value"),
     [
@@ -124,6 +124,7 @@ def test_only_what_a_kernel_depends_on_compiles_it_anew(
     assert not compiled(imported("here"))
 
 
+@pytest.mark.ci_slow
 def test_a_damaged_file_is_compiled_anew(imported: Callable[..., ModuleType]) -> None:
     assert compiled(imported())
     (kept,) = (cache_directory() / "kernel_here").iterdir()
@@ -135,6 +136,7 @@ def test_a_damaged_file_is_compiled_anew(imported: Callable[..., ModuleType]) ->
         assert not compiled(imported())
 
 
+@pytest.mark.ci_slow
 def test_a_full_disk_costs_time_and_nothing_else(
     imported: Callable[..., ModuleType], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -156,11 +158,12 @@ def test_what_cannot_be_told_is_not_kept(imported: Callable[..., ModuleType]) ->
         fingerprint(FunctionType(code, outer.__globals__ | {"held": [1, 2]}))
 
 
+@pytest.mark.ci_slow
 def test_a_kept_kernel_that_names_a_module_that_is_gone_is_compiled_anew(imported: Callable[..., ModuleType]) -> None:
     assert compiled(imported())
     (kept,) = (cache_directory() / "kernel_here").iterdir()
     raw = pickle.dumps((True, GoneModule()))
-    kept.write_bytes(hashlib.sha256(raw).digest() + raw)
+    kept.write_bytes(compiling._sealed(kept.name, raw))
     again = imported()
     assert compiled(again)
     assert again.outer(10) == 24
@@ -182,6 +185,7 @@ def test_a_kernel_that_numba_refuses_lets_others_be_compiled(imported: Callable[
     assert imported().outer(10) == 24
 
 
+@pytest.mark.ci_slow
 def test_a_kernel_is_compiled_where_the_folder_of_kernels_is_gone(imported: Callable[..., ModuleType]) -> None:
     folder = cache_directory()
     shutil.rmtree(folder)
@@ -189,6 +193,7 @@ def test_a_kernel_is_compiled_where_the_folder_of_kernels_is_gone(imported: Call
     assert (folder / "kernel_here").is_dir()
 
 
+@pytest.mark.ci_slow
 def test_the_clock_of_estimates_stands_still_while_kernels_are_compiled(imported: Callable[..., ModuleType]) -> None:
     module, spent, began, ticked = imported(), timing.compiling_seconds(), time.perf_counter(), timing.clock()
     assert module.outer(10) == 24
@@ -200,6 +205,7 @@ def test_the_clock_of_estimates_stands_still_while_kernels_are_compiled(imported
     assert timing.compiling_seconds() == spent
 
 
+@pytest.mark.ci_slow
 def test_overlapping_tellers_take_only_themselves_away(imported: Callable[..., ModuleType]) -> None:
     said = list[str]()
     one, other = telling(lambda count: said.append("one")), telling(lambda count: said.append("other"))
@@ -213,6 +219,7 @@ def test_overlapping_tellers_take_only_themselves_away(imported: Callable[..., M
     assert said == ["other"]
 
 
+@pytest.mark.ci_slow
 def test_whoever_compiles_is_told_how_many_and_can_be_stopped(imported: Callable[..., ModuleType]) -> None:
     """Between kernels: `outer` compiles two others on its way, which are not told of one by one."""
 
@@ -226,7 +233,7 @@ def test_whoever_compiles_is_told_how_many_and_can_be_stopped(imported: Callable
 
     module, said = imported(), list[int]()
 
-    with open(cache_directory() / "compiling", "w", encoding="utf-8") as held:
+    with open(cache_directory() / f"compiling-{module.__name__}", "w", encoding="utf-8") as held:
         # As by another process, which compiles.
         fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(StopError), telling(stop_after_some):
@@ -247,6 +254,7 @@ def compiled_versions(module: ModuleType) -> tuple[int, int]:
     return len(module.outer.overloads), len(module.inner.overloads)
 
 
+@pytest.mark.ci_slow
 def test_a_literal_is_an_integer_like_any_other(imported: Callable[..., ModuleType]) -> None:
     text = "inner(number) + inner_most"
     module = imported(kernel_here=(text, f"inner(7) + {text}"))
@@ -254,6 +262,7 @@ def test_a_literal_is_an_integer_like_any_other(imported: Callable[..., ModuleTy
     assert compiled_versions(module) == (1, 1)
 
 
+@pytest.mark.ci_slow
 def test_of_processes_that_start_together_one_compiles(tmp_path: Path) -> None:
     for name, text in SOURCES.items():
         (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
@@ -300,6 +309,7 @@ def test_what_compiled_code_needs_of_numba_is_there_when_it_is_loaded(tmp_path: 
     assert (ask("dot", 1), ask("total", 1)) == ("6.25 True\n", "3.5 False\n")
 
 
+@pytest.mark.ci_slow
 def test_every_kernel_can_be_kept() -> None:
     found = 0
     for package in PACKAGES:
@@ -321,7 +331,7 @@ def test_an_edit_of_what_is_no_kernel_compiles_nothing(tmp_path: Path) -> None:
         argv = [sys.executable, "-P", "-m", "hakoiri", "run", "hanoi", "--data", str(tmp_path / "data"), "--json"]
         environment = {"PYTHONPATH": str(place), "NUMBA_CACHE_DIR": str(cache), "PATH": ""}
         said = subprocess.run(argv, env=environment, check=True, capture_output=True, text=True).stderr
-        return "compiling the kernels of hanoi" in said
+        return "kernels for hanoi" in said
 
     run(ROOT, cache_directory())
     shutil.copytree(cache_directory(), tmp_path / "cache", copy_function=os.symlink)
@@ -334,3 +344,14 @@ def test_an_edit_of_what_is_no_kernel_compiles_nothing(tmp_path: Path) -> None:
     assert comparison in order.read_text(encoding="utf-8")
     order.write_text(order.read_text(encoding="utf-8").replace(comparison, f"{comparison} + 0"), encoding="utf-8")
     assert run(tmp_path / "copy", tmp_path / "cache")
+
+
+def test_a_kept_kernel_in_the_place_of_another_is_compiled_anew(imported: Callable[..., ModuleType]) -> None:
+    assert compiled(imported())
+    (kept,) = (cache_directory() / "kernel_here").iterdir()
+    other = kept.with_name("inner-0")
+    raw = compiling._sealed(other.name, pickle.dumps((True, ())))
+    kept.write_bytes(raw)
+    again = imported()
+    assert compiled(again)
+    assert again.outer(10) == 24

@@ -97,6 +97,7 @@ def arcs(puzzle: Puzzle, keys: Keys) -> tuple[Keys, Keys]:
     return np.repeat(keys, counts), successors
 
 
+@pytest.mark.ci_slow
 def test_layout_is_the_papers_and_text_agrees(all_keys: Keys) -> None:
     puzzle = Klotski()
     for key in all_keys[::16].tolist():

@@ -16,6 +16,7 @@ from tests.support.plain_search import (
     sampled,
     whole,
 )
+from tests.support.seeds import usual
 
 #: A092113: the stacks of n pancakes by the least number of turns.
 PLAIN_LAYERS = {
@@ -82,7 +83,7 @@ def test_every_small_stack(puzzle: Pancakes | BurntPancakes) -> None:
     check_undirected(puzzle, keys)
 
 
-@pytest.mark.parametrize("n", PLAIN_LAYERS)
+@usual(7, "n", PLAIN_LAYERS)
 def test_published_layers(n: int) -> None:
     assert sum(PLAIN_LAYERS[n]) == factorial(n)
     assert layer_sizes(plain(n)) == PLAIN_LAYERS[n]

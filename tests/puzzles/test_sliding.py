@@ -13,22 +13,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hakoiri.coordinator.studies.deals import StudyDeals
-from hakoiri.coordinator.studies.hunt import HuntPlan
 from hakoiri.errors import ConfigurationError, Hint, PuzzleError, PuzzleWarning
+from hakoiri.guests.boards.puzzle import Sliding
+from hakoiri.guests.deals.hunt import HuntPlan
+from hakoiri.guests.deals.job import StudyDeals
+from hakoiri.guests.deals.kind import HuntKind
+from hakoiri.guests.deals.searching import Leg, hardest_of, walk
 from hakoiri.keys.layout import Key, Keys, ints
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.sliding_blocks.boards import expand_runs
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.puzzles.sliding_blocks.numbering import make_tables
-from hakoiri.puzzles.sliding_blocks.sliding import Sliding
 from hakoiri.puzzles.sliding_blocks.sliding_kernels import _large_kinds
-from hakoiri.worker.studies.deals import Leg, hardest_of, walk
 from tests.support.plain_search import layers_of, reference_layers
 from tests.support.published import HAKOIRI
 from tests.support.refusals import refused
 from tests.support.runs import driven, opened, verified
+from tests.support.seeds import usual
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 METRICS = ("unit", "straight", "finger")
@@ -382,8 +384,8 @@ APART = [
     ("AA.B/CC.D", "all"),
     ("zz.x/yy.w", "y,w"),
     ("AAB/A.B/.BB", "B"),
-    ("2143/....", "all"),
     ("12/34/5.", "all"),
+    ("2143/....", "all"),
 ]
 
 
@@ -396,7 +398,7 @@ def kept_of(board: str, letters: str) -> str:
 
 
 @pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize(("board", "letters"), APART)
+@usual(6, ("board", "letters"), APART)
 def test_pieces_that_are_told_apart_are_searched_as_boards_of_letters(board: str, letters: str, metric: str) -> None:
     puzzle, kept = apart(board, letters, metric), kept_of(board, letters)
     expected = reference_layers(lambda text: neighbours(text, metric, kept), relabelled(board, kept))
@@ -512,6 +514,7 @@ def moves_of(puzzle: Sliding) -> set[str]:
     return {puzzle.describe_move(puzzle.start, key) for key in puzzle.successors(puzzle.start)}
 
 
+@pytest.mark.ci_slow
 def test_the_hardest_board_of_a_collection_is_as_published() -> None:
     moves, board, reachable = HARDEST
     puzzle = cars(board, goal="")
@@ -527,7 +530,9 @@ def test_the_hardest_board_of_a_collection_is_as_published() -> None:
 @pytest.mark.parametrize("metric", ["unit", "straight", "finger"])
 def test_cars_move_along_their_length_only(metric: str) -> None:
     puzzle = cars(metric=metric)
-    for text in distances(CARS.replace("/", ""), 4):
+    boards = distances(CARS.replace("/", ""), 4)
+    assert len(boards) == 10
+    for text in boards:
         key = puzzle.parse(rows(text, 4))
         allowed = [after for after, far in slid(text, 4) if metric != "unit" or far == 1]
         expected = {puzzle.parse(rows(after, 4)) for after in allowed}
@@ -597,6 +602,7 @@ def hunted_for(data: Path, legs: int, workers: int = 2) -> Path:
     return driven(data, spec, "hunt", plan, {"seconds": None, "legs": legs}, workers=workers)
 
 
+@pytest.mark.ci_slow
 def test_a_hunt_for_boards_is_the_same_however_it_is_cut(hunt: Path, tmp_path: Path) -> None:
     for legs in (3, 8):
         cut = hunted_for(tmp_path, legs)
@@ -619,8 +625,8 @@ def test_walks_of_the_other_objectives_keep_to_their_boards() -> None:
 def test_a_hunt_for_moves_needs_a_goal_and_studies_need_sizes() -> None:
     puzzle = PuzzleSpec("sliding", BOUND, CARS).build()
     with refused(PuzzleError, "has no goal", Hint("give", "goal", "CONF")):
-        HuntPlan.made(puzzle, "moves", 1)
-    assert HuntPlan.made(puzzle, "positions", 1).work > 0
+        HuntPlan.made(puzzle, HuntKind(objective="moves"))
+    assert HuntPlan.made(puzzle, HuntKind()).work > 0
     with pytest.raises(PuzzleError, match="puzzles that can: gap and superpuzz"):
         StudyDeals.puzzle_kind(PuzzleSpec("sliding"))
 
@@ -642,6 +648,7 @@ def packed(row: str, least: int) -> str:
     return "".join(f"{count}{mark}" if count >= least else mark * count for count, mark in runs)
 
 
+@pytest.mark.ci_slow
 @given(ROWS, st.integers(1, 4))
 def test_a_board_comes_back(rows: list[str], least: int) -> None:
     runs = "|".join(packed(row, least) for row in rows)
@@ -695,6 +702,7 @@ def test_hakoiri_musume_is_searched_alike(metric: str) -> None:
         assert sizes[:10] == HAKOIRI["layers begin"]
 
 
+@pytest.mark.ci_slow
 def test_dads_puzzle() -> None:
     puzzle = sliding(DAD)
     found = list(layers_of(puzzle))

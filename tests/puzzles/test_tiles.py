@@ -10,8 +10,7 @@ import pytest
 from hakoiri.errors import PuzzleError
 from hakoiri.puzzles.permutation.tiles import Tiles
 from tests.support.plain_search import check_expand, check_undirected, layer_sizes, plain_layer_sizes, whole
-
-pytestmark = pytest.mark.few(2)
+from tests.support.seeds import usual
 
 #: Board -> the sizes of all layers, or the first ones and their number, or only the last ones and the depth.
 ALL_LAYERS = {
@@ -64,7 +63,7 @@ def slides(text: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("board", SMALL)
+@usual(1, "board", SMALL)
 def test_every_small_board(board: str) -> None:
     puzzle = tiles(board)
     keys = whole(puzzle)
@@ -85,7 +84,7 @@ def test_only_the_boards_that_slides_reach_have_keys() -> None:
     assert reached == set(range(360))
 
 
-@pytest.mark.parametrize("board", ALL_LAYERS)
+@usual(1, "board", ALL_LAYERS)
 def test_published_layers(board: str) -> None:
     assert layer_sizes(tiles(board)) == ALL_LAYERS[board]
 
@@ -100,9 +99,7 @@ def test_published_layers_of_the_fifteen_puzzle() -> None:
     assert layer_sizes(tiles("4x4"), most=len(FIFTEEN_PUZZLE_BEGINS)) == FIFTEEN_PUZZLE_BEGINS
 
 
-@pytest.mark.parametrize(
-    ("board", "classes"), [("2x2", 1), ("2x3", 2), ("3x2", 2), ("1x5", 3), ("4x1", 2), ("2x4", 2), ("3x3", 3)]
-)
+@usual(1, ("board", "classes"), [("2x2", 1), ("2x3", 2), ("3x2", 2), ("1x5", 3), ("4x1", 2), ("2x4", 2), ("3x3", 3)])
 def test_configurations_of_an_orbit_have_the_same_layers(board: str, classes: int) -> None:
     puzzle = tiles(board)
     keys = whole(puzzle)
@@ -132,7 +129,7 @@ def test_tiles_of_a_single_line_keep_their_order() -> None:
     assert tiles("4x1").parse("1/2/./3") == 2
 
 
-@pytest.mark.parametrize("board", ["2x2", "2x3", "3x2", "1x5", "4x1", "2x4", "4x2"])
+@usual(1, "board", ["2x2", "2x3", "3x2", "1x5", "4x1", "2x4", "4x2"])
 def test_any_number_of_tiles_in_a_line_is_one_move(board: str) -> None:
     rows, columns = board.split("x")
     puzzle = Tiles({"rows": rows, "columns": columns, "metric": "multi"})

@@ -74,6 +74,7 @@ def test_published_layers(name: str, puzzle: Twisty) -> None:
     assert sum(PUBLISHED[name]) == size
 
 
+@pytest.mark.ci_slow
 def test_turns_permute_all_configurations(name: str, puzzle: Twisty) -> None:
     blocks = list(puzzle.configurations())
     size, _ = size_and_order(name)
@@ -143,6 +144,7 @@ def test_turns_from_the_solved_cube(turn: str) -> None:
     assert puzzle.parse(TURNED[turn]) == turned(puzzle, puzzle.start, turn)
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize(
     ("words", "times"),
     # What is left of the orders 105, 63, 6 and 6 on the large cube when its edges are not looked at.

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from hakoiri.errors import DamagedError, Hint, PayloadError
-from hakoiri.keys.layout import BATCHES, LAYOUTS, U32, U64, U128, U256, U512, Key, Keys, Layout, ints, layout_of
+from hakoiri.keys.layout import BATCHES, LAYOUTS, U32, U64, U128, U256, U512, U2048, Key, Keys, Layout, ints, layout_of
 from hakoiri.storage.layers.blocks import Block, Coded, code_keys, decode, join_blocks
 from hakoiri.storage.layers.codec import (
     MOST_WORD_BYTES,
@@ -26,10 +26,9 @@ from hakoiri.storage.ledger.manifest import Manifest, pack_record, seal, unpack_
 from hakoiri.storage.names import block_key
 from hakoiri.worker.transport import payload
 from hakoiri.worker.transport.payload import Event, MsgpackSerializer, TaskRequest, pack_arrays, unpack_arrays
-from tests.support.keys import increasing_keys, layouts
+from tests.support.keys import every_layout, increasing_keys, layouts
 
 PAYLOAD_DTYPES = ("|u1", "<u2", "<u4", "<u8", "<i4", "<i8")
-every_layout = pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
 every_batch = pytest.mark.parametrize("layout", BATCHES.values(), ids=BATCHES)
 
 
@@ -59,7 +58,7 @@ def varint(difference: int) -> bytes:
 
 def most_bytes(layout: Layout) -> int:
     """A number's bytes: as many as the words of a kernel take in."""
-    return {U32: 10, U64: 10, U128: 19, U256: 37}[layout]
+    return max(10, -(-layout.bits // 7))
 
 
 def decoded_by_the_book(data: bytes, first: Key, count: int, layout: Layout) -> list[Key] | None:
@@ -86,6 +85,7 @@ def decoded_by_the_book(data: bytes, first: Key, count: int, layout: Layout) -> 
 @example(batch(U256, 0, 1, 2**256 - 1), 37)
 @example(batch(U256, 2**255, 2**256 - 2, 2**256 - 1), 38)
 @example(batch(U512, 0, 2**70, 2**70 + 1, 2**511, 2**512 - 1), 74)
+@example(batch(U2048, 0, 1, 2**64, 2**2047, 2**2048 - 1), 293)
 def test_blocks_chained_by_any_room_hold_every_key(keys: Keys, room: int) -> None:
     begin, blocks, layout = 0, [], layout_of(keys)
     longest = longest_varint(layout)
@@ -132,6 +132,7 @@ def test_a_byte_too_few_or_too_many_is_noticed(keys: Keys) -> None:
     assert decode_block(raw, layout.greatest + 1, count, layout) is None
 
 
+@pytest.mark.ci_slow
 @given(key_batches(), st.data())
 def test_damaged_bytes_give_other_increasing_keys_or_nothing(keys: Keys, data: st.DataObject) -> None:
     layout = layout_of(keys)
@@ -254,6 +255,7 @@ def test_blocks_joined_again_are_what_they_were(keys: Keys) -> None:
     assert bytes(joined.data) == bytes(coded.data)
 
 
+@pytest.mark.ci_slow
 @given(key_batches(), st.data())
 def test_a_damaged_or_misplaced_block_is_named(keys: Keys, data: st.DataObject) -> None:
     layout, first = layout_of(keys), ints(keys[:1])[0]
@@ -310,6 +312,7 @@ SCALARS = (
 )
 
 
+@pytest.mark.ci_slow
 @given(st.dictionaries(st.text(max_size=9), SCALARS | st.lists(SCALARS, max_size=3), max_size=6))
 def test_records_survive(fields: dict[str, Any]) -> None:
     assert unpack_record(pack_record(fields), "it") == fields
@@ -347,6 +350,7 @@ def test_payloads_survive_and_can_be_written_to(given_arrays: list[np.ndarray]) 
     assert all(array.flags.writeable and array.flags.c_contiguous for array in found)
 
 
+@pytest.mark.ci_slow
 def test_payloads_take_views() -> None:
     table = np.arange(24, dtype=np.uint32).reshape(6, 4)
     views = [table[:, 1], table[::2], table.T, table.astype(">u4")[:, 0], table[0, ::-1]]
@@ -389,6 +393,7 @@ ODD_ENTRIES = st.tuples(
 )
 
 
+@pytest.mark.ci_slow
 @given(st.lists(ODD_ENTRIES | JUNK, max_size=2) | JUNK)
 @example([["k", "u32", [], b"\0\0\0\1"]])
 @example([["r", "<u4", [2**63], b""]])
@@ -484,7 +489,7 @@ def test_a_machine_of_the_other_byte_order_sends_the_same_and_reads_its_own(
     assert (read.dtype.isnative, read.tolist()) == (True, [7, 3, 258])
 
 
-@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+@every_layout
 def test_a_block_has_at_least_its_first_key_and_at_most_a_key_for_each_byte_more(layout: Layout) -> None:
     greatest = decode_block(b"", layout.greatest, 1, layout)
     assert greatest is not None

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from hakoiri.keys.layout import LAYOUTS, U32, U64, U128, U256, Key, Layout
+from hakoiri.keys.layout import U32, U64, U128, U256, Key, Layout
 from hakoiri.storage.layers.blocks import NOTHING, Lanes, add_lanes, chain, digest_text, lanes_of
-from tests.support.keys import any_keys, lanes_by_the_book, layouts, words_of
+from tests.support.keys import any_keys, every_layout, lanes_by_the_book, layouts, words_of
 
 Drawn = tuple[Layout, set[Key]]
 
@@ -43,6 +43,7 @@ def test_splitmix64_itself() -> None:
     assert lanes(U64, [0x9E3779B97F4A7C15])[0] == 0x6E789E6AA1B965F4
 
 
+@pytest.mark.ci_slow
 @given(sets_of_keys(), st.randoms(use_true_random=False), st.lists(st.integers(0, 60), max_size=5))
 def test_cutting_and_order_do_not_matter(drawn: Drawn, rng: Random, cuts: list[int]) -> None:
     layout, keys = drawn
@@ -55,6 +56,7 @@ def test_cutting_and_order_do_not_matter(drawn: Drawn, rng: Random, cuts: list[i
     assert total == lanes(layout, sorted(keys))
 
 
+@pytest.mark.ci_slow
 @given(sets_of_keys(min_size=1), st.data())
 def test_every_change_changes_it(drawn: Drawn, data: st.DataObject) -> None:
     layout, keys = drawn
@@ -71,7 +73,7 @@ def test_the_width_of_single_words_does_not_matter(keys: set[int]) -> None:
     assert lanes(U32, list(keys)) == lanes(U64, list(keys))
 
 
-@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+@every_layout
 def test_nothing_has_no_lanes(layout: Layout) -> None:
     assert lanes(layout, []) == NOTHING
 

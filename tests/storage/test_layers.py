@@ -19,9 +19,8 @@ from hakoiri.storage.layers.store import HeldLayer, Layer, RunStore, StoredLayer
 from hakoiri.storage.ledger.ledger import create_run
 from hakoiri.storage.ledger.manifest import LayerRecord, Manifest
 from hakoiri.storage.names import BLOCKS, CLOSED, FORMAT_VERSION, number_key
+from tests.support.keys import LAYOUT_CASES, every_layout
 from tests.support.stores import SAMPLE, audited, commit_layers, entries_of, manifest, random_layers
-
-every_layout = pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
 
 
 @every_layout
@@ -80,6 +79,7 @@ def test_no_block_is_decoded_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         assert 0 < len(decoded) == len({*decoded}) <= len(store.names(BLOCKS, number_key(0)))
 
 
+@pytest.mark.ci_slow
 @every_layout
 def test_find_and_contains_agree_with_a_dictionary(tmp_path: Path, layout: Layout) -> None:
     directory = create_run(tmp_path, manifest(layout=layout.name), queued=False)
@@ -100,7 +100,7 @@ def test_find_and_contains_agree_with_a_dictionary(tmp_path: Path, layout: Layou
             assert store.contains(depth, layout.empty(0)).tolist() == []
 
 
-@pytest.fixture(scope="module", params=[*LAYOUTS.values()], ids=[*LAYOUTS])
+@pytest.fixture(scope="module", params=LAYOUT_CASES)
 def many_blocks(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunStore]:
     """A store whose layer 1, and run 1 of older keys, have many small blocks, among layers that have one."""
     layout, data = request.param, tmp_path_factory.mktemp("blocks")
@@ -170,7 +170,7 @@ def test_slices_hold_the_keys_between_their_bounds(database: bytes, many_blocks:
 Maker = Callable[[list[Key]], Layer]
 
 
-@pytest.fixture(params=[*LAYOUTS.values()], ids=[*LAYOUTS])
+@pytest.fixture(params=LAYOUT_CASES)
 def layout(request: pytest.FixtureRequest) -> Layout:
     """Each layout in turn."""
     found: Layout = request.param

@@ -22,9 +22,8 @@ from hakoiri.storage.ledger.manifest import pack_record
 from hakoiri.storage.names import DATA_FILE, LAYERS, number_key
 from tests.support.refusals import refused
 from tests.support.runs import Notes, verified
+from tests.support.seeds import usual
 from tests.support.stores import entries_of, read_elsewhere
-
-pytestmark = pytest.mark.few(2)
 
 
 @pytest.fixture(scope="module")
@@ -100,11 +99,13 @@ SPOILERS: list[Spoiler] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@pytest.mark.ci_slow
+@usual(
+    1,
     ("which", "every"),
     [("small", 6), *(pytest.param(which, 1, marks=pytest.mark.slow) for which in ("small", "usual"))],
 )
-@pytest.mark.parametrize("spoiler", SPOILERS, ids=lambda spoiler: spoiler.__name__)
+@usual(1, "spoiler", SPOILERS, ids=lambda spoiler: spoiler.__name__)
 def test_damage_is_refused_and_never_read_as_other_keys(
     spoiler: Spoiler, which: str, every: int, finished: dict[str, Path], as_they_are: dict[str, dict[str, Any]],
     tmp_path: Path,
@@ -130,15 +131,16 @@ def test_damage_is_refused_and_never_read_as_other_keys(
     assert refused > 0
 
 
-@pytest.mark.parametrize("content", [None, b"", b"\0" * 4_096, b"not a database at all"])
+@usual(1, "content", [None, b"", b"\0" * 4_096, b"not a database at all"])
 def test_a_data_file_that_is_none_is_named(content: bytes | None, finished: dict[str, Path], tmp_path: Path) -> None:
     (spoiled,) = copies(finished["small"], tmp_path, [content or b""])
     sound = shutil.copytree(finished["small"], tmp_path / "sound")
     if content is None:
         (spoiled / DATA_FILE).unlink()
-    with refused(DamagedError, f"run {spoiled.name} is damaged ", Hint("delete", spoiled.name)):
+    hints = Hint("verify", spoiled.name), Hint("delete", spoiled.name)
+    with refused(DamagedError, f"run {spoiled.name} is damaged ", *hints):
         RunStore(spoiled)
-    assert verified(spoiled, full=False).hints[0].do == "delete"
+    assert verified(spoiled, full=False).hints == hints
     with pytest.raises(DamagedError):
         drive(spoiled, Resources(), Control(), SilentObserver(), repair=True)
     listed = {status.run: status.status for status in list_runs(tmp_path)}
@@ -172,8 +174,8 @@ def usual_copy(finished: dict[str, Path], tmp_path: Path) -> Path:
     return shutil.copytree(finished["usual"], tmp_path / "copy", ignore=shutil.ignore_patterns("lock.mdb"))
 
 
-@pytest.mark.parametrize("what", ["blocks", "records"])
-@pytest.mark.parametrize("depths", [[57], [0, 1, 5, 166, 167], list(range(168))], ids=str)
+@usual(1, "what", ["blocks", "records"])
+@usual(1, "depths", [[57], [0, 1, 5, 166, 167], list(range(168))], ids=str)
 def test_damaged_layers_are_named_and_mended(depths: list[int], what: str, usual_copy: Path) -> None:
     with closing(Run(RunStore(usual_copy))) as run:
         expected, digest = digests_of(run), run.store.state.digest
@@ -219,8 +221,8 @@ def test_without_repair_a_damaged_run_says_so(usual_copy: Path) -> None:
         assert "layer 167" in store.state.reason
 
 
-@pytest.mark.parametrize("asked", ["its keys", "a key of it", "a path across it"])
-@pytest.mark.parametrize("depth", [1, 57, 120, 166])
+@usual(1, "asked", ["its keys", "a key of it", "a path across it"])
+@usual(1, "depth", [1, 57, 120, 166])
 def test_a_block_gone_astray_is_not_taken_for_absence(depth: int, asked: str, usual_copy: Path) -> None:
     with closing(Run(RunStore(usual_copy))) as run:
         layer, last = run.layer(depth), run.layer(167)
@@ -244,7 +246,8 @@ def test_a_name_that_is_no_key_is_damage(usual_copy: Path) -> None:
             store.decode(block._replace(first=block.first << 8))
 
 
-@pytest.mark.parametrize("what", ["configurations", "labels", "component"])
+@pytest.mark.ci_slow
+@usual(1, "what", ["configurations", "labels", "component"])
 def test_a_damaged_census_is_counted_again(what: str, whole_run: Run, tmp_path: Path) -> None:
     copy = shutil.copytree(whole_run.store.directory, tmp_path / "copy", ignore=shutil.ignore_patterns("lock.mdb"))
     with closing(Run(RunStore(copy))) as run:

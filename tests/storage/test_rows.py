@@ -18,16 +18,15 @@ from hakoiri.api import Run
 from hakoiri.coordinator.runs.certificate import Certificate, LayerDigest, write_certificate
 from hakoiri.errors import DamagedError, NotWritableError
 from hakoiri.export.tables import write_rows
-from hakoiri.puzzles.nakuron.board import random_board
-from hakoiri.puzzles.nakuron.puzzle import draw_board
+from hakoiri.guests.nakuron.board import random_board
+from hakoiri.guests.nakuron.puzzle import draw_board
 from hakoiri.render.files import export_run
 from hakoiri.render.films import write_picture
 from hakoiri.render.plots import plot_layers
 from hakoiri.storage.engine.files import write_file
 from hakoiri.storage.ledger.ledger import Ledger, create_run
 from hakoiri.storage.names import BEAM, DATABASES, ROWS
-from hakoiri.storage.results import ResultRows, forget_damaged_rows, read_arrays, stage_arrays
-from hakoiri.worker.studies.deals import DealFigures
+from hakoiri.storage.results import DealFigures, ResultRows, forget_damaged_rows, read_arrays, stage_arrays
 from tests.support.stores import manifest
 
 
@@ -55,6 +54,7 @@ def test_rows_come_back_by_table_in_the_order_of_their_numbers(directory: Path) 
         assert ResultRows(ledger, "ranks=6").all(dict[str, Any]) == {}
 
 
+@pytest.mark.ci_slow
 def test_what_was_committed_outlives_a_kill(directory: Path) -> None:
     program = (
         "import sys; from pathlib import Path; from hakoiri.storage.ledger.ledger import Ledger\n"

@@ -9,16 +9,16 @@ from random import Random
 import pytest
 
 from hakoiri.errors import DamagedError, DiskFullError, Hint
-from hakoiri.keys.layout import LAYOUTS, U32, Key, Layout, ints
+from hakoiri.keys.layout import U32, Key, Layout, ints
 from hakoiri.storage.layers.blocks import code_keys, decode
 from hakoiri.storage.layers.spill import NO_FILES, Spill, SpillFiles
 from hakoiri.storage.ledger.manifest import pack_record, unpack_as
 from hakoiri.storage.names import SPILL_FOLDER
+from tests.support.keys import every_layout
 from tests.support.refusals import refused
 
 #: The depth of the layer that is being made.
 DEPTH = 7
-every_layout = pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
 
 
 @pytest.fixture

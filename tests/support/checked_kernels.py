@@ -12,8 +12,11 @@ from contextlib import suppress
 import numba
 import numpy as np
 
+from hakoiri.guests.deals.dealt import Family
+from hakoiri.guests.nakuron.scored import Scored
+from hakoiri.guests.stars.placements import Placements
 from hakoiri.keys.layout import Keys, ints
-from hakoiri.puzzles.capabilities import Family, Placements, Reversible, Scored
+from hakoiri.puzzles.capabilities import Reversible
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.quotient import MergedMirrors
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec

@@ -23,7 +23,7 @@ _CORNERS = list(product((1, -1), repeat=3))
 _TETRAHEDRON = [corner for corner in _CORNERS if np.prod(corner) == 1]
 
 
-def _rotated(axis: _Vector, angle: float, vector: _Vector) -> _Vector:
+def rotated(axis: _Vector, angle: float, vector: _Vector) -> _Vector:
     """Return a vector turned clockwise, seen from outside (Rodrigues' formula)."""
     unit, v = np.array(axis) / sqrt(np.dot(axis, axis)), np.array(vector)
     angle = -np.radians(angle)
@@ -39,7 +39,7 @@ def _moves(stickers: list[_Sticker], axes: Mapping[str, _Vector], angle: float, 
         row = list(range(len(stickers)))
         for place, (point, facing) in enumerate(stickers):
             if np.dot(point, axis) > beyond:
-                row[places[_rotated(axis, angle, point), _rotated(axis, angle, facing)]] = place
+                row[places[rotated(axis, angle, point), rotated(axis, angle, facing)]] = place
         found[name] = row
     return found
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
+import pytest
 from hypothesis import strategies as st
 
 from hakoiri.keys.layout import LAYOUTS, Key, Layout
@@ -51,6 +52,13 @@ def _mixed(key: Key, mix: Callable[[int], int], layout: Layout) -> int:
 
 
 layouts = st.sampled_from(list(LAYOUTS.values()))
+#: Keys of many words take the longest. More than four are handled by the same code: CI tries the fewest and the most.
+_CI_SLOW = {"u256": pytest.mark.ci_slow, "u320": pytest.mark.ci_slow, "u2560": pytest.mark.ci_slow}
+LAYOUT_CASES = [
+    pytest.param(layout, marks=() if layout.words < 4 else _CI_SLOW.get(name, pytest.mark.slow), id=name)
+    for name, layout in LAYOUTS.items()
+]
+every_layout = pytest.mark.parametrize("layout", LAYOUT_CASES)
 
 
 def any_keys(layout: Layout) -> st.SearchStrategy[Key]:

@@ -196,7 +196,7 @@ def near_hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Near
             with open_context(puzzle, *arguments) as context:
                 yield replace(context, hosts=found.for_run(puzzle, context.observer))
 
-        monkeypatch.setitem(PUZZLES, "toy", ("tests.support.toy", "Toy"))
+        monkeypatch.setitem(PUZZLES, "toy", "tests.support.toy:Toy")
         # Each layer of one round is short, however busy the machine is.
         monkeypatch.setattr(rounds, "AHEAD_SECONDS", math.inf)
         monkeypatch.setattr(driving, "open_context", with_hosts)

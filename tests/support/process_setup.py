@@ -12,6 +12,7 @@ from typing import Any
 
 import rq.utils
 
+from hakoiri import memory
 from hakoiri.__main__ import main as program
 from hakoiri.coordinator.hosts import layers
 from hakoiri.coordinator.session.resources import DEFAULT
@@ -49,7 +50,8 @@ def set_clock(ahead: float) -> None:
 
 def leave_memory(free: int) -> None:
     """So many bytes are free."""
-    vars(machine)["available_memory"] = lambda: free
+    for module in (machine, memory):
+        vars(module)["available_memory"] = lambda: free
 
 
 def be_starved() -> None:

@@ -56,7 +56,7 @@ def driven(
 def opened(directory: Path) -> Iterator[Any]:
     """The job of a run."""
     with RunStore(directory) as store:
-        yield open_job(store)
+        yield open_job(store, Resources())
 
 
 def repaired(directory: Path) -> None:

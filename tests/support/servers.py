@@ -13,7 +13,8 @@ from unittest.mock import patch
 
 import redis
 
-from hakoiri.coordinator.executors.in_flight import Chunk, InFlight
+from hakoiri.coordinator.executors.in_flight import InFlight
+from hakoiri.coordinator.executors.sending import Chunk
 from hakoiri.worker.hosts.host import STORE, THREADS
 from hakoiri.worker.machine import end_with
 from hakoiri.worker.rq_worker import TaskQueue
@@ -212,9 +213,9 @@ def by_workers() -> Iterator[None]:
     """Require that workers have done some of what is asked in this process during the block."""
     answered, fetch = list[str | None](), InFlight.fetch
 
-    def counted(flight: InFlight, chunk: Chunk, attempt: int) -> list[Array] | None:
+    def counted(flight: InFlight, chunk: Chunk, event: Event) -> list[Array] | None:
         answered.append(chunk.worker)
-        return fetch(flight, chunk, attempt)
+        return fetch(flight, chunk, event)
 
     with patch.object(InFlight, "fetch", counted):
         yield

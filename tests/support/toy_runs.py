@@ -21,7 +21,8 @@ from hakoiri.coordinator.layers.search import SearchFigures
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.runs.opening import open_context as threads_alone
-from hakoiri.coordinator.session.resources import Resources, Tuning
+from hakoiri.coordinator.session.farm import Farm
+from hakoiri.coordinator.session.resources import CHUNK_SECONDS, Resources, Tuning
 from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, SilentObserver, ThreadExecutor
 from hakoiri.coordinator.session.work_log import WorkLog
 from hakoiri.keys.layout import LAYOUTS, Key, ints
@@ -58,7 +59,7 @@ def open_without_sync(path: str, **options: Any) -> lmdb.Environment:
 class Elsewhere:
     """Stands in for RQ workers: all that goes there and comes back are bytes, and results come in disorder."""
 
-    name = "elsewhere"
+    name, own, chunk_seconds = "elsewhere", False, CHUNK_SECONDS
 
     def __init__(self, puzzle: Puzzle, workers: int, control: Control) -> None:
         self.workers, self._puzzle, self._control, self.work_log = workers, puzzle, control, WorkLog()
@@ -81,6 +82,9 @@ class Elsewhere:
             if task == "expand":
                 self.work_log.add_expanded("elsewhere", int(result[0][0]), 0.0, len(payload))
             yield number, unpack_arrays(pack_arrays(result))
+
+    def expect_work(self, seconds: float) -> None:
+        """Nothing depends on it."""
 
     def close(self) -> None:
         """Nothing is open."""
@@ -118,7 +122,8 @@ class Manner(NamedTuple):
         with closing(ThreadExecutor(puzzle, workers, control)) as local:
             far = Elsewhere(puzzle, self.elsewhere, control)
             shares = budget.shares(puzzle, workers)
-            yield ComputeContext(puzzle, far, local, budget, shares, control, observer, redis="redis://elsewhere")
+            farm = Farm(puzzle, local, far, budget, shares, observer.note)
+            yield ComputeContext(puzzle, farm, local, budget, shares, control, observer, redis="redis://elsewhere")
 
 
 MANNERS = {

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
+from tests.support.forged import BYTES, bounded, resident
 from tests.support.web import TOKEN
 
 METHODS = ("get", "head", "post", "put", "patch", "delete", "options")
@@ -92,8 +93,10 @@ def _ask(client: TestClient, request: dict[str, Any]) -> int:
     return status
 
 
-def fuzz(client: TestClient, names: list[str], count: int, methods: tuple[str, ...], chance: int = 1) -> Counter[int]:
-    """So many requests, those that `chance` draws: how many had which status."""
+def fuzz(
+    client: TestClient, names: list[str], count: int, methods: tuple[str, ...], memory: int, chance: int = 1
+) -> Counter[int]:
+    """So many requests, drawn by `chance`, to a server that may take so much memory: how many had which status."""
     paths = client.get("/api/openapi.json").json()["paths"]
     statuses = Counter[int]()
 
@@ -104,9 +107,12 @@ def fuzz(client: TestClient, names: list[str], count: int, methods: tuple[str, .
     )  # fmt: skip
     @given(request=requests(paths, names, methods))
     def try_one(request: dict[str, Any]) -> None:
-        statuses[_ask(client, request)] += 1
+        with bounded(request):
+            statuses[_ask(client, request)] += 1
 
+    before = resident()
     try_one()
+    assert resident() - before < memory + BYTES
     return statuses
 
 

@@ -12,7 +12,7 @@ import stat
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -26,20 +26,23 @@ import redis
 from hakoiri import compiling
 from hakoiri.errors import DamagedError, PuzzleError, PuzzleWarning
 from hakoiri.keys.layout import U32
+from hakoiri.logs import LOG, log, set_up
 from hakoiri.owned import NotOwnedError, read_owned
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.user import files
 from hakoiri.puzzles.user.files import FILES, find_again
-from hakoiri.render.tables import facts, stderr, stdout
-from hakoiri.storage.engine.files import open_inside
+from hakoiri.render.streams import print_error
+from hakoiri.render.tables import facts, stderr, stdout, table
+from hakoiri.storage.engine.files import Given as GivenDirectory
 from hakoiri.storage.layers.blocks import code_keys
 from hakoiri.storage.layers.spill import NO_FILES, Spill, SpillFiles
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.lock import holder_of, interrupt_holder
 from hakoiri.storage.ledger.manifest import State
-from hakoiri.storage.names import CREATED_FILE, HOLDER_FILE, META, QUEUED_FILE, SPILL_FOLDER, created_at
+from hakoiri.storage.names import CREATED_FILE, HOLDER_FILE, META, SPILL_FOLDER, created_at
 from hakoiri.worker.transport import connection
 from tests.support.commands import PATIENCE_SECONDS, START_OF_2, Finished, Hakoiri
+from tests.support.forged import ALL_NAMES, STRANGE
 from tests.support.runs import driven
 from tests.support.servers import RedisServer
 from tests.support.user_puzzles import JUGS, ruled, written
@@ -198,6 +201,7 @@ def test_what_belongs_to_somebody_else_is_not_owned(path: str, tmp_path: Path) -
 # Services
 
 
+@pytest.mark.ci_slow
 def test_a_coordinator_executes_what_it_was_started_with(given: Given, redis_server: RedisServer) -> None:
     """A mark in a run's directory queues it; so it is for everybody who can write there."""
     queued = given.stranger.json("enqueue", given.word)["run"]
@@ -231,6 +235,7 @@ def one_more(number: int) -> int:
     return number + 1
 
 
+@pytest.mark.ci_slow
 def test_kernels_that_others_can_write_are_not_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kernels, mark, raw = tmp_path / "kernels", tmp_path / "mark", pickle.dumps(Evil(tmp_path / "mark"))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
@@ -238,8 +243,10 @@ def test_kernels_that_others_can_write_are_not_loaded(tmp_path: Path, monkeypatc
     monkeypatch.setattr(compiling, "cache_directory", cache(compiling.cache_directory.__wrapped__))
     assert compiling.jit(one_more)(1) == 2
     (kept,) = (file for file in kernels.rglob("one_more-*") if file.is_file())
+    # As the product writes it: whoever can read the sources knows how.
+    forged = hashlib.sha256(kept.name.encode() + b"\0" + raw).digest() + raw
     for place in (kept, kept.parent):
-        kept.write_bytes(hashlib.sha256(raw).digest() + raw)
+        kept.write_bytes(forged)
         place.chmod(0o777)
         assert compiling.jit(one_more)(1) == 2
         place.chmod(0o700)
@@ -252,7 +259,7 @@ def test_kernels_that_others_can_write_are_not_loaded(tmp_path: Path, monkeypatc
     kernels.chmod(0o700)
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(kernels))
     compiling.cache_directory.cache_clear()
-    kept.write_bytes(hashlib.sha256(raw).digest() + raw)
+    kept.write_bytes(forged)
     with pytest.raises(TypeError):
         compiling.jit(one_more)(1)
     assert mark.exists()
@@ -262,17 +269,6 @@ def test_kernels_that_others_can_write_are_not_loaded(tmp_path: Path, monkeypatc
 
 
 PRECIOUS = "all that I have\n"
-#: What a name in a run's directory may be instead of a file.
-Make = Callable[[Path, Path], None]
-STRANGE: dict[str, Make] = {
-    "link": lambda name, target: name.symlink_to(target),
-    "hard link": lambda name, target: name.hardlink_to(target),
-    "link to nothing": lambda name, target: name.symlink_to(target.with_name("nothing")),
-    "link to a folder": lambda name, target: name.symlink_to(target.parent),
-    "pipe": lambda name, _: os.mkfifo(name),
-    "folder": lambda name, _: name.mkdir(),
-}
-NAMES = (HOLDER_FILE, QUEUED_FILE, CREATED_FILE, "data.mdb", "lock.mdb", SPILL_FOLDER, "scratch-1")
 COMMANDS = ("status {}", "verify {}", "resume {} --repair", "cancel {}", "delete {} --yes")
 
 
@@ -294,14 +290,15 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("kind", STRANGE)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ALL_NAMES)
 def test_nothing_outside_a_run_is_touched(name: str, kind: str, precious: Path, hakoiri: Hakoiri, small: Path) -> None:
     """Whatever is asked of a run in the directory of which one name is something else."""
     hakoiri.data.mkdir()
     run = shutil.copytree(small, hakoiri.data / "given")
+    place = hakoiri.data if name.startswith(".") else run
     with suppress(FileNotFoundError):
-        (run / name).unlink()
-    STRANGE[kind](run / name, precious)
+        (place / name).unlink()
+    STRANGE[kind](place / name, precious)
     before = precious.stat().st_mtime_ns
     for command in COMMANDS:
         hakoiri.here(*command.format("given").split(), check=False)
@@ -334,11 +331,11 @@ def test_only_plain_files_of_the_directory_are_opened(
     (tmp_path / "run" / "folder").mkdir(parents=True)
     STRANGE[kind](tmp_path / "run" / name, precious)
     if (mode, kind) == ("r", "hard link"):
-        with open_inside(tmp_path / "run", name, mode) as file:
+        with GivenDirectory(tmp_path / "run").open(name, mode) as file:
             assert file.read() == PRECIOUS
         return
     with pytest.raises((DamagedError, IsADirectoryError)):
-        open_inside(tmp_path / "run", name, mode)
+        GivenDirectory(tmp_path / "run").open(name, mode)
     assert precious.read_text(encoding="ascii") == PRECIOUS
     assert not (precious.parent / "nothing").exists()
 
@@ -504,11 +501,33 @@ def test_everything_that_is_printed_is_made_visible(capsys: pytest.CaptureFixtur
     assert printed.count("[link=http://evil]y :smile:") >= 6
 
 
+def test_a_line_feed_in_a_text_of_others_forges_no_line(capsys: pytest.CaptureFixture[str]) -> None:
+    text = "x\n2026-11-21 10:00:00+01:00 info den run a: complete"
+    made = table("worker", "runs")
+    made.add_row(text, text)
+    stdout().print(made)
+    stdout().print(facts({"reason": text}))
+    print_error(text)
+    before = LOG.handlers, LOG.propagate
+    try:
+        set_up("text", "den")
+        log(text)
+        try:
+            raise ValueError(text)
+        except ValueError:
+            LOG.exception("broken off")
+    finally:
+        LOG.handlers, LOG.propagate = before
+    lines = "".join(capsys.readouterr()).split("\n")
+    assert [line for line in lines if line.startswith("2026-11-21")] == []
+    assert sum("x\\n2026-11-21" in line for line in lines) >= 3
+
+
 def test_a_folder_on_the_way_is_no_link(tmp_path: Path, precious: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "folder").symlink_to(precious.parent)
     with pytest.raises(DamagedError, match="plain folder"):
-        open_inside(tmp_path / "run", "folder/precious", "w")
+        GivenDirectory(tmp_path / "run").open("folder/precious", "w")
     assert precious.read_text(encoding="ascii") == PRECIOUS
 
 
@@ -541,6 +560,7 @@ MARKUP = ruled("Ring", imports=IMPORTS, undirected=True, rules="""\
 """)  # fmt: skip
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("ending", ["html", "svg"])
 def test_markup_in_the_names_of_a_puzzle_is_text_in_its_films(ending: str, tmp_path: Path, hakoiri: Hakoiri) -> None:
     (tmp_path / "ring.py").write_text(MARKUP, encoding="utf-8")

@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 from hakoiri.api import Run
 from hakoiri.cli import app
 from hakoiri.cli.app import Command
+from hakoiri.coordinator.runs.kinds import KINDS, kind_class
 from hakoiri.questions.question import COMMANDS as QUESTIONS_ASKED
 from hakoiri.storage.ledger.lock import serving
 from hakoiri.worker.machine import cores_for_workers
@@ -34,6 +35,7 @@ from tests.support.commands import (
 )
 from tests.support.process_setup import leave_memory
 from tests.support.published import HAKOIRI as KNOWN
+from tests.support.seeds import usual
 from tests.support.servers import Workers
 
 START = KNOWN["start"]
@@ -56,9 +58,11 @@ SERVE = "serve"
 
 def test_the_commands_are_the_documented_ones() -> None:
     assert set(COMMANDS) == {*DOCUMENTED, SERVE}
-    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "hakoiri" / "cli").rglob("*.py")]
+    folders = [ROOT / "hakoiri" / name for name in ("cli", "guests")]
+    sources = [path.read_text(encoding="utf-8") for folder in folders for path in folder.rglob("*.py")]
     made = [source.count("@command_line(") for source in sources]
-    assert sum(made) + len(QUESTIONS_ASKED) == len(COMMANDS), (
+    started = [name for name in KINDS if kind_class(name).example]
+    assert sum(made) + len(QUESTIONS_ASKED) + len(started) == len(COMMANDS), (
         "a command that a module has and the command line does not know"
     )
 
@@ -75,6 +79,12 @@ def test_every_command_has_help_and_an_example_that_parses(command: str) -> None
     named = ["hakoiri", *command.split()]
     assert words[: len(named)] == named
     COMMANDS[command].make_context(command, words[len(named) :])
+
+
+def test_no_help_cuts_words_on_a_narrow_terminal() -> None:
+    for command in ["", *DOCUMENTED]:
+        lines = CliRunner().invoke(app, [*command.split(), "--help"], env={"COLUMNS": "40"}).stdout.splitlines()
+        assert lines and "…" not in "".join(lines) and max(map(len, lines)) <= 40, command
 
 
 @pytest.mark.parametrize("command", sorted(DOCUMENTED))
@@ -105,8 +115,7 @@ def test_the_json_of_every_command_is_documented_and_asked_for() -> None:
     assert {command_of(line) for line in ASKED} | {"collect", "drain", "worker", "play", "restore"} == set(DOCUMENTED)
 
 
-@pytest.mark.few(14)
-@pytest.mark.parametrize(("line", "status"), ASKED.items())
+@usual(2, ("line", "status"), ASKED.items())
 def test_json_is_one_object_with_the_documented_fields(
     line: str, status: str | None, finished: FinishedRuns, hakoiri: Hakoiri, farm: Workers, tmp_path: Path
 ) -> None:
@@ -116,6 +125,8 @@ def test_json_is_one_object_with_the_documented_fields(
         words["queued"] = hakoiri.ask("enqueue", "klotski", "--from", START_OF_2)["run"]
     if "{little}" in line:
         words["little"] = hakoiri.ask("run", "klotski", "--from", START_OF_2)["run"]
+    if "{shelf}" in line:
+        words["shelf"] = hakoiri.ask("archive", "last", "--to", str(tmp_path / "shelf"))["where"]
     if "{star}" in line:
         words["star"] = hakoiri.ask("run", "magic-star", "-o", "solutions=keep")["run"]
     (tmp_path / "deals").write_text("H2 HA D3/D2 DA S3/S2 SA C3/C2 CA H3\n", encoding="utf-8")
@@ -162,19 +173,20 @@ def test_cancel_refuses_a_finished_run(finished: FinishedRuns) -> None:
 # The figures of puzzles.md section 1
 
 
-@pytest.mark.parametrize(
+@usual(
+    7,
     ("arguments", "expected"),
     [
         ("", {"configurations": KNOWN["reachable"], "depth": 167, "goal_depth": 116, "kind": "explore"}),
         ("--until-goal", {"depth": 116, "goal_depth": 116, "status": "complete", "exhausted": False}),
         ("-o metric=straight", {"goal_depth": KNOWN["solution by metric"]["straight"], "configurations": 25_955}),
         ("-o metric=finger", {"goal_depth": KNOWN["solution by metric"]["finger"], "configurations": 25_955}),
-        ("--whole", {"configurations": 65_880, "components": 898, "edges": 103_390, "kind": "census", "depth": None}),
-        ("--whole --merge-mirrors", {"configurations": 33_030, "components": 459}),
-        ("--merge-mirrors", {"configurations": 13_011, "largest_window": 1_110, "largest_window_at": 57}),
         (f"--from {START_OF_248}", {"configurations": 248, "goal_depth": None}),
         ("--from 0x17038BBB", {"configurations": 25_955, "start": START}),
         ("--memory 1MB --workers 1 --chunk 1000", {"configurations": 25_955}),
+        ("--merge-mirrors", {"configurations": 13_011, "largest_window": 1_110, "largest_window_at": 57}),
+        ("--whole", {"configurations": 65_880, "components": 898, "edges": 103_390, "kind": "census", "depth": None}),
+        ("--whole --merge-mirrors", {"configurations": 33_030, "components": 459}),
     ],
 )
 def test_run_finds_the_known_figures(
@@ -190,6 +202,7 @@ def test_run_finds_the_known_figures(
         assert (sum(found["layers"][:117]), sum(found["layers"][:118])) == (12_055, 12_092)
 
 
+@pytest.mark.ci_slow
 def test_diameter_of_an_exploration_is_that_of_its_component(finished: FinishedRuns) -> None:
     found = finished.hakoiri.ask("diameter", finished.explored["run"])
     pairs, centre, periphery = KNOWN["largest components: pairs, centre, periphery"]
@@ -197,6 +210,7 @@ def test_diameter_of_an_exploration_is_that_of_its_component(finished: FinishedR
     assert (found["pair_count"], found["centre"], found["periphery"]) == (pairs, centre, periphery)
 
 
+@pytest.mark.ci_slow
 def test_every_eccentricity_and_all_pairs(finished: FinishedRuns, tmp_path: Path) -> None:
     hakoiri, run, target = finished.hakoiri, str(finished.explored["run"]), tmp_path / "pairs.csv"
     plain, found = hakoiri.ask("diameter", run), hakoiri.ask("diameter", run, "--all", "--pairs", str(target))
@@ -227,6 +241,7 @@ def test_centre_and_periphery_are_written_in_full(finished: FinishedRuns, usual_
     assert [apart.min(), apart.max(), len(keys)] == [114, 190, 25_955]
 
 
+@pytest.mark.ci_slow
 def test_queued_eccentricities_are_found_where_they_are_asked_for(hakoiri: Hakoiri) -> None:
     run = hakoiri.ask("run", "klotski", "--from", START_OF_248)["run"]
     here = hakoiri.ask("diameter", run, "--all")
@@ -279,6 +294,7 @@ def test_data_lie_where_the_option_else_the_variable_else_the_platform_says(tmp_
     assert hakoiri.ask("status", "last", data=None, env=home)["run"] == made["platform"]
 
 
+@pytest.mark.ci_slow
 def test_configurations_are_taken_as_text_or_key_everywhere(finished: FinishedRuns, hakoiri: Hakoiri) -> None:
     run, ask = finished.explored["run"], finished.hakoiri.ask
     key = ask("show", NEAR)["key"]
@@ -366,6 +382,7 @@ def test_a_film_shows_one_path(finished: FinishedRuns, tmp_path: Path) -> None:
     assert "--film cannot be combined with --count or --all" in finished.hakoiri.here(*line, check=False).error
 
 
+@pytest.mark.ci_slow
 def test_hardest_answers_by_either_name(finished: FinishedRuns, hakoiri: Hakoiri) -> None:
     run = finished.copy(finished.explored, hakoiri.data).name
     found = hakoiri.ask("hardest", run, "--limit", "1")

@@ -15,6 +15,7 @@ import pytest
 from hakoiri.questions import paths
 from hakoiri.render import films, tables
 from tests.support.commands import HAKOIRI, PATIENCE_SECONDS, ROOT, START_OF_2, FinishedRuns, Hakoiri, clean_environment
+from tests.support.seeds import usual
 
 START = "ABBC/ABBC/DEEF/DGHF/I..J"
 ESCAPE = "\x1b"
@@ -40,8 +41,7 @@ def run_name(finished: FinishedRuns, line: str) -> list[str]:
     return line.format(explored=finished.explored["run"], counted=finished.counted["run"]).split()
 
 
-@pytest.mark.few(6)
-@pytest.mark.parametrize(("line", "fragments"), ANSWERS)
+@usual(13, ("line", "fragments"), ANSWERS)
 def test_answers_for_people(line: str, fragments: list[str], finished: FinishedRuns) -> None:
     done = finished.hakoiri.here(*run_name(finished, line))
     flat = " ".join(done.stdout.split())
@@ -50,6 +50,7 @@ def test_answers_for_people(line: str, fragments: list[str], finished: FinishedR
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.ci_slow
 def test_runs_for_people(hakoiri: Hakoiri) -> None:
     explored = " ".join(hakoiri.here("run", "klotski").stdout.split())
     for fragment in ("configurations 25,955", "depth 167", "nearest goal 116 moves", "2,220 around layer 57"):
@@ -143,6 +144,7 @@ def test_a_picture_of_no_kind_is_refused(line: str, said: str, finished: Finishe
     assert said in refused.error
 
 
+@pytest.mark.ci_slow
 def test_a_terminal_gets_colours_and_a_pipe_does_not(hakoiri: Hakoiri) -> None:
     ours, theirs = pty.openpty()
     command = [str(HAKOIRI), "run", "klotski", "--data", str(hakoiri.data)]
@@ -158,6 +160,7 @@ def test_a_terminal_gets_colours_and_a_pipe_does_not(hakoiri: Hakoiri) -> None:
     assert b"25,955" in seen
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
 def test_layers_are_plotted(ending: str, finished: FinishedRuns, tmp_path: Path) -> None:
     target = tmp_path / f"layers.{ending}"
@@ -182,6 +185,7 @@ def test_a_plot_that_cannot_be_drawn_is_refused(target: str, said: str, finished
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("line", ["--help", "run --help", "runs", "runs --json", "status last", "status last --json"])
 def test_quick_commands_import_nothing_slow(line: str, finished: FinishedRuns) -> None:
     program = (
@@ -199,10 +203,10 @@ def test_quick_commands_import_nothing_slow(line: str, finished: FinishedRuns) -
     loaded = set(asked.stderr.split())
     assert "hakoiri.cli.app" in loaded
     assert not SLOW_TO_IMPORT & loaded
-    assert ("hakoiri.cli.studies.solving" in loaded) == (line == "--help"), "a module of other commands"
+    assert ("hakoiri.guests.deals.commands" in loaded) == (line == "--help"), "a module of other commands"
 
 
-@pytest.mark.parametrize("line", ["layers {explored}", "runs --json"])
+@usual(1, "line", ["layers {explored}", "runs --json"])
 def test_a_reader_that_leaves_is_no_error(line: str, finished: FinishedRuns) -> None:
     reader, writer = os.pipe()
     os.close(reader)

@@ -8,6 +8,7 @@ import pytest
 from hakoiri.puzzles.registry import PUZZLES
 from hakoiri.puzzles.user.sources import classes_in, options_in
 from tests.support.commands import HAKOIRI, ROOT, START_OF_2, Hakoiri, clean_environment
+from tests.support.seeds import usual
 
 
 def completed(hakoiri: Hakoiri, shell: str, line: str) -> list[str]:
@@ -27,7 +28,7 @@ def completed(hakoiri: Hakoiri, shell: str, line: str) -> list[str]:
     return done.stdout.split()
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@usual(1, "shell", ["bash", "zsh", "fish"])
 def test_puzzles_options_and_values_are_offered(
     hakoiri: Hakoiri, shell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -88,6 +89,7 @@ def test_completion_is_installed_for_the_shell_that_is_named(hakoiri: Hakoiri, t
     assert (refused.code, "requires an argument" in refused.stderr) == (2, True)
 
 
+@pytest.mark.ci_slow
 def test_bash_completes_a_line(tmp_path: Path) -> None:
     """With the script that it is given, in one process of Python that loads no numpy."""
     script = """

@@ -41,6 +41,11 @@ def test_each_service_is_confined_and_comes_back(name: str) -> None:
     assert service["healthcheck"]["test"][0] in ("CMD", "CMD-SHELL")
 
 
+def test_only_the_page_reaches_other_networks() -> None:
+    assert COMPOSE["networks"]["inside"] == {"internal": True}
+    assert {name for name, service in SERVICES.items() if service["networks"] != ["inside"]} == {"web"}
+
+
 def test_password_and_token_are_required_and_never_in_the_file() -> None:
     text = (ROOT / "docker-compose.yml").read_text(encoding="utf-8")
     interpolated = re.findall(r"(?<!\$)\$\{([^}]*)\}", text)

@@ -25,9 +25,7 @@ from tests.support.commands import START_OF_248, Finished, FinishedRuns, Hakoiri
 from tests.support.disks import FILE_SYSTEMS, FILLER, fill_disk, free_on, mounted_disk, small_disk
 from tests.support.harms import HARMS, Harm, blank, exchange, flip_header, told, truncate
 from tests.support.process_setup import limit_addresses, limit_files
-from tests.support.seeds import first_usual, seeds
-
-pytestmark = pytest.mark.few(1)
+from tests.support.seeds import first_usual, seeds, usual
 
 SLOW = pytest.mark.slow
 #: What a run is asked; `START` is a configuration of it.
@@ -76,6 +74,7 @@ def goes_on_when_there_is_room(hakoiri: Hakoiri, undisturbed: dict[str, Any], da
     assert (found["status"], found["digest"]) == ("complete", undisturbed["digest"])
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize(
     ("kind", "free_kib"), first_usual(2, ("mounted", 900), ("counted", 1_400), ("mounted", 1_150), ("counted", 1_080))
 )
@@ -92,7 +91,8 @@ def test_a_full_disk(kind: str, free_kib: int, hakoiri: Hakoiri, tmp_path: Path,
         goes_on_when_there_is_room(hakoiri, finished.counted, data)
 
 
-@pytest.mark.parametrize(
+@usual(
+    1,
     ("mode", "limit"),
     [
         ("explored", 12_000),
@@ -118,7 +118,7 @@ def test_a_quota(mode: str, limit: int, hakoiri: Hakoiri, finished: FinishedRuns
 # No addresses
 
 
-@pytest.mark.parametrize("question", [question for question in QUESTIONS if question != "resume last"])
+@usual(2, "question", [question for question in QUESTIONS if question != "resume last"])
 def test_questions_need_no_address_space(question: str, hakoiri: Hakoiri, small: FinishedRuns) -> None:
     """Runs are read without LMDB's map."""
     small.copy(small.explored, hakoiri.data)
@@ -184,6 +184,7 @@ def harm_and_ask(
             assert answer in (None, right), (harm.__name__, seed, question)
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("harm", [flip_header, truncate, exchange, pytest.param(blank, marks=SLOW)])
 def test_a_damaged_file_gives_no_wrong_answer(
     harm: Harm, hakoiri: Hakoiri, small: FinishedRuns, right_answer: RightAnswers
@@ -202,6 +203,7 @@ QUESTIONS_ON_FULL_DISKS = (
 )  # fmt: skip
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("kind", FILE_SYSTEMS)
 def test_questions_on_a_full_disk(kind: str, hakoiri: Hakoiri) -> None:
     """LMDB maps its lock file: to touch a block of it that the disk has not is SIGBUS."""
@@ -255,7 +257,7 @@ def harm_entry(directory: Path, database: bytes, prefix: bytes) -> None:
     file.write_bytes(raw)
 
 
-@pytest.mark.parametrize("database", [BLOCKS, PAIRS, LABELS, LAYERS, COMPONENTS])
+@usual(1, "database", [BLOCKS, PAIRS, LABELS, LAYERS, COMPONENTS])
 def test_a_damaged_census_is_named_and_counted_again(database: bytes, hakoiri: Hakoiri) -> None:
     digest = hakoiri.ask("run", "tiles", "-o", "rows=3", "-o", "columns=2", "--whole")["digest"]
     harm_entry(hakoiri.run_directory(), database, number_key(0))

@@ -14,7 +14,7 @@ from PIL import Image, ImageChops, ImageStat
 from typer.main import get_command
 
 from hakoiri.cli import app
-from hakoiri.puzzles.nakuron.board import random_board
+from hakoiri.guests.nakuron.board import random_board
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.names import DATABASES
 from hakoiri.worker.hosts.host import HOST_TASKS
@@ -57,6 +57,7 @@ def typed(text: Path) -> list[list[str]]:
     return [words for words in commands(text) if words[0] not in _SERVICE and "--watch" not in words]
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize(
     "name",
     [
@@ -69,7 +70,7 @@ def typed(text: Path) -> list[list[str]]:
         "docs/how-to/solitaires.md",
         # Its contest takes seconds.
         pytest.param("docs/how-to/nakuron.md", marks=pytest.mark.slow),
-        # The same commands are typed by tests/system/test_magic_stars.py.
+        # The same commands are typed by tests/guests/stars/test_magic_stars.py.
         pytest.param("docs/how-to/magic-stars.md", marks=pytest.mark.slow),
     ],
 )
@@ -88,6 +89,7 @@ def test_every_command_in_the_text_works(
         assert finished.stdout, finished
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("page", ["tutorial/index.md", "how-to/several-starts.md"])
 def test_outputs_of_the_text(page: str, hakoiri: Hakoiri, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each line below a command is printed by it. Runs are those of the commands before."""
@@ -145,6 +147,7 @@ def test_every_command_is_in_the_readme() -> None:
     assert not missing
 
 
+@pytest.mark.ci_slow
 def test_sample_of_the_readme_is_what_is_printed(hakoiri: Hakoiri) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     sample = re.search(r"\$ scripts/start\n(.*?)```", readme, re.DOTALL)
@@ -160,12 +163,16 @@ def test_storage_format_names_every_database() -> None:
     assert all(f"| `{name.decode()}` |" in text for name in DATABASES)
 
 
-@pytest.mark.parametrize("text", [*_TEXTS, *_EXAMPLES], ids=lambda text: text.name)
-def test_links_lead_somewhere(text: Path) -> None:
-    for link, heading in re.findall(r"\]\((?!https:)([^)#]*)#?([^)]*)\)", text.read_text(encoding="utf-8")):
-        file = text.parent / link if link else text
-        assert file.exists(), link
-        assert not heading or heading in headings(file), (link, heading)
+def test_links_lead_somewhere() -> None:
+    links = [
+        (text, link, heading)
+        for text in [*_TEXTS, *_EXAMPLES]
+        for link, heading in re.findall(r"\]\((?!https:)([^)#]*)#?([^)]*)\)", text.read_text(encoding="utf-8"))
+    ]
+    named = [(text, text.parent / link if link else text, heading) for text, link, heading in links]
+    assert [(text, file) for text, file, _ in named if not file.exists()] == []
+    assert [each for each in named if each[2] and each[2] not in headings(each[1])] == []
+    assert len(links) > 300
 
 
 def test_the_page_about_hosts_has_all_their_tasks() -> None:

@@ -1,18 +1,26 @@
-"""One conformance suite for both executors: threads of this process, and RQ workers that are processes of their own."""
+"""One conformance suite for all executors: threads of this process, its children, and RQ workers."""
 
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
 
 from hakoiri.coordinator.errors import StopRun
 from hakoiri.coordinator.executors import in_flight as shared
+from hakoiri.coordinator.executors import processes
 from hakoiri.coordinator.executors.in_flight import InFlight, Shared
-from hakoiri.coordinator.executors.remote import RemoteExecutor
-from hakoiri.coordinator.session.resources import DEFAULT, Tuning
-from hakoiri.coordinator.session.session import Control, Executor, SilentObserver, ThreadExecutor
+from hakoiri.coordinator.executors.processes import ProcessChannel, process_executor
+from hakoiri.coordinator.executors.remote import remote_executor
+from hakoiri.coordinator.executors.sending import SendingExecutor
+from hakoiri.coordinator.session.farm import Executor
+from hakoiri.coordinator.session.resources import DEFAULT, Budget, Tuning
+from hakoiri.coordinator.session.session import Control, SilentObserver, ThreadExecutor
 from hakoiri.errors import TaskError
 from hakoiri.keys.layout import Keys
 from hakoiri.puzzles.registry import PuzzleSpec
@@ -21,6 +29,7 @@ from hakoiri.worker.graphs.searches import Graph
 from hakoiri.worker.tasks import TASKS
 from hakoiri.worker.transport.connection import QUEUE, connect, own_queue
 from hakoiri.worker.transport.payload import Arrays, TaskRequest, pack_arrays
+from tests.support.commands import wait_until
 from tests.support.seeds import first_usual
 from tests.support.servers import RedisServer, Workers
 
@@ -40,15 +49,23 @@ def threads(farm: Workers, puzzle: Klotski, control: Control) -> ThreadExecutor:
     return ThreadExecutor(puzzle, WORKERS, control)
 
 
-def rq_workers(farm: Workers, puzzle: Klotski, control: Control, tuning: Tuning = DEFAULT) -> RemoteExecutor:
+def rq_workers(farm: Workers, puzzle: Klotski, control: Control, tuning: Tuning = DEFAULT) -> SendingExecutor:
     spec = PuzzleSpec(puzzle.name)
-    return RemoteExecutor(farm.url, connect(farm.url), puzzle, spec, control, SilentObserver(), MEMORY, tuning)
+    return remote_executor(farm.url, connect(farm.url), puzzle, spec, control, SilentObserver(), MEMORY, tuning)
 
 
-EXECUTORS: tuple[Callable[..., Executor], ...] = (threads, rq_workers)
+def children(farm: Workers, puzzle: Klotski, control: Control) -> SendingExecutor:
+    budget, spec = Budget(1 << 30, farm="always"), PuzzleSpec(puzzle.name)
+    shares = budget.shares(puzzle, WORKERS, 0)
+    made = process_executor(puzzle, spec, control, SilentObserver(), budget, shares, 0.0, WORKERS)
+    wait_until(lambda: made.workers == WORKERS)
+    return made
 
 
-@pytest.fixture(params=EXECUTORS)
+EXECUTORS: tuple[Callable[..., Executor], ...] = (threads, children, rq_workers)
+
+
+@pytest.fixture(params=[threads, pytest.param(children, marks=pytest.mark.ci_slow), rq_workers])
 def made(request: pytest.FixtureRequest, farm: Workers) -> Iterator[Made]:
     control = Control()
     with closing(request.param(farm, Klotski(), control)) as executor:
@@ -87,7 +104,7 @@ def test_every_chunk_has_its_result_once(made: Made, task: str, size: int, keys:
     results = collected(made.executor, task, chunks)
     assert sorted(results) == list(range(len(chunks)))
     for number, chunk in enumerate(chunks):
-        assert same(results[number], TASKS[task](Klotski(), chunk, ())), number
+        assert same(results[number], TASKS[task].work(Klotski(), chunk, ())), number
 
 
 def test_what_is_for_one_host_waits_for_it_alone(redis_server: RedisServer) -> None:
@@ -121,7 +138,7 @@ def test_shared_arrays_reach_every_chunk(made: Made) -> None:
         results = collected(made.executor, "pairs", chunks, graph)
         assert len(results) == 5
         for number, result in results.items():
-            assert same(result, TASKS["pairs"](Klotski(), chunks[number], graph))
+            assert same(result, TASKS["pairs"].work(Klotski(), chunks[number], graph))
             assert result[0].ravel().tolist() == [number, number + size // 2]
 
 
@@ -207,8 +224,73 @@ def test_a_stage_that_was_left_disturbs_no_other(made: Made, keys: Keys) -> None
         results = collected(made.executor, "neighbours", chunks)
         assert sorted(results) == list(range(12))
         assert all(
-            same(results[number], TASKS["neighbours"](Klotski(), chunk, ())) for number, chunk in enumerate(chunks)
+            same(results[number], TASKS["neighbours"].work(Klotski(), chunk, ())) for number, chunk in enumerate(chunks)
         )
+
+
+#: Children that stand still: before they start, in the midst of an answer, and with a chunk.
+STANDING_STILL = {
+    "start": "",
+    "message": "receive(parent, str); send(parent, b'', str); receive(parent, str); parent.send(bytes(7) + b'9')",
+    "chunk": "receive(parent, str); send(parent, b'', str)",
+}
+
+
+@pytest.fixture
+def stand_still(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], list[subprocess.Popen[bytes]]]]:
+    """Let all children from now on stand still at some point; return the list of those that are started."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def begin(when: str) -> list[subprocess.Popen[bytes]]:
+        text = (
+            "import socket, sys, time; from hakoiri.worker.child import receive, send; "
+            f"parent = socket.socket(fileno=int(sys.argv[1])); {STANDING_STILL[when]}; time.sleep(600)"
+        )
+
+        def start(_: str, *words: str, **how: Any) -> subprocess.Popen[bytes]:
+            started.append(subprocess.Popen([sys.executable, "-c", text, *words], **how))
+            return started[-1]
+
+        monkeypatch.setattr(processes, "start_child", start)
+        return started
+
+    yield begin
+    assert all(child.poll() is not None for child in started)
+
+
+@pytest.mark.ci_slow
+@pytest.mark.parametrize("when", ["start", "message"])
+def test_children_that_stand_still_are_replaced_and_then_done_without(
+    when: str, keys: Keys, stand_still: Callable[[str], list[subprocess.Popen[bytes]]]
+) -> None:
+    started, control = stand_still(when), Control()
+    budget = Budget(1 << 30, farm="always", tuning=Tuning(stands_still=0.3))
+    shares, spec = budget.shares(Klotski(), WORKERS, 0), PuzzleSpec("klotski")
+    with closing(process_executor(Klotski(), spec, control, SilentObserver(), budget, shares, 0.0, WORKERS)) as made:
+        made.expect_work(1.0)
+        assert len(collected(made, "neighbours", cut(keys[:20], 10))) == 2
+    assert len(started) > WORKERS
+
+
+def test_a_child_that_hangs_in_a_chunk_of_an_ended_stage_is_replaced(
+    keys: Keys, stand_still: Callable[[str], list[subprocess.Popen[bytes]]]
+) -> None:
+    started, tuning, control = stand_still("chunk"), Tuning(deadline=60.0), Control()
+    channel = ProcessChannel(Klotski(), PuzzleSpec("klotski"), control, SilentObserver(), tuning, 1, MEMORY, True)
+    with closing(channel):
+        channel.expect_work(1.0)
+        wait_until(lambda: channel.look() or channel.living)
+        flight = channel.begin("neighbours", 1, ())
+        chunk = flight.add(0, [keys[:9]], 60.0)
+        flight.send(chunk)
+        assert not [*channel.events(0.0)]
+        channel.renew(time.monotonic() + 61)
+        assert len(started) == 1, "that is for the executor to say"
+        channel.begin("neighbours", 2, ())
+        channel.renew(time.monotonic() + 50)
+        assert len(started) == 1
+        channel.renew(time.monotonic() + 61)
+        assert len(started) == 2
 
 
 def test_workers_that_are_on_their_way_are_waited_for(redis_server: RedisServer, keys: Keys) -> None:
@@ -226,8 +308,9 @@ def test_workers_that_are_on_their_way_are_waited_for(redis_server: RedisServer,
 
     puzzle, url = Klotski(), redis_server.url
     spec, tuning = PuzzleSpec(puzzle.name), Tuning(alone=0.0)
-    with closing(RemoteExecutor(url, connect(url), puzzle, spec, Control(), Observer(), MEMORY, tuning)) as executor:
-        executor.expect(coming)
+    with closing(
+        remote_executor(url, connect(url), puzzle, spec, Control(), Observer(), MEMORY, tuning, 0.0, coming)
+    ) as executor:
         assert len(collected(executor, "neighbours", cut(keys[:20], 10))) == 2
     ((when, text),) = notes
     assert when >= 5

@@ -50,6 +50,7 @@ def arrays(finished: FinishedRuns, tmp_path_factory: pytest.TempPathFactory) -> 
         return dict(loaded)
 
 
+@pytest.mark.ci_slow
 def test_npz_holds_the_exploration(arrays: dict[str, Any], finished: FinishedRuns) -> None:
     keys, depths, edges = arrays["keys"], arrays["depths"], arrays["edges"]
     assert (np.diff(keys.astype(np.int64)) > 0).all()
@@ -64,6 +65,7 @@ def test_npz_holds_the_exploration(arrays: dict[str, Any], finished: FinishedRun
     assert {frozenset(pair) for pair in keys[edges[chosen]].tolist()} == edges_by_rules(keys[sample].tolist())
 
 
+@pytest.mark.ci_slow
 def test_csv_holds_the_exploration(finished: FinishedRuns, arrays: dict[str, Any], tmp_path: Path) -> None:
     rows = read_csv(export(finished.hakoiri, finished.explored["run"], tmp_path / "run.csv", 25_955))
     puzzle = Klotski()
@@ -83,6 +85,7 @@ def merged(tmp_path_factory: pytest.TempPathFactory) -> tuple[Hakoiri, dict[str,
     return hakoiri, hakoiri.ask("run", "klotski", "--merge-mirrors")
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize(
     ("kind", "ending"), first_usual(2, ("interrupted", "graphml"), ("until the goal", "npz"), ("interrupted", "csv"))
 )
@@ -145,6 +148,7 @@ def edges_of(hakoiri: Hakoiri, run: str, target: Path, *more: str) -> list[dict[
     return found
 
 
+@pytest.mark.ci_slow
 def test_moves_are_a_table_of_their_own(finished: FinishedRuns, arrays: dict[str, Any], tmp_path: Path) -> None:
     expected = arrays["keys"][arrays["edges"]].tolist()
     run, hakoiri = finished.explored["run"], finished.hakoiri
@@ -169,6 +173,7 @@ def test_graphml_holds_the_exploration(finished: FinishedRuns, arrays: dict[str,
     assert min(distances[node] for node in goals) == KNOWN["solution by metric"]["unit"]
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("ending", ["npz", pytest.param("graphml", marks=pytest.mark.slow)])
 def test_a_census_by_its_components(ending: str, finished: FinishedRuns, tmp_path: Path) -> None:
     """65,880 vertices, 103,390 edges; the components are those that networkx finds."""
@@ -191,6 +196,7 @@ def test_a_census_by_its_components(ending: str, finished: FinishedRuns, tmp_pat
     assert len(set(label.values())) == len(components)
 
 
+@pytest.mark.ci_slow
 def test_parquet_holds_what_csv_does(merged: tuple[Hakoiri, dict[str, Any]], tmp_path: Path) -> None:
     hakoiri, found = merged
     table = parquet.read_table(export(hakoiri, found["run"], tmp_path / "run.parquet", 13_011))

@@ -14,7 +14,7 @@ from hakoiri.coordinator.session.session import Control
 from hakoiri.errors import RedisRefusedError, RedisUnavailableError
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
-from hakoiri.worker.transport.connection import is_away, living_hosts, living_workers
+from hakoiri.worker.transport.connection import connect, is_away, living_hosts, living_workers
 from hakoiri.worker.transport.data_redis import free_port
 from tests.support.commands import FinishedRuns, Hakoiri, wait_until
 from tests.support.runs import Notes
@@ -102,7 +102,7 @@ def test_a_failover_that_does_not_end_is_told(begin: Change, error: type[Excepti
     with open_context(puzzle, PuzzleSpec("klotski"), resources, Control(), notes) as context:
         begin(redis_server.client)
         with pytest.raises(error, match=said[error]):
-            list(context.executor.map("neighbours", [[puzzle.keys([puzzle.start])]]))
+            list(context.farm.map(context.farm.plan_of(None), "neighbours", [[puzzle.keys([puzzle.start])]]))
     assert any("waiting up to 0 s" in text for text in notes.texts)
 
 
@@ -127,7 +127,7 @@ def test_a_run_that_waits_for_a_failover_can_be_stopped(redis_server: RedisServe
         be_replica(redis_server.client)
         control.interrupt("enough")
         with pytest.raises(StopRun):
-            list(context.executor.map("neighbours", [[puzzle.keys([puzzle.start])]]))
+            list(context.farm.map(context.farm.plan_of(None), "neighbours", [[puzzle.keys([puzzle.start])]]))
 
 
 # Encryption
@@ -170,3 +170,16 @@ def test_both_kinds_of_redis_by_tls(tmp_path: Path, hakoiri: Hakoiri, finished: 
         assert all(host["sent"] for host in hakoiri.json("status", "last")["work_log"]["kept"]["hosts"])
         for host in hosts:
             host.end()
+
+
+def test_a_redis_that_goes_in_the_first_second_of_a_run_is_waited_for(tmp_path: Path) -> None:
+    """It has answered this process; one that has not may have a wrong address."""
+    server, notes = RedisServer(tmp_path), Notes()
+    connect(server.url).close()
+    server.close()
+    for url in (server.url, "redis://127.0.0.1:1/0"):
+        resources = Resources(redis=url, tuning=Tuning(patience=0.2))
+        opening = open_context(Klotski(), PuzzleSpec("klotski"), resources, Control(), notes)
+        with pytest.raises(RedisUnavailableError), opening:
+            pass
+        assert sum("waiting up to" in text for text in notes.texts) == 1

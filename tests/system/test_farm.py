@@ -1,9 +1,12 @@
 """Runs by RQ workers: the same figures and digests as by threads, whatever happens to Redis, and nothing left in it."""
 
+import os
+import random
 import re
 import signal
 import subprocess
 import sys
+import time
 import zlib
 from dataclasses import fields
 from functools import partial
@@ -25,8 +28,6 @@ from tests.support.published import HAKOIRI as KNOWN
 from tests.support.servers import RedisServer, Workers, by_workers, comes_out_right, held_run
 from tests.system.conftest import StartWorkers
 
-pytestmark = pytest.mark.few(2)
-
 SLOW = pytest.mark.slow
 #: What Redis says of a key without a time to live.
 FOR_EVER = -1
@@ -45,6 +46,7 @@ def leftovers(client: redis.Redis) -> list[bytes]:
 # The figures
 
 
+@pytest.mark.ci_slow
 def test_an_exploration_by_workers(farm: Workers, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
     """All but the first layer, and each says by whom."""
     found = hakoiri.ask("run", "klotski", "--redis", farm.url, "--farm", "always")
@@ -61,6 +63,11 @@ def test_an_exploration_by_workers(farm: Workers, hakoiri: Hakoiri, finished: Fi
     layers = hakoiri.ask("layers", "last")["layers"]
     for before, layer in pairwise(layers):
         assert sum(row["configurations"] for row in layer["expanded_by"]) == before["size"]
+        # Each has a chunk, unless it would have fewer configurations than some 64.
+        chunks = sum(row["chunks"] for row in layer["expanded_by"])
+        assert chunks > 1 or before["size"] < 128, before
+        assert chunks == 1 or before["size"] > 90, before
+    assert any(len(layer["expanded_by"]) == 2 for layer in layers)
     said = hakoiri("status", "last").stdout
     assert f"168 layers: 1 here, 167 by 2 workers in {sum(row['chunks'] for row in expanders)} chunks" in said
 
@@ -110,9 +117,10 @@ class Spinning(Puzzle):
 def test_slow_rules_are_farmed_without_being_asked_for(hakoiri: Hakoiri, redis_server: RedisServer) -> None:
     """By two workers that the run starts, and a thread."""
     file = hakoiri.data.parent / "spinning.py"
-    file.write_text(SLOW_RULES)
     puzzle = f"{file}:Spinning"
+    file.write_text(SLOW_RULES.replace("20_000", "20"))
     alone = hakoiri.ask("run", puzzle)
+    file.write_text(SLOW_RULES)
     ended = hakoiri("run", puzzle, "--redis", redis_server.url, "--workers", "2", "--json")
     assert "expanded here" not in ended.stderr
     for name in ("layers", "digest", "configurations"):
@@ -167,6 +175,7 @@ def assert_explored(found: dict[str, Any], hakoiri: Hakoiri, finished: FinishedR
     assert [layer["digest"] for layer in hakoiri.ask("layers", "last")["layers"]] == finished.digests()
 
 
+@pytest.mark.ci_slow
 def test_a_census_by_workers(farm: Workers, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
     with by_workers():
         found = hakoiri.ask("run", "klotski", "--whole", "--redis", farm.url, "--farm", "0", "--chunk", "5000")
@@ -211,6 +220,7 @@ def test_tools_of_rq_show_who_works(hakoiri: Hakoiri, redis_server: RedisServer,
     assert not shown()
 
 
+@pytest.mark.ci_slow
 def test_what_an_interrupted_run_leaves_in_redis_passes(hakoiri: Hakoiri, redis_server: RedisServer) -> None:
     running = held_run(hakoiri, redis_server)
     running.send(signal.SIGTERM)
@@ -222,6 +232,7 @@ def test_what_an_interrupted_run_leaves_in_redis_passes(hakoiri: Hakoiri, redis_
     assert hakoiri.ask("status", "last")["status"] == "interrupted"
 
 
+@pytest.mark.ci_slow
 def test_jobs_are_small_and_plain(hakoiri: Hakoiri, redis_server: RedisServer) -> None:
     """Arrays travel in keys of their own; the job is a task's name and a few words in msgpack."""
     held_run(hakoiri, redis_server)
@@ -243,6 +254,7 @@ def test_jobs_are_small_and_plain(hakoiri: Hakoiri, redis_server: RedisServer) -
 # Without workers, without Redis
 
 
+@pytest.mark.ci_slow
 def test_a_run_without_workers_works_alone_and_says_so(
     hakoiri: Hakoiri, redis_server: RedisServer, finished: FinishedRuns
 ) -> None:
@@ -252,6 +264,7 @@ def test_a_run_without_workers_works_alone_and_says_so(
     assert not [key for key in leftovers(redis_server.client) if key.startswith(b"hakoiri:")]
 
 
+@pytest.mark.ci_slow
 def test_workers_that_come_late_are_used(
     hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, finished: FinishedRuns
 ) -> None:
@@ -280,6 +293,7 @@ def test_a_redis_that_dies_and_comes_back(
 SLOW_CENSUS = ("run", "klotski", "--whole", "--farm", "0", "--chunk", "1000", "--json")
 
 
+@pytest.mark.ci_slow
 def test_strong_components_by_workers(farm: Workers, hakoiri: Hakoiri) -> None:
     hakoiri.ask("run", "superpuzz", "-o", "columns=4", "--farm", "0")
     by_threads = hakoiri.ask("components", "last", "--strong")
@@ -291,6 +305,7 @@ def test_strong_components_by_workers(farm: Workers, hakoiri: Hakoiri) -> None:
         assert client.info("commandstats")["cmdstat_rpush"]["calls"] > 1
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize(
     ("chunk", "start"),
     [
@@ -310,6 +325,7 @@ def test_layers_do_not_depend_on_the_chunks(chunk: str, start: str, hakoiri: Hak
         assert hakoiri.ask("run", "klotski", "--from", start, *cut)["digest"] == expected, threads
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("chunk", ["1", pytest.param("7", marks=SLOW)])
 def test_components_do_not_depend_on_the_chunks(chunk: str, farm: Workers, hakoiri: Hakoiri) -> None:
     space = ("run", "sliding", "--from", "AAB/C../DEE", "--whole")
@@ -321,6 +337,7 @@ def test_components_do_not_depend_on_the_chunks(chunk: str, farm: Workers, hakoi
         assert hakoiri.ask(*cut, "--workers", threads)["digest"] == expected, threads
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("count", ["2", *(pytest.param(count, marks=SLOW) for count in ("1", "3"))])
 def test_digests_do_not_depend_on_the_number_of_workers(
     count: str, hakoiri: Hakoiri, redis_server: RedisServer, finished: FinishedRuns
@@ -335,6 +352,7 @@ def test_digests_do_not_depend_on_the_number_of_workers(
     assert await_end(family) == []
 
 
+@pytest.mark.ci_slow
 def test_workers_that_are_stopped_are_not_waited_for(redis_server: RedisServer, workers: StartWorkers) -> None:
     """Their heartbeats, which would live for some seconds, end with them."""
     with workers(redis_server.url, 2) as team:
@@ -344,6 +362,7 @@ def test_workers_that_are_stopped_are_not_waited_for(redis_server: RedisServer, 
         assert not living_workers(redis_server.client)
 
 
+@pytest.mark.ci_slow
 def test_a_flushed_redis(
     hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, finished: FinishedRuns
 ) -> None:
@@ -358,7 +377,7 @@ def test_a_flushed_redis(
 def test_a_chunk_that_takes_too_long_goes_to_another_worker(
     hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, finished: FinishedRuns
 ) -> None:
-    """The first worker stands still with its chunk and answers when nobody waits for it any more."""
+    """The first worker stands still with its chunk and answers after another worker has."""
     with workers(redis_server.url, 2) as team:
         client = redis_server.client
         wait_until(lambda: client.info("clients")["blocked_clients"] == 2, what="two workers that wait for a job")
@@ -377,3 +396,46 @@ def test_a_chunk_that_takes_too_long_goes_to_another_worker(
         wait_until(
             lambda: all(client.ttl(key) != FOR_EVER for key in leftovers(client)), what="what came late to have an end"
         )
+
+
+def test_every_face_shows_the_layers_of_components(hakoiri: Hakoiri) -> None:
+    """Components found by joins have none."""
+    words = ("run", "hanoi", "-o", "discs=3", "-o", "pegs=3", "--whole")
+    hakoiri.ask(*words)
+    assert "layers" not in hakoiri.ask("components", "last")["components"][0]
+    hakoiri.ask(*words, "--by", "layers")
+    (only,) = hakoiri.ask("components", "last")["components"]
+    assert (sum(only["layers"]), only["layers"][:3]) == (27, [1, 2, 2])
+    assert hakoiri.ask("layers", "last")["by_distance"] == only["layers"]
+    shown, listed = (hakoiri.here(question, "last").stdout for question in ("layers", "components"))
+    assert len(re.findall(r"^ *\d+ +\d+ *$", shown, re.MULTILINE)) == len(only["layers"])
+    assert "widest" in listed
+
+
+@SLOW
+def test_a_census_by_layers_outlives_fifty_kills(
+    hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, finished: FinishedRuns
+) -> None:
+    """Workers and its own process are killed at random moments."""
+    chance, kills = random.Random(65), 50
+    words, farmed = ("run", "klotski", "--whole", "--by", "layers"), ("--redis", redis_server.url, "--farm", "always")
+    by_threads = hakoiri.ask(*words)
+    expected = hakoiri.ask("components", "last")["components"]
+    with workers(redis_server.url, 2) as team:
+        begin: tuple[str, ...] = (*words, *farmed)
+        while kills:
+            run = hakoiri.start(*begin, "--json")
+            while kills and run.process.poll() is None:
+                time.sleep(chance.uniform(0.1, 3.0))
+                kills -= 1
+                if chance.random() < 0.3:
+                    run.send(signal.SIGKILL)
+                    run.finish()
+                else:
+                    os.kill(chance.choice(team.pids()), signal.SIGKILL)
+            begin = ("resume", "last", "--redis", redis_server.url)
+            if run.process.poll() == 0:
+                begin = (*words, *farmed)
+        ended = hakoiri.ask("resume", "last", "--redis", redis_server.url)
+    assert ended["digest"] == by_threads["digest"] == finished.counted["digest"]
+    assert hakoiri.ask("components", "last")["components"] == expected

@@ -7,6 +7,7 @@ import pytest
 
 from hakoiri import open_run
 from tests.support.commands import ROOT, START_OF_2, Hakoiri
+from tests.support.geometry import FOLDER
 from tests.support.user_puzzles import ruled
 
 CARS = ("-o", "axis=rows-and-columns", "-o", "metric=straight")
@@ -28,6 +29,7 @@ def flat(text: str) -> str:
 # Rush Hour
 
 
+@pytest.mark.ci_slow
 def test_boards_with_a_car_x(hakoiri: Hakoiri, tmp_path: Path) -> None:
     boards = tmp_path / "boards.txt"
     boards.write_text("\n".join(RUSH), encoding="utf-8")
@@ -180,12 +182,14 @@ def test_walls_between_free_cells_do_not_count_where_rows_can_be_close(
     assert hakoiri.ask("verify", "last", "--full")["ok"]
 
 
+@pytest.mark.ci_slow
 def test_boards_with_walls_are_generated_by_their_free_cells(hakoiri: Hakoiri) -> None:
     size = "/".join(_CORNER).replace("A", ".")
     more = ("--pieces", "1x1:1", "--empty", "16", "--goal", "1x1@9,9", "--boards", "1")
     assert hakoiri.ask("generate", "sliding", "--size", size, *more)["boards"] == 1
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("prime", "\u2019\u2018\u2032\u00b4\u02b9\uff07`")
 def test_marks_that_are_written_for_a_prime(prime: str, hakoiri: Hakoiri) -> None:
     assert hakoiri.ask("show", "--puzzle", "cube2", f"R U{prime}") == hakoiri.ask("show", "--puzzle", "cube2", "R U'")
@@ -196,7 +200,7 @@ def test_marks_that_are_written_for_a_prime(prime: str, hakoiri: Hakoiri) -> Non
     [
         ("3 x 2\nAB.\n...\n", "AB./..."),
         ("A board of mine\n\nAB.\n...\n", "AB./..."),
-        ("AB.\n...\n\nBA.\n...\n", "has 2 boards: which?"),
+        ("AB.\n...\n\nBA.\n...\n", "2 boards, at lines 1 and 4: which?"),
         ("1 2 3 10\n5 6 7 8\n9 4 0 1\n", "row 1 '1 2 3 10'"),
     ],
 )
@@ -204,6 +208,17 @@ def test_files_of_boards(text: str, start: str, hakoiri: Hakoiri, tmp_path: Path
     (file := tmp_path / "board.txt").write_text(text, encoding="utf-8")
     done = hakoiri.here("run", "sliding", "--from", str(file), check=False)
     assert start in (done.error if done.code else done.stdout)
+
+
+def test_the_blank_of_the_8_puzzle_is_said_once(hakoiri: Hakoiri) -> None:
+    said = "the goal is .12/345/678, the blank first; for 123/456/78. add blank=last"
+    done = hakoiri.here("run", "tiles", "--from", "[[1,2,3],[4,0,6],[7,5,8]]", "--until-goal", "--layers", "3")
+    assert done.error.count(said) == 1
+    more = ("-o", "blank=last", "--until-goal")
+    assert said not in (done := hakoiri.here("run", "tiles", "--from", "123/4.6/758", *more)).stderr
+    assert "nearest goal         2 moves" in done.stdout
+    assert said not in hakoiri.here("show", "123/4.6/758", "--puzzle", "tiles").stderr
+    assert said not in hakoiri.here("verify", "last").stderr
 
 
 def test_levels_with_blanks_and_empty_files(hakoiri: Hakoiri, tmp_path: Path) -> None:
@@ -270,6 +285,7 @@ def test_small_helps(hakoiri: Hakoiri) -> None:
 # What is printed
 
 
+@pytest.mark.ci_slow
 def test_summaries(hakoiri: Hakoiri) -> None:
     limited = hakoiri.here("run", "klotski", "--merge-mirrors", "--until-goal").stdout
     assert "with merge-mirrors until-goal" in flat(limited)
@@ -323,3 +339,12 @@ def test_failed_runs_are_pruned(hakoiri: Hakoiri, tmp_path: Path) -> None:
     gone = hakoiri.here("runs", "--prune", "--yes", "--json")
     assert len(gone.json["runs"]) == 1 and " failed" in gone.stderr
     assert [row["run"] for row in hakoiri.ask("runs")["runs"]] == [kept]
+
+
+def test_a_dry_run_refuses_what_run_refuses(hakoiri: Hakoiri) -> None:
+    cube = str(FOLDER / "3x3x3.gap")
+    for more in (["--keep", "depths"], ["--whole"], ["-o", "pieces=identical"], ["--name", "a/b"]):
+        refused, tried = (hakoiri.here("run", cube, *more, *last, check=False) for last in ([], ["--dry-run"]))
+        assert tried.error == refused.error != ""
+        assert tried.stdout == ""
+    assert "43,252,003,274,489,856,000" in hakoiri.here("run", cube, "--dry-run").stdout

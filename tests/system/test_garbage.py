@@ -12,13 +12,13 @@ import pytest
 
 from hakoiri.coordinator.runs.catalogue import delete_run
 from hakoiri.errors import HakoiriError, PayloadError
+from hakoiri.guests.deals.searching import SolveResult
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import MOST_UNTYPED, pack_record, seal, unpack_record
 from hakoiri.storage.names import MANIFEST_KEY, META, STATE_KEY
 from hakoiri.web.settings import Settings
 from hakoiri.worker.hosts.requests import HostExpanded, HostRequest
 from hakoiri.worker.layers.step import Partial
-from hakoiri.worker.studies.deals import SolveResult
 from hakoiri.worker.transport.payload import Event, MsgpackSerializer, unpack_arrays, unpacked
 from tests.support.commands import FinishedRuns, Hakoiri, Running
 from tests.support.servers import RedisServer, comes_out_right, held_run
@@ -33,6 +33,7 @@ class Evil:
         return exec, ("raise SystemExit('unpickled')",)
 
 
+@pytest.mark.ci_slow
 def test_garbage_in_place_of_chunks_is_sent_again(
     hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, finished: FinishedRuns
 ) -> None:
@@ -77,6 +78,7 @@ def send_news(hakoiri: Hakoiri, server: RedisServer, messages: list[bytes]) -> R
     return running
 
 
+@pytest.mark.ci_slow
 def test_garbage_among_the_news_stops_no_run(
     hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, finished: FinishedRuns
 ) -> None:

@@ -137,6 +137,7 @@ def test_a_data_redis_that_is_killed_is_replaced(hosts: Hosts, hakoiri: Hakoiri)
     assert first.data.info("server")["process_id"] != old.pid
 
 
+@pytest.mark.ci_slow
 def test_a_message_waits_while_the_data_redis_of_its_receiver_is_full(redis_server: RedisServer) -> None:
     """And nothing is evicted for it."""
     client = redis_server.client
@@ -175,6 +176,7 @@ def test_what_cannot_be_a_data_redis_is_refused(
     assert "hidden" not in refused.stderr
 
 
+@pytest.mark.ci_slow
 def test_a_host_that_comes_back_waits_for_redis(redis_server: RedisServer, hakoiri: Hakoiri, tmp_path: Path) -> None:
     store = tmp_path / "host"
     with started_host(hakoiri, redis_server.url, store):

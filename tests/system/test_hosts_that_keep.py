@@ -87,6 +87,7 @@ def assert_as_by_threads(hakoiri: Hakoiri, hosts: Hosts, run: str, *words: str) 
     assert hakoiri.ask("verify", run, "--redis", hosts.url)["faults"] == []
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("words", [GAP, *(pytest.param(words, marks=SLOW) for words in MORE_SPACES)], ids=str)
 def test_runs_that_hosts_keep_are_those_by_threads(words: tuple[str, ...], hakoiri: Hakoiri, hosts: Hosts) -> None:
     found = hakoiri.ask("run", *words, *hosts.arguments())
@@ -311,6 +312,9 @@ def test_what_hosts_cannot_do_is_said(
 ) -> None:
     words = [redis_server.url if word == "URL" else word for word in arguments]
     assert said in hakoiri.here("run", *words, check=False).error
+    if said == "hosts need a Redis":
+        assert hakoiri.state().status == "interrupted"
+        assert hakoiri.ask("resume", "last", env={"HAKOIRI_REDIS": redis_server.url})["status"] == "complete"
 
 
 def test_a_number_of_hosts_is_between_1_and_many(hakoiri: Hakoiri) -> None:

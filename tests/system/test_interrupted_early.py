@@ -94,6 +94,7 @@ def test_ctrl_c_while_a_module_is_imported(module: str, line: str, finished: Fin
     assert (ended.returncode, ended.stdout, ended.stderr) == (-signal.SIGINT, "", "")
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize(
     ("function", "line"),
     [
@@ -133,6 +134,7 @@ def test_ctrl_c_in_the_first_moment(line: str, tmp_path: Path, farm: Workers) ->
     assert process.returncode in (-signal.SIGINT, 128 + signal.SIGINT)
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("begun", [pytest.param(False, marks=SLOW), True])
 def test_ctrl_c_at_once_ends_workers_cleanly(begun: bool, hakoiri: Hakoiri, farm: Workers) -> None:
     """As a terminal does it: the signal goes to all processes of the group, the workers that have just begun, too."""

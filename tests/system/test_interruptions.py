@@ -79,6 +79,7 @@ def assert_kept(before: list[LayerRecord], after: list[LayerRecord]) -> None:
     assert all(one.session <= other.session for one, other in pairwise(after))
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.ci_slow)])
 @pytest.mark.parametrize("seed", [1])
 def test_foreground_run_killed_again_and_again(
@@ -105,6 +106,7 @@ def test_foreground_run_killed_again_and_again(
     assert_undisturbed(hakoiri, undisturbed)
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("seed", [4, pytest.param(5, marks=pytest.mark.slow)])
 def test_census_killed_again_and_again(hakoiri: Hakoiri, undisturbed: dict[str, Any], seed: int) -> None:
     """When all is listed, when the components are found, and when some of them are measured."""
@@ -124,6 +126,7 @@ def test_census_killed_again_and_again(hakoiri: Hakoiri, undisturbed: dict[str, 
     assert (summary["configurations"], summary["edges"], summary["components"]) == (65_880, 103_390, 898)
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("seed", [6])
 def test_coordinator_killed_again_and_again(
     hakoiri: Hakoiri, redis_server: RedisServer, undisturbed: dict[str, Any], seed: int

@@ -21,6 +21,7 @@ def drop_at_once() -> None:
     stand_still_beyond("depth", *STOPS)
 
 
+@pytest.mark.ci_slow
 def test_an_open_run_whose_layers_go_says_nothing_wrong(hakoiri: Hakoiri) -> None:
     """It finds a depth, or says that the layer is not kept any more."""
     running = hakoiri.start(*COMMAND, before=drop_at_once)
@@ -43,6 +44,7 @@ def test_an_open_run_whose_layers_go_says_nothing_wrong(hakoiri: Hakoiri) -> Non
     assert running.finish().code == 0
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("stops", [1, 3])
 def test_a_killed_run_goes_on(hakoiri: Hakoiri, stops: int) -> None:
     running = hakoiri.start(*COMMAND, before=drop_at_once)

@@ -13,13 +13,14 @@ from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.kinds import KINDS, kind_of
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.errors import Hint, PuzzleError
-from hakoiri.puzzles.nakuron.board import random_board
+from hakoiri.guests.nakuron.board import random_board
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.lock import holder_of
 from hakoiri.storage.ledger.manifest import Status
 from hakoiri.storage.names import DATA_FILE, ROWS, number_key
 from tests.support.commands import Hakoiri, wait_until
+from tests.support.seeds import usual
 from tests.system.toy_kind import register
 
 PLAN, LIMITS = {"step": 1}, {"to": 8}
@@ -28,7 +29,7 @@ PLAN, LIMITS = {"step": 1}, {"to": 8}
 @pytest.fixture(autouse=True)
 def known(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     with monkeypatch.context() as patch:
-        patch.setitem(KINDS, "count", ("", ""))
+        patch.setitem(KINDS, "count", "")
         register()
         yield
 
@@ -81,7 +82,10 @@ def test_the_face_words_what_a_run_and_an_error_keep_as_data(hakoiri: Hakoiri) -
     assert hakoiri.ask("status", run.name)["reason"] == hakoiri.ask("runs")["runs"][0]["reason"] == reason
     assert hakoiri.here("delete", "none", check=False).error.endswith("; 'hakoiri runs' lists them")
     (run / DATA_FILE).write_bytes(b"none")
-    advice = f"restore it from a copy, or delete the run and make it again; 'hakoiri delete {run.name}' removes it"
+    advice = (
+        f"restore it from an archive, or make it again; 'hakoiri verify {run.name}' lists all faults; "
+        f"'hakoiri delete {run.name}' removes it"
+    )
     assert hakoiri.ask("runs")["runs"][0]["reason"].endswith(advice)
     verified = hakoiri.here("verify", run.name, "--json", check=False)
     assert (verified.code, verified.json["faults"][0].endswith(advice)) == (1, True)
@@ -102,6 +106,7 @@ def test_what_is_stored_of_a_run_that_is_not_complete_is_not_called_the_run(hako
         assert (verified["ok"], verified["complete"]) == (True, False)
 
 
+@pytest.mark.ci_slow
 def test_watched_cancelled_and_resumed(hakoiri: Hakoiri, tmp_path: Path) -> None:
     run, go_on = count(hakoiri.data), tmp_path / "go on"
     driver = hakoiri.start("resume", run.name, before=partial(paused, 3, go_on))
@@ -110,8 +115,10 @@ def test_watched_cancelled_and_resumed(hakoiri: Hakoiri, tmp_path: Path) -> None
     assert "status running" in text
     assert "progress counting by 1; 3 of 8 numbers" in text
     refused = hakoiri.here("resume", run.name, check=False)
-    assert (refused.code, "is held by process" in refused.error) == (1, True)
-    assert hakoiri.here("delete", run.name, "--yes", check=False).code == 1
+    assert (refused.code, "is held by process" in refused.error) == (75, True)
+    assert f"; follow it to its end with 'hakoiri status {run.name} --watch'; stop it with" in refused.error
+    assert "'hakoiri resume" not in refused.error
+    assert hakoiri.here("delete", run.name, "--yes", check=False).code == 75
     cancelling = hakoiri.start("cancel", run.name)
     with RunStore(run) as store:
         wait_until(store.cancel_requested)
@@ -126,6 +133,7 @@ def test_watched_cancelled_and_resumed(hakoiri: Hakoiri, tmp_path: Path) -> None
     assert (resumed["status"], resumed["counted"], resumed["rows"], resumed["sessions"]) == ("complete", 8, 8, 2)
 
 
+@pytest.mark.ci_slow
 def test_stopped_by_a_signal(hakoiri: Hakoiri, tmp_path: Path) -> None:
     run, go_on = count(hakoiri.data), tmp_path / "go on"
     driver = hakoiri.start("resume", run.name, before=partial(paused, 2, go_on))
@@ -170,18 +178,19 @@ def test_a_kind_of_another_program_is_named(hakoiri: Hakoiri) -> None:
     refused = hakoiri.here("resume", run.name, check=False)
     assert (refused.code, "there is no kind of run 'count'" in refused.error) == (1, True)
     assert hakoiri.ask("status", run.name)["kind"] == "count"
-    KINDS["count"] = ("", "")
+    KINDS["count"] = ""
 
 
-@pytest.mark.parametrize(
+@usual(
+    5,
     ("command", "words"),
     [
         ("run klotski", "25,955 configurations"),
-        ("run klotski --whole", "898 components; 65,880 configurations"),
         ("run magic-star", "{chunks} of {chunks} chunk"),
         ("study deals superpuzz --sizes 4 --deals 12", "12 of 12 deals"),
         ("hunt gap -o ranks=3 --legs 2", "{deals} deals tried"),
         ("optimise nakuron --from {board} --rounds 1", "{moves_tried} moves tried"),
+        ("run klotski --whole", "898 components; 65,880 configurations"),
     ],
 )
 def test_each_kind_shows_its_progress(command: str, words: str, hakoiri: Hakoiri, tmp_path: Path) -> None:

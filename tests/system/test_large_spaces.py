@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hakoiri.api import census
-from hakoiri.coordinator.executors.remote import RemoteExecutor
+from hakoiri.coordinator.executors.sending import SendingExecutor
 from hakoiri.coordinator.graphs import strong
 from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session.check import Report
@@ -38,13 +38,13 @@ def test_diameters_are_asked_for_from_the_command_line(hakoiri: Hakoiri) -> None
 
 def verified(farm: Workers, directory: Path, patch: pytest.MonkeyPatch) -> Report:
     """Return the report of `verify`, all its work done by workers."""
-    asked, mapped = set[str](), RemoteExecutor.map
+    asked, mapped = set[str](), SendingExecutor.map
 
-    def told(self: RemoteExecutor, task: str, *arguments: Any) -> Any:
+    def told(self: SendingExecutor, task: str, *arguments: Any) -> Any:
         asked.add(task)
         return mapped(self, task, *arguments)
 
-    patch.setattr(RemoteExecutor, "map", told)
+    patch.setattr(SendingExecutor, "map", told)
     resources = Resources(farm.url, memory=1 << 28, chunk=1_000, farm=1)
     report = verify_directory(directory, False, resources, Control(), SilentObserver())
     assert "derive" in asked or not report.ok
@@ -57,7 +57,7 @@ def test_workers_and_threads_search_from_every_configuration_of_a_census_again(
     with census("pancakes", {"n": "5"}, data=tmp_path) as run:
         directory = run.store.directory
     tuning = Tuning(steps_at_once=10_000)
-    for executor, redis in ((ThreadExecutor, None), (RemoteExecutor, farm.url)):
+    for executor, redis in ((ThreadExecutor, None), (SendingExecutor, farm.url)):
         asked: list[str] = []
         before_call(monkeypatch, executor, "map", lambda _, task, *rest, asked=asked: asked.append(task))
         with by_workers() if redis else nullcontext():
@@ -197,6 +197,7 @@ def test_a_signal_ends_it_with_one_line(hakoiri: Hakoiri, roads: str, monkeypatc
     assert stopped.stderr.startswith("stopped by SIGINT; ask again: hakoiri components ")
 
 
+@pytest.mark.ci_slow
 def test_what_the_text_types_prints_what_it_shows(hakoiri: Hakoiri, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     typed = 0
@@ -210,6 +211,7 @@ def test_what_the_text_types_prints_what_it_shows(hakoiri: Hakoiri, monkeypatch:
     assert typed > 10
 
 
+@pytest.mark.ci_slow
 def test_undirected_runs_agree_with_diameter(hakoiri: Hakoiri, finished: FinishedRuns) -> None:
     hakoiri.ask("run", "klotski", "--from", START_OF_248)
     exact, (only,) = (hakoiri.ask("diameter", "last"), hakoiri.ask("components", "last", "--strong")["components"])

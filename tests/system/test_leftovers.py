@@ -66,7 +66,7 @@ def test_a_name_that_another_takes_meanwhile_is_taken(tmp_path: Path, monkeypatc
     make_planned(tmp_path, manifest, False, None)
     # As it was before the other had made it.
     monkeypatch.setattr(create, "DATA_FILE", "not there yet")
-    with refused(NameTakenError, "there is a run mine already; take another name", Hint("delete", "mine")):
+    with refused(NameTakenError, "there is a run mine already", Hint("change", "name"), Hint("status", "mine")):
         make_planned(tmp_path, manifest, False, None)
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
@@ -133,6 +133,7 @@ def test_a_data_file_that_is_exchanged_is_noticed_at_the_next_commit(hakoiri: Ha
         assert ledger.poisoned
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("megabytes", [150, 8_192])
 def test_too_few_addresses_are_named_as_such(megabytes: int, hakoiri: Hakoiri) -> None:
     """With the least of them a library cannot be loaded, with the most LMDB has no room for its map.
@@ -147,6 +148,7 @@ def test_too_few_addresses_are_named_as_such(megabytes: int, hakoiri: Hakoiri) -
     assert not re.search("output|[0-9a-f]{6}-klotski", ended.error)
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("number", first_usual(1, signal.SIGINT, signal.SIGHUP, signal.SIGTERM))
 @pytest.mark.parametrize("where", [(), ("--farm", "1")], ids=["here", "threads"])
 def test_a_slow_puzzle_is_broken_off(number: int, where: tuple[str, ...], hakoiri: Hakoiri, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from hakoiri.api import open_run
 from hakoiri.coordinator.errors import UntrustedError
-from hakoiri.coordinator.executors.remote import RemoteExecutor
+from hakoiri.coordinator.executors.remote import remote_executor
 from hakoiri.coordinator.session.resources import DEFAULT
 from hakoiri.coordinator.session.session import Control
 from hakoiri.puzzles.registry import PuzzleSpec
@@ -21,16 +21,14 @@ from tests.support.runs import Notes
 from tests.support.servers import RedisServer, other_worker
 from tests.system.conftest import StartWorkers
 
-pytestmark = pytest.mark.few(1)
-
 #: A worker, or host, that hides one configuration of the pancakes, whoever leads to it.
 LIAR = """
 import numpy as np
 from hakoiri.puzzles.contract import Expansion
 from hakoiri.puzzles.permutation.pancakes import Pancakes
-from hakoiri.worker import rq_worker
+from hakoiri.worker import doing
 
-rq_worker.differing_parts = lambda mine, asked: []
+doing.differing_parts = lambda mine, asked: []
 honest = Pancakes.expand
 
 def expand(self, keys):
@@ -44,9 +42,9 @@ Pancakes.expand = expand
 #: A host that drops one configuration where it merges a range; what it expands is right.
 DROPPING = """
 from hakoiri.worker.layers import ranges
-from hakoiri.worker import rq_worker
+from hakoiri.worker import doing
 
-rq_worker.differing_parts = lambda mine, asked: []
+doing.differing_parts = lambda mine, asked: []
 honest = ranges._new_keys
 
 def merged(*given, **named):
@@ -59,9 +57,9 @@ ranges._new_keys = merged
 OMITTING = """
 from hakoiri.worker import tasks
 from hakoiri.worker.layers import ranges
-from hakoiri.worker import rq_worker
+from hakoiri.worker import doing
 
-rq_worker.differing_parts = lambda mine, asked: []
+doing.differing_parts = lambda mine, asked: []
 code_keys, set_within = ranges.code_keys, ranges.set_within
 ranges.code_keys = lambda depth, keys: code_keys(depth, keys[keys != {hidden}])
 ranges.set_within = lambda words, keys, base: set_within(words, keys[keys != {hidden}], base)
@@ -70,9 +68,9 @@ ranges.set_within = lambda words, keys, base: set_within(words, keys[keys != {hi
 LATER_A_LIAR = """
 import numpy as np
 from hakoiri.worker import tasks
-from hakoiri.worker import rq_worker
+from hakoiri.worker import doing
 
-rq_worker.differing_parts = lambda mine, asked: []
+doing.differing_parts = lambda mine, asked: []
 answered = []
 
 def lying(work):
@@ -82,23 +80,24 @@ def lying(work):
         return made if len(answered) < 4 else [np.array(array[:-1]) for array in made]
     return answer
 
-tasks.TASKS.update({name: lying(work) for name, work in tasks.TASKS.items()})
+for task in tasks.TASKS.values():
+    task.work = lying(task.work)
 """
 #: A worker that finds a key that is not a configuration, in each chunk.
 INVENTING = """
 import numpy as np
 from hakoiri.worker import tasks
 from hakoiri.worker.layers import ranges
-from hakoiri.worker import rq_worker
+from hakoiri.worker import doing
 
-rq_worker.differing_parts = lambda mine, asked: []
-honest, code_keys = tasks.neighbours, ranges.code_keys
+doing.differing_parts = lambda mine, asked: []
+honest, code_keys = tasks.TASKS["neighbours"].work, ranges.code_keys
 
 def neighbours(*given):
     keys, counts = honest(*given)
     return [np.where(np.arange(len(keys)), keys, keys.dtype.type({wrong})), counts]
 
-tasks.TASKS["neighbours"] = neighbours
+tasks.TASKS["neighbours"].work = neighbours
 ranges.code_keys = lambda depth, keys: code_keys(depth, np.append(keys[keys < {wrong}], keys.dtype.type({wrong})))
 """
 PANCAKES = ("pancakes", "-o", "n=8")
@@ -120,6 +119,7 @@ def honest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]
 # Hosts
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize(("lie", "more"), [(DROPPING, HOSTED), (OMITTING, FARMED)], ids=["a host", "a worker"])
 def test_a_configuration_that_was_dropped_is_missed_where_moves_can_be_taken_back(
     lie: str, more: tuple[str, ...], hakoiri: Hakoiri, redis_server: RedisServer, tmp_path: Path
@@ -142,6 +142,7 @@ def test_a_configuration_that_was_dropped_is_missed_where_moves_can_be_taken_bac
 TOO_FEW = "this run found 40,319 configurations, expected 40,320 from any start of pancakes"
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize(
     ("lie", "making", "said"),
     [
@@ -164,6 +165,7 @@ def test_a_configuration_that_is_left_out_is_missed(
     assert hakoiri("status", "last", "--json").json["status"] == "failed"
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("directed", [False, True])
 def test_an_audited_worker_that_lies_about_a_frontier_is_left_out(
     directed: bool, hakoiri: Hakoiri, redis_server: RedisServer, honest: tuple[str, int]
@@ -180,6 +182,7 @@ def test_an_audited_worker_that_lies_about_a_frontier_is_left_out(
     assert hakoiri("status", "last", "--json").json["work_log"]["audit"]["untrusted"] == [liar]
 
 
+@pytest.mark.ci_slow
 def test_a_key_that_a_worker_invents_in_a_frontier_ends_the_run_in_one_line(
     hakoiri: Hakoiri, redis_server: RedisServer
 ) -> None:
@@ -226,7 +229,7 @@ def test_a_wrong_result_is_replaced_by_the_one_made_here(redis_server: RedisServ
     keys, (hidden,) = np.arange(900, dtype=puzzle.layout.dtype), puzzle.keys([5])
 
     def results(chunks: list[Arrays]) -> list[list[np.ndarray]]:
-        executor = RemoteExecutor(
+        executor = remote_executor(
             redis_server.url, connect(redis_server.url), puzzle, spec, Control(), notes, 1 << 28, DEFAULT, 1.0
         )
         with closing(executor):
@@ -237,7 +240,7 @@ def test_a_wrong_result_is_replaced_by_the_one_made_here(redis_server: RedisServ
     with other_worker(redis_server, LIAR.format(hidden=int(hidden))) as liar:
         found = results(wrong_first)
         for chunk, result in zip(wrong_first, found, strict=True):
-            expected = TASKS["neighbours"](puzzle, chunk, ())
+            expected = TASKS["neighbours"].work(puzzle, chunk, ())
             assert all(np.array_equal(*pair) for pair in zip(expected, result, strict=True))
         assert any(f"worker {liar} is excluded" in text for text in notes.texts)
         with pytest.raises(UntrustedError, match="has used some of its answers"):
@@ -250,13 +253,14 @@ def test_a_worker_whose_results_hold_keys_of_nothing_is_left_out(redis_server: R
     puzzle = spec.build()
     chunk = [np.arange(300, dtype=puzzle.layout.dtype)]
     with other_worker(redis_server, INVENTING.format(wrong=2**32 - 1)) as liar:
-        executor = RemoteExecutor(redis_server.url, connect(redis_server.url), puzzle, spec, Control(), notes, 1 << 28)
+        executor = remote_executor(redis_server.url, connect(redis_server.url), puzzle, spec, Control(), notes, 1 << 28)
         with closing(executor):
             ((_, found),) = executor.map("neighbours", [chunk])
-    assert all(np.array_equal(*pair) for pair in zip(found, TASKS["neighbours"](puzzle, chunk, ()), strict=True))
+    assert all(np.array_equal(*pair) for pair in zip(found, TASKS["neighbours"].work(puzzle, chunk, ()), strict=True))
     assert any(f"worker {liar} is excluded" in text for text in notes.texts)
 
 
+@pytest.mark.ci_slow
 def test_an_audited_worker_that_hides_a_configuration_is_left_out(
     hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, honest: tuple[str, int]
 ) -> None:

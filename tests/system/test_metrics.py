@@ -63,6 +63,7 @@ def services(hakoiri: Hakoiri, redis_server: RedisServer, tmp_path: Path) -> Ite
     }
 
 
+@pytest.mark.ci_slow
 def test_each_service_is_scraped_under_a_run_by_hosts(
     hakoiri: Hakoiri, redis_server: RedisServer, services: dict[str, Running], tmp_path: Path
 ) -> None:
@@ -137,6 +138,7 @@ def require_same_names(known: set[str]) -> None:
     assert known - named == UNSHOWN
 
 
+@pytest.mark.ci_slow
 def test_a_scrape_ends_with_its_service(hakoiri: Hakoiri) -> None:
     coordinator = hakoiri.start("coordinator", "--threads", "--metrics-port", "0")
     address = at_port(coordinator)

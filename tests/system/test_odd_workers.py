@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import zlib
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
@@ -11,12 +12,13 @@ from time import monotonic
 from typing import Any
 from unittest.mock import Mock
 
+import msgpack
 import numpy as np
 import pytest
 
 from hakoiri.coordinator.errors import StopRun
-from hakoiri.coordinator.executors import in_flight, remote
-from hakoiri.coordinator.executors.remote import RemoteExecutor
+from hakoiri.coordinator.executors import in_flight, sending
+from hakoiri.coordinator.executors.remote import remote_executor
 from hakoiri.coordinator.runs.opening import open_context
 from hakoiri.coordinator.session.resources import Resources, Tuning
 from hakoiri.coordinator.session.session import Control, SilentObserver
@@ -46,8 +48,6 @@ from tests.support.runs import Notes
 from tests.support.servers import RedisServer, Workers, comes_out_right, other_worker
 from tests.system.conftest import StartWorkers
 
-pytestmark = pytest.mark.few(2)
-
 #: A run whose work is chunks.
 CENSUS = ("run", "klotski", "--whole", "--farm", "0", "--chunk", "5000", "--json")
 
@@ -61,7 +61,7 @@ program._source = lambda name: (known(name)[0] + "edited" * (name == "{}"), know
 #: What makes a worker process one of other code, and what it says: its puzzle, tasks or coding, or the message itself.
 OTHER_VERSIONS = {
     "its code differs from the run's: puzzle; install": EDITED.format("hakoiri.puzzles.sliding_blocks.klotski"),
-    "its code differs from the run's: tasks;": EDITED.format("hakoiri.worker.graphs.strong"),
+    "its code differs from the run's: tasks;": EDITED.format("hakoiri.worker.census.forests"),
     "its code differs from the run's: coding;": EDITED.format("hakoiri.storage.layers.codec"),
     "its code differs from the run's: Python (cpython 3.9, not cpython ": (
         "import sys, types; from hakoiri.worker import program; "
@@ -86,7 +86,7 @@ def working(server: RedisServer, chunks: list[Arrays], task: str, shared: Arrays
         connection = connect(server.url)
         with (
             closing(
-                RemoteExecutor(server.url, connection, puzzle, spec, control, SilentObserver(), 1 << 28, tuning)
+                remote_executor(server.url, connection, puzzle, spec, control, SilentObserver(), 1 << 28, tuning)
             ) as executor,
             suppress(StopRun),
         ):
@@ -114,7 +114,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Mock:
     """A stand-in for the time module of executors; its clock stands still unless it is told otherwise."""
     clock = Mock()
     clock.monotonic.return_value = 0.0
-    monkeypatch.setattr(remote, "time", clock)
+    monkeypatch.setattr(sending, "time", clock)
     monkeypatch.setattr(in_flight, "time", clock)
     return clock
 
@@ -134,21 +134,23 @@ def test_what_is_waited_for_is_renewed(kind: str, redis_server: RedisServer, key
         wait_until(renewed)
 
 
-def test_results_that_nobody_took_in_time_are_made_again(farm: Workers, keys: Keys) -> None:
+def test_results_that_are_gone_are_made_again(farm: Workers, keys: Keys, monkeypatch: pytest.MonkeyPatch) -> None:
     """By a coordinator that was away for longer than they are kept; no chunk counts as lost: one would be too many."""
-    connection: Any = connect(farm.url)
-    tuning = Tuning(most_losses=1)
+    tuning, fetch, gone = Tuning(most_losses=1), in_flight.InFlight.fetch, list[int]()
     puzzle, spec = Klotski(), PuzzleSpec("klotski")
 
-    def chunks() -> Iterator[Arrays]:
-        for begin in range(0, 100, 10):
-            if begin == 30:
-                results = wait_until(lambda: found if len(found := connection.keys("hakoiri:*:out:*")) == 3 else None)
-                connection.delete(*(results or ()))
-            yield [keys[begin : begin + 10]]
+    def without_first(flight: in_flight.InFlight, chunk: sending.Chunk, event: Event) -> Any:
+        if event.attempt == 1 and chunk.number < 3:
+            gone.append(chunk.number)
+            return None
+        return fetch(flight, chunk, event)
 
-    with closing(RemoteExecutor(farm.url, connection, puzzle, spec, Control(), Notes(), 1 << 28, tuning)) as executor:
-        assert sorted(number for number, _ in executor.map("neighbours", chunks())) == list(range(10))
+    monkeypatch.setattr(in_flight.InFlight, "fetch", without_first)
+    chunks = [[keys[begin : begin + 10]] for begin in range(0, 100, 10)]
+    executor = remote_executor(farm.url, connect(farm.url), puzzle, spec, Control(), Notes(), 1 << 28, tuning)
+    with closing(executor):
+        assert sorted(number for number, _ in executor.map("neighbours", chunks)) == list(range(10))
+    assert sorted(gone) == [0, 1, 2]
 
 
 def test_what_a_coordinator_did_not_renew_while_it_was_away_is_not_lost(
@@ -209,6 +211,7 @@ def test_an_overdue_chunk_does_not_take_up_all_workers(redis_server: RedisServer
 # Workers of another version
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize(
     ("said", "change"),
     [
@@ -297,9 +300,9 @@ def test_inputs_in_flight_take_a_quarter_of_the_memory(redis_server: RedisServer
                 drawn += 1
                 yield [np.zeros(size, dtype=np.uint8)]
 
-        assert context.executor.workers == 20
+        assert context.farm.plan_of(None).takers == 20
         with pytest.raises(StopRun):
-            list(context.executor.map("solve", chunks()))
+            list(context.farm.map(context.farm.plan_of(None), "solve", chunks()))
     assert drawn == 16
 
 
@@ -346,6 +349,7 @@ def running(team: Supervisor) -> Iterator[None]:
         keeper.join()
 
 
+@pytest.mark.ci_slow
 def test_workers_that_only_end_are_never_given_up(redis_server: RedisServer, exits: list[int]) -> None:
     """It is said once, however many they are and in which order they end; the name that is taken, too."""
     notes: list[str] = []
@@ -366,11 +370,12 @@ def test_a_run_whose_own_workers_only_end_works_alone(redis_server: RedisServer,
     """It would have waited for them for ever."""
     puzzle, resources, notes = Klotski(), Resources(redis=redis_server.url, workers=1), Notes()
     with open_context(puzzle, PuzzleSpec("klotski"), resources, Control(), notes) as context:
-        ((_, found),) = context.executor.map("neighbours", [[puzzle.keys([puzzle.start])]])
+        ((_, found),) = context.farm.map(context.farm.plan_of(None), "neighbours", [[puzzle.keys([puzzle.start])]])
     assert np.array_equal(np.unique(found[0]), np.unique(puzzle.expand(puzzle.keys([puzzle.start]))[0]))
     assert any("this process works alone" in text for text in notes.texts)
 
 
+@pytest.mark.ci_slow
 def test_what_others_leave_under_names_of_rq_ends_no_worker(redis_server: RedisServer, workers: StartWorkers) -> None:
     """Registries of another type, suspended workers, and entries of the queue that name no job, or a wrong one."""
     client = redis_server.client
@@ -379,14 +384,24 @@ def test_what_others_leave_under_names_of_rq_ends_no_worker(redis_server: RedisS
     client.set("rq:suspended", 1)
     client.set("rq:job:other", "something else")
     client.hset("rq:job:empty", mapping={"status": "queued"})
-    client.rpush(f"rq:queue:{QUEUE}", b"\xff\xfe", "other", "empty", "nobody", "a:b c")
+    # What is no job: zeros, a bomb of a gigabyte, a name that is a list, nothing to decompress.
+    bomb = zlib.compressobj()
+    jobs = {
+        "zeros": zlib.compress(bytes(10)), "raw": bytes(10),
+        "list": zlib.compress(msgpack.packb([["x"], None, [], {}])),
+        "bomb": b"".join(bomb.compress(bytes(1 << 24)) for _ in range(64)) + bomb.flush(),
+    }  # fmt: skip
+    for name, data in jobs.items():
+        client.hset(f"rq:job:{name}", mapping={"data": data})
+    client.rpush(f"rq:queue:{QUEUE}", b"\xff\xfe", "other", "empty", "nobody", "a:b c", *jobs)
     puzzle, spec = Klotski(), PuzzleSpec("klotski")
     with workers(redis_server.url, 1) as team:
         first = team.pids()
         resources = Resources(redis=redis_server.url)
         with open_context(puzzle, spec, resources, Control(), SilentObserver()) as context:
-            ((_, found),) = context.executor.map("neighbours", [[puzzle.keys([puzzle.start])]])
+            ((_, found),) = context.farm.map(context.farm.plan_of(None), "neighbours", [[puzzle.keys([puzzle.start])]])
         assert team.pids() == first
+        assert all(int(Path(f"/proc/{pid}/statm").read_text().split()[1]) < 400 << 8 for pid in first)
     assert np.array_equal(np.unique(found[0]), np.unique(puzzle.expand(puzzle.keys([puzzle.start]))[0]))
     assert connect(redis_server.url).get("rq:suspended") is not None
     assert not TaskQueue(connection=client).count
@@ -401,8 +416,8 @@ def test_a_worker_that_hangs_stalls_no_run(redis_server: RedisServer) -> None:
     with open_context(puzzle, PuzzleSpec("klotski"), resources, Control(), notes) as context:
         start = puzzle.keys([puzzle.start])
         for _ in range(3):
-            assert len(list(context.executor.map("neighbours", [[start]] * 20))) == 20
-        assert context.executor.workers == 1
+            assert len(list(context.farm.map(context.farm.plan_of(None), "neighbours", [[start]] * 20))) == 20
+        assert context.farm.plan_of(None).takers == 1
     (said,) = notes.texts
     assert said == "no worker answers, so this process works alone"
 
@@ -442,6 +457,7 @@ def forge(directory: Path, seed: int, stopped: bool = False) -> None:
         store.commit(replace(store.state, depth=deepest, status=status))
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("name", RUNS)
 def test_a_run_with_wrong_keys_is_refused_in_one_line(name: str, hakoiri: Hakoiri, tmp_path: Path) -> None:
     run = hakoiri.ask("run", *RUNS[name])["run"]
@@ -488,8 +504,8 @@ def test_a_worker_refuses_a_forged_chunk_and_lives_on(
 ) -> None:
     """The coordinator is one that does not look at what it sends."""
     puzzle, before = CUBE.build(), farm.pids()
-    monkeypatch.setattr(remote, "wrong_array", lambda *_, **__: "")
-    executor = remote.RemoteExecutor(farm.url, connect(farm.url), puzzle, CUBE, Control(), SilentObserver(), 1 << 28)
+    monkeypatch.setattr(sending, "wrong_array", lambda *_, **__: "")
+    executor = remote_executor(farm.url, connect(farm.url), puzzle, CUBE, Control(), SilentObserver(), 1 << 28)
     with closing(executor):
         with pytest.raises(TaskError, match=rf"task {task} failed on worker .*: array \d of the (shared|chunk) "):
             list(executor.map(task, [chunk], shared))

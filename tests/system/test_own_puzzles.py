@@ -89,6 +89,7 @@ def test_what_a_file_prints_does_not_get_into_the_json(tmp_path: Path, hakoiri: 
     assert "hello" in done.stderr
 
 
+@pytest.mark.ci_slow
 def test_from_python(tmp_path: Path) -> None:
     program = (
         "import sys\n"
@@ -169,6 +170,7 @@ def test_a_changed_file_has_its_own_kernels_whatever_its_date(tmp_path: Path) ->
 # On workers
 
 
+@pytest.mark.ci_slow
 def test_workers_know_the_puzzles_that_they_were_told(
     tmp_path: Path, hakoiri: Hakoiri, redis_server: RedisServer
 ) -> None:
@@ -191,6 +193,7 @@ def test_workers_know_the_puzzles_that_they_were_told(
     assert hakoiri.json("path", queued)["length"] == 7
 
 
+@pytest.mark.ci_slow
 def test_a_runs_own_workers_are_given_its_file(tmp_path: Path, hakoiri: Hakoiri, redis_server: RedisServer) -> None:
     short = changed(
         ("< 200", "< 20"), ("key < 199", "key < 19"), ("(200", "(20"), ("return 100", "return 10"), text=ROW
@@ -322,7 +325,8 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Hakoiri:
 
 
 def test_a_failed_run_blames_the_kernel_and_verify_finds_why(here: Hakoiri, tmp_path: Path) -> None:
-    said = "coins: expand of TTTTTTHH (0xfc) returns TTTTTHTT (0xfb), successors does not; the two must agree"
+    said = "coins of coins.py, line 43: expand of TTTTTTHH (0xfc) returns TTTTTHTT (0xfb), "
+    said += "successors does not; the two must agree"
     refused = here.here("run", coins(tmp_path, _NEAR), check=False)
     assert refused.error == f"hakoiri: {said}"
     for full in ([], ["--full"]):
@@ -353,6 +357,7 @@ def test_a_sample_says_that_it_is_one_and_in_full_the_kernel_is_blamed(here: Hak
     assert "undirected" not in found.stdout
 
 
+@pytest.mark.ci_slow
 def test_each_verification_looks_elsewhere(here: Hakoiri, tmp_path: Path) -> None:
     """Else what one overlooks all do, and whoever made the run knew."""
     run = here.ask("run", coins(tmp_path, _UNSEEN), "-o", "coins=10")["run"]
@@ -523,6 +528,7 @@ def plain(deal: str, directed: bool) -> tuple[int | None, int, int]:
 puzzles = pytest.mark.parametrize(("text", "directed"), [(COINS, False), (ONE_WAY, True)], ids=["coins", "one-way"])
 
 
+@pytest.mark.ci_slow
 @puzzles
 def test_a_study_of_a_user_s_puzzle_is_that_of_plain_searches(
     text: str, directed: bool, hakoiri: Hakoiri, tmp_path: Path
@@ -558,6 +564,7 @@ def test_deals_of_a_user_s_puzzle_are_solved(text: str, directed: bool, hakoiri:
     assert "'0120' is no row of 5 coins" in wrong.error
 
 
+@pytest.mark.ci_slow
 @puzzles
 @pytest.mark.parametrize(("objective", "figure"), [("moves", 0), ("depth", 2)])
 def test_hard_deals_of_a_user_s_puzzle_are_hunted_for(

@@ -93,6 +93,7 @@ def test_the_distribution_holds_one_package_and_all_of_it(wheel: Path) -> None:
     assert names == sources()
 
 
+@pytest.mark.ci_slow
 def test_modules_of_the_user_do_not_shadow_ours(shadows: Path) -> None:
     program = "from hakoiri import explore; run = explore('klotski', data='runs'); print(len(run.path('goal').moves))"
     done = call(sys.executable, "-c", program, cwd=shadows, env=clean_environment())

@@ -63,6 +63,7 @@ def playing(data: Path, *arguments: str, stdout: int | None = None) -> Iterator[
             os.close(ours)
 
 
+@pytest.mark.ci_slow
 def test_a_game_with_hints_and_undo(finished: FinishedRuns, tmp_path: Path) -> None:
     with (
         (tmp_path / "told").open("w+b") as told,
@@ -84,6 +85,7 @@ def test_a_game_with_hints_and_undo(finished: FinishedRuns, tmp_path: Path) -> N
     assert (found["puzzle"], found["moves"], found["goal"]) == ("klotski", ["I right"], False)
 
 
+@pytest.mark.ci_slow
 def test_a_game_without_a_run_is_won(tmp_path: Path) -> None:
     with playing(tmp_path, "tiles", "-o", "rows=2", "-o", "columns=2", "--from", "13/2.") as player:
         assert player.board()[0].endswith("tiles, 0 moves")
@@ -94,6 +96,7 @@ def test_a_game_without_a_run_is_won(tmp_path: Path) -> None:
         assert player.leave("\x04") == 0
 
 
+@pytest.mark.ci_slow
 def test_a_game_starts_at_a_random_board(tmp_path: Path) -> None:
     """A large space needs a run for hints."""
     with playing(tmp_path, "cube2", "--scramble", "20", "--seed", "5") as player:

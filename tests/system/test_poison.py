@@ -9,8 +9,6 @@ from campaigns.mayhem import poisonous
 from tests.support.commands import HAKOIRI, Finished, Hakoiri, wait_until
 from tests.support.process_setup import be_the_program
 
-pytestmark = pytest.mark.few(1)
-
 #: The puzzles of the campaign, and some that say when they have come to the harmful rule.
 POISON = f"""{Path(poisonous.__file__).read_text(encoding="utf-8")}
 
@@ -46,6 +44,7 @@ def poison(tmp_path: Path) -> Path:
     return tmp_path / "poison.py"
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize(
     ("name", "said", "code", "again"),
     [
@@ -103,6 +102,7 @@ def test_no_service_ends_with_a_puzzle_and_a_good_run_is_not_kept_waiting(
     assert serve().json["runs"] == []
 
 
+@pytest.mark.ci_slow
 def test_a_puzzle_that_asks_for_too_much_memory_is_told_in_a_line(poison: Path, hakoiri: Hakoiri) -> None:
     hakoiri.json("enqueue", f"{poison}:Greedy")
     served = hakoiri("coordinator", "--threads", "--burst", env={"HAKOIRI_PUZZLE_FILES": str(poison)})
@@ -111,6 +111,7 @@ def test_a_puzzle_that_asks_for_too_much_memory_is_told_in_a_line(poison: Path, 
     assert hakoiri.state().status == "interrupted"
 
 
+@pytest.mark.ci_slow
 def test_a_run_of_a_user_that_never_answers_is_cancelled_from_elsewhere(
     poison: Path, hakoiri: Hakoiri, tmp_path: Path
 ) -> None:
@@ -123,12 +124,14 @@ def test_a_run_of_a_user_that_never_answers_is_cancelled_from_elsewhere(
     assert hakoiri.state().status == "cancelled"
 
 
+@pytest.mark.ci_slow
 def test_a_file_that_ends_its_process_is_told(poison: Path, hakoiri: Hakoiri) -> None:
     ended = hakoiri("run", f"{poison}:Harmless", env={"POISON_AT_IMPORT": "1"}, executable=HAKOIRI, check=False)
     assert (ended.code, ended.stdout) == (1, "")
     assert "ended with exit code 0" in ended.error
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize(("name", "in_time"), [("Spins", True), pytest.param("InC", False, marks=pytest.mark.slow)])
 def test_a_run_that_never_answers_is_cancelled(
     name: str, in_time: bool, poison: Path, hakoiri: Hakoiri, tmp_path: Path

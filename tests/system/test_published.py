@@ -18,6 +18,7 @@ from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
 from hakoiri.storage.layers.spill import Spill
 from tests.support.commands import Hakoiri
 from tests.support.published import DIAMETERS, HAKOIRI, SPACES, TILES, Space
+from tests.support.seeds import usual
 from tests.support.servers import RedisServer, started_host, started_workers
 
 
@@ -123,8 +124,7 @@ def checked_digest(space: Space, way: Way, hakoiri: Hakoiri, url: str) -> str:
     return str(summary["digest"])
 
 
-@pytest.mark.few(13)
-@pytest.mark.parametrize(("space", "ways"), list(cases()))
+@usual(2, ("space", "ways"), list(cases()))
 def test_published(space: Space, ways: list[str], hakoiri: Hakoiri, request: pytest.FixtureRequest) -> None:
     url = request.getfixturevalue("service_url") if any(WAYS[name] != Way() for name in ways) else ""
     digests = {name: checked_digest(space, WAYS[name], hakoiri, url) for name in ways}
@@ -158,6 +158,7 @@ def test_diameters_of_tiles_in_every_way(
     hakoiri.here("delete", "last", "--yes")
 
 
+@pytest.mark.ci_slow
 def test_hakoiri_musume_as_one_of_many_boards(hakoiri: Hakoiri) -> None:
     """The whole space of the board, as the puzzle made for it counts it."""
     summary = hakoiri.ask("run", "sliding", "--from", HAKOIRI["start"], "--whole")

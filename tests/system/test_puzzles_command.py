@@ -35,6 +35,13 @@ def test_every_puzzle_is_listed_with_all_its_options(hakoiri: Hakoiri) -> None:
         assert ("needs --from BOARD" in notes) == (name in BOARDS)
         assert ("--goal" in notes) == (name != "magic-star")
         assert ("--whole" in notes) == (name not in NOT_WHOLE)
+        assert ("census" in row["kinds"]) == (name not in NOT_WHOLE)
+        assert ("tree" in row["kinds"], "explore" in row["kinds"]) == (name in TREES, name not in TREES)
+        assert ("needs_start" in row["can"], "goal" in row["can"]) == (name in BOARDS, name not in TREES)
+        others = {"gap": {"study", "hunt"}, "superpuzz": {"study"}, "nakuron": {"optimise"}}
+        others |= {"sliding": {"hunt", "boards", "generate"}}
+        for wanted in ("study", "hunt", "optimise", "boards", "generate"):
+            assert (wanted in row["kinds"]) == (wanted in others.get(name, set())), (name, wanted)
 
 
 @pytest.mark.parametrize("name", sorted(PUZZLES))
@@ -102,7 +109,7 @@ def test_a_board_is_read_from_a_file_everywhere(content: str, hakoiri: Hakoiri, 
         ("latin.txt", b"AABC\nAAD\xe9", "the file {path} is not UTF-8 text: byte 9"),
         ("huge.txt", b"A" * 200_000, "the file {path} holds no board"),
         ("wrong.txt", b"AABC\nAADC\nE.DF\nE.GH\nIIG#\n", "row 5 'IIG#': '#' is not a letter or '.'"),
-        ("other", None, "expected 5 rows"),
+        ("other", None, "there is no file {path}"),
     ],
 )
 def test_a_bad_file_is_named(name: str, content: bytes | None, said: str, hakoiri: Hakoiri, tmp_path: Path) -> None:
@@ -132,6 +139,7 @@ def test_the_goal_of_a_path_is_never_a_file(hakoiri: Hakoiri, tmp_path: Path) ->
 # Boards of the user
 
 
+@pytest.mark.ci_slow
 def test_a_board_of_ones_own_with_a_goal(hakoiri: Hakoiri, tmp_path: Path) -> None:
     board, goal = tmp_path / "dad.txt", tmp_path / "goal.txt"
     board.write_text("; Dad's puzzle\n" + DAD.replace("/", "\n"), encoding="utf-8")

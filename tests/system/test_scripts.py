@@ -49,6 +49,41 @@ def test_hooks_and_workflow_call_what_there_is() -> None:
     assert [step["uses"].split("@")[0] for step in job["steps"] if "uses" in step] == ["actions/checkout"]
 
 
+@pytest.mark.ci_slow
+def test_lines_of_the_core_rise_with_a_word(tmp_path: Path) -> None:
+    """Against the merge base with main, on main against the commit before, and nothing without one."""
+    tree = tmp_path / "tree"
+    core, guest = tree / "hakoiri/storage/file.py", tree / "hakoiri/guests/one/file.py"
+    for path in (core, guest, script := tree / "scripts/lines.py"):
+        path.parent.mkdir(parents=True)
+    shutil.copy2(ROOT / "scripts/lines.py", script)
+
+    def git(*words: str) -> None:
+        done = call("git", "-c", "user.name=a", "-c", "user.email=a@b", *words, cwd=tree)
+        assert done.returncode == 0, done.stderr
+
+    def lines(core_lines: int, guest_lines: int, *words: str) -> str:
+        core.write_text("x\n" * core_lines, encoding="utf-8")
+        guest.write_text("x\n" * guest_lines, encoding="utf-8")
+        git("add", ".")
+        if words:
+            git("commit", "-q", *(part for word in words for part in ("-m", word)))
+        done = call(sys.executable, script)
+        assert (done.returncode == 0) == (not done.stderr)
+        return done.stderr or done.stdout
+
+    git("init", "-q", "-b", "main")
+    assert re.search(r" 5 +\+0  core\n.* 5 +\+0  guest one", lines(5, 5, "first"))
+    assert re.search(r" 3 +-2  core\n.* 9 +\+4  guest one", lines(3, 9, "fewer"))
+    assert "+4 lines since" in lines(7, 9, "more on main"), "the commit before is compared"
+    git("checkout", "-q", "-b", "branch")
+    assert "+2 lines since" in lines(9, 9), "what is not committed counts"
+    assert "+2 lines since" in lines(9, 9, "more", "Core: +1 because of less than that")
+    assert "+3 lines since" in lines(10, 9, "more", "It says Core: +3 because of nothing")
+    assert re.search(r" 10 +\+3  core\n", lines(10, 8, "word", "Why.", "Core: +2 because something was bought"))
+    assert "+4 lines since" in lines(11, 8, "one too many")
+
+
 @pytest.mark.parametrize("workflow", sorted((ROOT / ".github/workflows").iterdir()), ids=lambda path: path.stem)
 def test_workflows_use_commits_and_scripts_that_are_there(workflow: Path) -> None:
     """Whoever owns a tag of an action can move it, a commit not."""
@@ -61,6 +96,21 @@ def test_workflows_use_commits_and_scripts_that_are_there(workflow: Path) -> Non
     assert called and [name for name in called if not (ROOT / name).is_file()] == []
     needed = [job.get("needs", []) for job in jobs.values()]
     assert {name for names in needed for name in ([names] if isinstance(names, str) else names)} <= {*jobs}
+
+
+@pytest.mark.parametrize("workflow", sorted((ROOT / ".github/workflows").iterdir()), ids=lambda path: path.stem)
+def test_code_of_others_runs_without_rights(workflow: Path) -> None:
+    """Jobs that may write or sign execute nothing but actions and the tools of the machine; no token is left behind."""
+    for name, job in yaml.safe_load(workflow.read_text(encoding="utf-8"))["jobs"].items():
+        steps = job["steps"]
+        for step in (step for step in steps if step.get("uses", "").startswith("actions/checkout@")):
+            assert step["with"]["persist-credentials"] is False
+        runs = "\n".join(step.get("run", "") for step in steps)
+        assert not re.search(r"pipx install|pip install (?!.*--require-hashes)", runs)
+        if {"id-token", "attestations"} & job.get("permissions", {}).keys():
+            assert not re.search(r"scripts/|\.venv|docker (build |run)", runs), name
+        if options := job.get("container", {}).get("options"):
+            assert options.startswith("${{ github.event_name == 'push' && '--privileged'")
 
 
 def copy_of_the_tree(target: Path) -> Path:
@@ -84,6 +134,7 @@ def bare_environment(home: Path, **more: str) -> dict[str, str]:
     return {"PATH": os.environ["PATH"], "HOME": str(home)} | kept | more
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize(
     ("file", "requirement", "said"),
     [
@@ -163,3 +214,20 @@ def test_all_kernels_are_compiled_in_advance_and_a_clone_may_move(
     (moved / STAMP).write_text("stale\n")
     assert "making .venv" in call(moved / "scripts/setup", env=environment).stdout
     assert call(moved / ".venv/bin/hakoiri", "runs", env=environment).returncode == 0
+
+
+@pytest.mark.ci_slow
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd here")
+def test_units_for_systemd_are_without_fault(tmp_path: Path) -> None:
+    units = sorted((ROOT / "examples" / "systemd").glob("*.service"))
+    assert len(units) == 4
+    hakoiri = str(Path(sys.executable).with_name("hakoiri"))
+    for unit in units:
+        text = unit.read_text(encoding="utf-8")
+        assert "\nUser=hakoiri\n" in text and "\nStateDirectory=hakoiri\n" in text
+        (tmp_path / unit.name).write_text(text.replace("/usr/local/bin/hakoiri", hakoiri), encoding="utf-8")
+        done = call("systemd-analyze", "verify", "--man=no", "--recursive-errors=no", tmp_path / unit.name)
+        assert (done.returncode, done.stderr) == (0, ""), unit
+        command = text.split("\nExecStart=/usr/local/bin/hakoiri ")[1].split("\n")[0].split()
+        known = call(hakoiri, command[0], "--help").stdout
+        assert not [word for word in command if word.startswith("-") and word not in known]

@@ -202,6 +202,7 @@ def test_a_command_to_a_worker_ends_no_service(command: str | None, victims: Vic
     victims.unharmed()
 
 
+@pytest.mark.ci_slow
 def test_after_all_attacks_the_workers_do_their_work(
     victims: Victims, finished: FinishedRuns, hakoiri: Hakoiri
 ) -> None:
@@ -214,6 +215,7 @@ def test_after_all_attacks_the_workers_do_their_work(
     victims.unharmed()
 
 
+@pytest.mark.ci_slow
 def test_the_trap_would_spring(victims: Victims, tmp_path: Path) -> None:
     """RQ's own worker, with its own serializer, walks into it: the attacks are real."""
     program = (

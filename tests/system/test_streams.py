@@ -26,11 +26,9 @@ from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.worker.transport.connection import living_workers
 from tests.support.commands import START_OF_2, FinishedRuns, Hakoiri, Running, wait_until
 from tests.support.disks import small_disk
-from tests.support.seeds import first_usual
+from tests.support.seeds import first_usual, usual
 from tests.support.servers import RedisServer
 from tests.support.user_puzzles import changed, written
-
-pytestmark = pytest.mark.few(2)
 
 BOARD = "ABBC/ABBC/DEEF/DGHF/I..J"
 LOUD = changed(
@@ -99,7 +97,7 @@ def test_a_run_that_stops_is_no_success_when_nobody_reads_what_it_found(
     assert running.finish().code == 128 + signal.SIGINT
 
 
-@pytest.mark.parametrize("line", ["verify {}", "verify {} --json", "health --json", "try {}", "try {} --json"])
+@usual(1, "line", ["verify {}", "verify {} --json", "health --json", "try {}", "try {} --json"])
 def test_what_is_wrong_is_no_success_when_nobody_reads_it(line: str, hakoiri: Hakoiri, tmp_path: Path) -> None:
     damaged = hakoiri.data / hakoiri.ask("run", "klotski", "--from", START_OF_2)["run"]
     with RunLock(damaged), Ledger(damaged, writable=True) as ledger:
@@ -135,7 +133,7 @@ def test_control_characters_in_a_text_leave_an_export_xml(tmp_path: Path, hakoir
     assert "\\x1b\\x00<&>8/0/0" in texts
 
 
-@pytest.mark.parametrize("line", ["show {}", "layers last", "run --help"])
+@usual(1, "line", ["show {}", "layers last", "run --help"])
 def test_plain_ascii_is_drawn_with_lookalikes(line: str, finished: FinishedRuns) -> None:
     drawn = finished.hakoiri(
         *line.replace("last", finished.explored["run"]).format(BOARD).split(), before=ascii_streams
@@ -146,8 +144,9 @@ def test_plain_ascii_is_drawn_with_lookalikes(line: str, finished: FinishedRuns)
         assert drawn.stdout.startswith("+---+-------+---+\n| A | B     | C |\n")
 
 
-@pytest.mark.parametrize("line", ["runs --json", "show {}", "deal gap", "--help"])
-@pytest.mark.parametrize(
+@usual(1, "line", ["runs --json", "show {}", "deal gap", "--help"])
+@usual(
+    1,
     ("before", "code", "said"),
     [(closed_stdout, 0, ""), (full_stdout, 1, "hakoiri: the output cannot be written: No space left on device\n")],
 )
@@ -171,8 +170,8 @@ def test_no_file_takes_the_place_of_a_closed_stream(tmp_path: Path) -> None:
 # Configurations from stdin and from pipes
 
 
-@pytest.mark.parametrize("how", ["-", "pipe"])
-@pytest.mark.parametrize(
+@usual(1, "how", ["-", "pipe"])
+@usual(1,
     "line",
     [
         "run klotski --from {}", "enqueue klotski --from {}", "show {}", "distance last {}",
@@ -204,8 +203,8 @@ def test_stdin_without_a_board_is_named(hakoiri: Hakoiri) -> None:
 # Memory
 
 
-@pytest.mark.parametrize("line", ["run klotski", "enqueue klotski", "study deals gap --sizes 3", "diameter last"])
-@pytest.mark.parametrize("memory", ["1", "1K", "99MB"])
+@usual(1, "line", ["run klotski", "enqueue klotski", "study deals gap --sizes 3", "diameter last"])
+@usual(1, "memory", ["1", "1K", "99MB"])
 def test_memory_that_cannot_be_kept_to_is_refused(line: str, memory: str) -> None:
     refused = CliRunner().invoke(app, [*line.split(), "--memory", memory])
     assert refused.exit_code == 2
@@ -266,8 +265,8 @@ def test_a_run_that_a_signal_stops_is_no_success(
     agree(work, hakoiri, ended.code)
 
 
-@pytest.mark.parametrize("work", _WORKS)
-@pytest.mark.parametrize("part", range(3))
+@usual(1, "work", _WORKS)
+@usual(1, "part", range(3))
 def test_a_run_on_a_full_disk_is_no_success(part: int, work: Work, hakoiri: Hakoiri, tmp_path: Path) -> None:
     chance = Random(f"{work.name} {part}")
     with small_disk("mounted", tmp_path / "disk", 8_000_000) as disk:

@@ -6,10 +6,12 @@ from typing import Any, ClassVar
 
 from hakoiri.coordinator.runs.kinds import KINDS
 from hakoiri.coordinator.session.check import Check
-from hakoiri.coordinator.session.job import Job
+from hakoiri.coordinator.session.job import Job, Request
+from hakoiri.coordinator.session.kind import RunKind
 from hakoiri.coordinator.session.resources import Budget
 from hakoiri.coordinator.session.session import Session
 from hakoiri.errors import DamagedError, PuzzleError
+from hakoiri.parameters import flag, parameter
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.ledger.manifest import Figures, Progress
@@ -23,13 +25,33 @@ class Counted(Figures):
     counted: int = 0
 
 
+@dataclass(frozen=True)
+class Count(RunKind):
+    """Count to a number."""
+
+    job = "tests.system.toy_kind:Counting"
+    example, words = "count hanoi --step 2", 1
+    puzzle = "Any puzzle."
+    step: int = parameter("--step", "N", "Size of a step.", default=1, min=1)
+    to: int = parameter("--to", "N", "Number to count to.", default=1_000, typed="1k", amount="count")
+    tens: bool = flag("--tens", "Count in tens.")
+
+    @classmethod
+    def fits(cls, puzzle: type[Any]) -> bool:
+        return bool(puzzle.usual_kind != "tree")
+
+
 class Counting(Job):
     """Counts to the limit ``to``, in the steps that its plan pins."""
 
-    figures = Counted
+    parameters, figures = Count, Counted
     facts = ("counted to: counted",)
     #: Called before each step, with the number of those done.
     pause: ClassVar[Callable[[int], None]] = staticmethod(lambda done: None)
+
+    @classmethod
+    def request(cls, spec: PuzzleSpec, asked: Count) -> Request:
+        return Request(spec, {"step": asked.step * (10 if asked.tens else 1)}, {"to": asked.to})
 
     @classmethod
     def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
@@ -68,5 +90,5 @@ class Counting(Job):
 
 def register(pause: Callable[[int], None] = lambda done: None) -> None:
     """The kind ``count`` is known in this process from now on."""
-    KINDS["count"] = ("tests.system.toy_kind", "Counting")
+    KINDS["count"] = "tests.system.toy_kind:Count"
     Counting.pause = staticmethod(pause)

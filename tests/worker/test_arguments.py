@@ -6,16 +6,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hakoiri.coordinator.executors.remote import same_answer, same_arrays
+from hakoiri.coordinator.executors.sending import same_answer, same_arrays
 from hakoiri.errors import TaskError
+from hakoiri.guests.nakuron.board import MOST_SIZE
+from hakoiri.guests.nakuron.moving import GamesRequest
 from hakoiri.keys.layout import LAYOUTS, Layout
+from hakoiri.loading import loaded
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.worker.graphs.lanes import LANES
 from hakoiri.worker.graphs.searches import Graph
 from hakoiri.worker.layers.closed_set import add, empty_filter, may_hold
-from hakoiri.worker.plays.moving import GamesRequest
-from hakoiri.worker.tasks import _MOVERS, FORMS, TASKS, Sizes, checked, wrong_array
+from hakoiri.worker.tasks import TASKS, Sizes, checked, wrong_array
 from hakoiri.worker.transport.payload import Arrays, packed
+from tests.support.keys import every_layout
 from tests.support.stores import random_layers
 
 KLOTSKI, NAKURON = PuzzleSpec("klotski").build(), PuzzleSpec("nakuron").build()
@@ -49,7 +53,7 @@ RIGHT: dict[str, tuple[Puzzle, Arrays, Arrays]] = {
     "move planes": (NAKURON, ARENA.shared, [ARENA.first, ONE, of(1, kind="u2")]),
     "neighbours": (KLOTSKI, [], [LAYER]),
     "pairs": (KLOTSKI, PATH, [of(0), of(2, kind="i8")]),
-    "play planes": (NAKURON, [*ARENA.shared, ARENA.first[0]], packed(GamesRequest(2, 1, 0, 1))),
+    "play": (NAKURON, [*ARENA.shared, ARENA.first[0]], packed(GamesRequest(2, 1, 0, 1))),
     "searches": (KLOTSKI, PATH, [of(0, 2, 0)]),
 }  # fmt: skip
 
@@ -59,9 +63,16 @@ def refused(row: str, shared: Sequence[Any], chunk: Sequence[Any]) -> bool:
     return bool(wrong_array(task, "shared", puzzle, shared, sizes) or wrong_array(task, "chunk", puzzle, chunk, sizes))
 
 
-def test_every_task_has_a_row() -> None:
-    movers = {f"{task} {mover}" for task in ("move", "play") for mover in _MOVERS} - {"play keys"}
-    assert FORMS.keys() == {*TASKS} - {"move", "play"} | movers
+def test_every_row_has_a_form_and_a_function() -> None:
+    for name, row in TASKS.items():
+        assert len(row.form.split(";")) == 3, name
+        assert callable(row.work), name
+        assert not row.untimed or callable(loaded(row.untimed)), name
+
+
+def test_a_form_allows_the_largest_board_and_as_many_vertices_as_are_looked_from() -> None:
+    assert f",D{MOST_SIZE}," in TASKS["play"].form
+    assert all(f"i4[S{LANES}]!V" in TASKS[task].form for task in ("look", "pairs"))
 
 
 @pytest.mark.parametrize("row", RIGHT)
@@ -110,7 +121,7 @@ FORGED: list[tuple[str, Sequence[Any], Sequence[Any]]] = [
     ("move planes", GROUND, [ARENA.first[:, :, :5], ONE, of(0, kind="u2")]),
     ("move planes", [*GROUND[:2], HIGH.repeat(4, axis=0), GROUND[3]], [HIGH, ONE, of(0, kind="u2")]),
     ("move planes", [*GROUND[:3], of(9, kind="u8")], [ARENA.first, ONE, of(0, kind="u2")]),
-    ("play planes", [*GROUND, ARENA.first[0, :, :5]], RIGHT["play planes"][2]),
+    ("play", [*GROUND, ARENA.first[0, :, :5]], RIGHT["play"][2]),
 ]  # fmt: skip
 
 
@@ -167,7 +178,7 @@ SOME = np.array([1, 2, 3], dtype=np.uint32)
 )
 def test_answers_differ_by_an_array_more_or_less_its_type_shape_or_an_element(other: list[np.ndarray]) -> None:
     assert not same_arrays([SOME, SOME], other)
-    assert not same_answer("neighbours", other, [SOME, SOME])
+    assert not same_answer(TASKS["neighbours"], other, [SOME, SOME])
     assert same_arrays(other, [each.copy() for each in other])
 
 
@@ -175,14 +186,14 @@ def test_the_seconds_of_a_count_do_not_matter() -> None:
     counts = np.arange(6)
     later, other = counts.copy(), counts.copy()
     later[4], other[0] = 99, 99
-    assert same_answer("subtrees", [counts], [later])
-    assert not same_answer("subtrees", [counts], [other])
+    assert same_answer(TASKS["subtrees"], [counts], [later])
+    assert not same_answer(TASKS["subtrees"], [counts], [other])
 
 
 # Filters pass every key that they hold, and few others
 
 
-@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+@every_layout
 def test_no_key_is_lost_and_few_others_pass(layout: Layout) -> None:
     held, others = random_layers(layout, [20_000, 5_000], seed=4)
     words = empty_filter(len(held), 1 << 20)

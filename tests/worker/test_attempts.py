@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, cast
+from types import SimpleNamespace
+from typing import Any, Self, cast
 
 import numpy as np
 import pytest
@@ -12,14 +13,15 @@ from redis.exceptions import OutOfMemoryError
 from hakoiri.coordinator.executors.in_flight import Shared
 from hakoiri.coordinator.session.resources import Tuning
 from hakoiri.errors import PayloadError, WorkerError
+from hakoiri.guests.boards.family import Member
+from hakoiri.guests.deals.searching import SolveResult, WalkResult
+from hakoiri.guests.nakuron.moving import PlayedGame
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.worker import rq_worker
-from hakoiri.worker.plays.moving import PlayedGame
+from hakoiri.worker import doing
+from hakoiri.worker.doing import Doer
 from hakoiri.worker.program import program_of
-from hakoiri.worker.rq_worker import _build_puzzle, _outcome, _perform
-from hakoiri.worker.studies.deals import SolveResult, WalkResult
-from hakoiri.worker.studies.family import Member
+from hakoiri.worker.rq_worker import _outcome, _perform
 from hakoiri.worker.transport.connection import input_key, redis_errors, without_password
 from hakoiri.worker.transport.payload import Event, TaskRequest, pack_arrays, unpacked
 
@@ -50,6 +52,33 @@ class PlainRedis:
         for name in names:
             self.held.pop(name, None)
 
+    def pipeline(self, transaction: bool) -> Any:
+        """Do what is asked at once."""
+        answers = list[Any]()
+
+        def later(name: str) -> Callable[..., None]:
+            return lambda *given, **options: answers.append(getattr(self, name)(*given, **options))
+
+        return Pipeline(answers, **{name: later(name) for name in ("set", "get", "expire", "unlink")})
+
+
+class Pipeline(SimpleNamespace):
+    """A pipeline that has done all already."""
+
+    def __init__(self, answers: list[Any], **calls: Callable[..., None]) -> None:
+        super().__init__(**calls)
+        self._answers = answers
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def execute(self) -> list[Any]:
+        """Return the answers."""
+        return self._answers
+
 
 class Refusing(PlainRedis):
     """A Redis that refuses each result with `error`, and accepts events without one, which are its `events`."""
@@ -57,6 +86,7 @@ class Refusing(PlainRedis):
     def __init__(self, error: redis.RedisError) -> None:
         super().__init__()
         self._error, self._leaves = error, False
+        self._last: bytes | None = None
         self.events = list[Event]()
 
     def pipeline(self, transaction: bool) -> "Refusing":
@@ -70,15 +100,23 @@ class Refusing(PlainRedis):
         self._leaves = True
         return True
 
-    def lpush(self, name: str, raw: bytes) -> None:
-        """Accept an event, unless the transaction has a result."""
+    def lpush(self, name: str, raw: memoryview) -> None:
+        """Accept an event, unless it or the transaction has a result."""
+        event = Event.unpack(bytes(raw))
+        self._leaves |= event.result is not None
         if not self._leaves:
-            self.events.append(Event.unpack(raw))
+            self.events.append(event)
 
-    def execute(self) -> None:
+    def get(self, name: str) -> bytes | None:
+        """The value that ends the transaction."""
+        self._last = super().get(name)
+        return self._last
+
+    def execute(self) -> list[Any]:
         """Raise the error if the transaction has a result."""
         if self._leaves:
             raise self._error
+        return [self._last]
 
 
 @pytest.mark.parametrize(
@@ -92,7 +130,7 @@ def test_a_result_that_cannot_be_left_is_reported_as_missing(error: redis.RedisE
     spec = PuzzleSpec("klotski")
     puzzle, connection = spec.build(), Refusing(error)
     connection.held[input_key("here", "1.0")] = pack_arrays([puzzle.keys([puzzle.start])])
-    request = TaskRequest("here", "1.0", 1, -1, 9, spec.as_dict(), {**program_of(puzzle)})
+    request = TaskRequest("here", "1.0", 1, -1, 9, spec.as_dict(), {**program_of(puzzle, "neighbours")})
     _perform(cast(redis.Redis, connection), None, "worker", "neighbours", **request.as_dict())
     assert [(event.kind, event.detail) for event in connection.events] == [("started", ""), ("missing", said)]
 
@@ -109,10 +147,11 @@ def test_a_broken_piece_of_what_chunks_share_is_removed_and_sent_again(harm: str
     plain.held[broken] = value[:-1] if harm == "shorter" else value[:-1] + bytes([value[-1] ^ 1])
     plain.held[input_key(harm, "1.0")] = pack_arrays([puzzle.keys([puzzle.start])])
     request = TaskRequest(harm, "1.0", 1, shared.number, 9, spec.as_dict(), {}, shared.pieces)
-    assert _outcome(connection, "leading", request, puzzle)[0] == "missing"
+    given = plain.held[input_key(harm, "1.0")]
+    assert _outcome(connection, "leading", request, Doer(puzzle), raw=given)[0] == "missing"
     assert broken not in plain.held
     shared.send()
-    assert _outcome(connection, "leading", request, puzzle)[0] == "done"
+    assert _outcome(connection, "leading", request, Doer(puzzle), raw=given)[0] == "done"
 
 
 @pytest.mark.parametrize("read", [partial(unpacked, kind=kind) for kind in RESULTS])
@@ -131,14 +170,15 @@ def test_what_others_keep_under_our_names_is_told_as_such() -> None:
 
 def test_a_puzzle_is_built_once_for_all_requests_that_name_it() -> None:
     def built(spec: PuzzleSpec) -> Puzzle:
-        program = {**program_of(spec.build())}
-        return _build_puzzle(TaskRequest("here", "1.0", 1, -1, 9, spec.as_dict(), program))
+        doer = Doer.built(spec.as_dict())
+        doer.require(program_of(spec.build(), "expand"), "expand")
+        return doer.puzzle
 
     one = built(PuzzleSpec("klotski"))
     assert built(PuzzleSpec("klotski")) is one
     other = built(PuzzleSpec("hanoi", {"discs": "3", "pegs": "3"}))
     assert other.name == "hanoi"
-    assert list(rq_worker._puzzles.values()) == [other]
+    assert [doer.puzzle for doer in doing._built.values()] == [other]
 
 
 @pytest.mark.parametrize(

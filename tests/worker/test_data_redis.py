@@ -107,6 +107,7 @@ def start_and_be_killed(path: Path) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+@pytest.mark.ci_slow
 def test_it_ends_with_a_process_that_is_killed(tmp_path: Path) -> None:
     starter = SERVER.Process(target=start_and_be_killed, args=(tmp_path / "pid",))
     starter.start()

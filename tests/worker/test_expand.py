@@ -29,6 +29,7 @@ from hakoiri.worker.layers.step import RangeStep, SourceSample
 from hakoiri.worker.pool import ThreadPool
 from hakoiri.worker.tasks import do_task
 from hakoiri.worker.transport.payload import pack_arrays, unpack_arrays
+from tests.support.seeds import usual
 from tests.support.toy import Steps, Toy
 
 DEPTH = 9
@@ -63,7 +64,7 @@ def assert_right(puzzle: Toy | Steps | Klotski, keys: Keys, partition: Partition
 
 
 @pytest.mark.parametrize("directed", ["no", "yes"])
-@pytest.mark.parametrize("layout", LAYOUTS)
+@usual(4, "layout", LAYOUTS)
 @pytest.mark.parametrize("spread", ["low", "clumped", "spread", "high"])
 def test_the_successors_are_those_of_the_plain_rules(layout: str, spread: str, directed: str) -> None:
     puzzle = Toy({"layout": layout, "keys": spread, "directed": directed, "size": "400"})
@@ -190,6 +191,7 @@ def tiles() -> tuple[Puzzle, list[Keys]]:
     return puzzle, layers[:-1]
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("first", [0, 5])
 def test_no_bits_are_left_for_the_next_layer(first: int, tmp_path: Path) -> None:
     puzzle, layers = tiles()
@@ -265,7 +267,7 @@ class _Ring(Puzzle):
         return [1, 1, ends] if key == 0 else [(key - 1) % (ends + 1), (key + 1) % (ends + 1)]
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+@usual(4, "layout", LAYOUTS)
 def test_it_is_the_sum_of_what_each_leads_to_less_itself_in_every_layout(layout: str) -> None:
     """By numbers of Python."""
     puzzle = _Ring(layout)

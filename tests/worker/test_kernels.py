@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hakoiri.coordinator.errors import ContradictionError
 from hakoiri.coordinator.graphs.building import build_graph
 from hakoiri.coordinator.graphs.symmetry import images_of
+from hakoiri.coordinator.session.farm import Farm
 from hakoiri.coordinator.session.resources import Budget
 from hakoiri.coordinator.session.session import ComputeContext, Control, SilentObserver, ThreadExecutor
 from hakoiri.errors import TaskError
@@ -41,6 +42,7 @@ from hakoiri.worker.layers import kernels
 from hakoiri.worker.layers.kernels import DENSE_SPAN, merge, simple_edges, split
 from hakoiri.worker.tasks import TASKS, do_task
 from tests.support.keys import any_keys, layouts
+from tests.support.seeds import usual
 from tests.support.toy_runs import spied
 
 PUZZLE = Klotski()
@@ -175,7 +177,7 @@ SCATTERED = {
 } | {f"sparse {seed}": nx.gnp_random_graph(90, 0.008 * (seed + 1), seed=seed) for seed in range(6)}
 
 connected = pytest.mark.parametrize("graph", CONNECTED.values(), ids=CONNECTED)
-scattered = pytest.mark.parametrize("graph", (CONNECTED | SCATTERED).values(), ids=CONNECTED | SCATTERED)
+scattered = usual(20, "graph", (SCATTERED | CONNECTED).values(), ids=SCATTERED | CONNECTED)
 
 
 def components_by_size(graph: nx.Graph) -> list[list[int]]:
@@ -316,16 +318,16 @@ def mirrored(graph: nx.Graph) -> tuple[nx.Graph, np.ndarray]:
     return both, np.roll(np.arange(2 * vertices, dtype=np.int32), vertices)
 
 
-@pytest.mark.few(6)
-@pytest.mark.parametrize(
+@usual(
+    1,
     "graph",
     [
         pytest.param(graph, id=name, marks=pytest.mark.slow if name.startswith("grown 1") else ())
         for name, graph in CONNECTED.items()
     ],
 )
-@pytest.mark.parametrize("aim", list(Aim))
-@pytest.mark.parametrize("tasks", [3, pytest.param(1, marks=pytest.mark.slow)])
+@usual(1, "aim", list(Aim))
+@usual(1, "tasks", [3, pytest.param(1, marks=pytest.mark.slow)])
 def test_what_is_wanted_is_settled(graph: nx.Graph, aim: Aim, tasks: int) -> None:
     graph, image = mirrored(graph)
     order, evens = by_sides(compressed(graph), np.arange(len(graph), dtype=np.int32))
@@ -386,7 +388,7 @@ def test_distances_in_a_batch_of_components(graph: nx.Graph, layout: Layout) -> 
     components, puzzle = components_by_size(graph), Drawn(graph, layout)
     keys = puzzle.keys([5 * vertex + 3 for component in components for vertex in component])
     firsts = np.cumsum([0, *map(len, components[:-1])])
-    figures, pairs = TASKS["eccentricities"](puzzle, [keys, firsts], ())
+    figures, pairs = TASKS["eccentricities"].work(puzzle, [keys, firsts], ())
     expected: list[list[int]] = []
     for first, component, found in zip(firsts.tolist(), components, figures.tolist(), strict=True):
         exact = exact_by_networkx(nx.convert_node_labels_to_integers(graph.subgraph(component), ordering="sorted"))
@@ -394,13 +396,13 @@ def test_distances_in_a_batch_of_components(graph: nx.Graph, layout: Layout) -> 
         expected += [[first + one, first + other] for one, other in exact["pairs"]]
     assert pairs.tolist() == expected
     with pytest.raises(TaskError, match="drawn: a move leaves a set"):
-        TASKS["eccentricities"](Drawn(nx.path_graph(len(keys) + 1), layout), [keys, firsts], ())
+        TASKS["eccentricities"].work(Drawn(nx.path_graph(len(keys) + 1), layout), [keys, firsts], ())
 
 
 def test_tasks_on_keys_do_what_their_names_say(all_keys: Keys) -> None:
     sample = np.sort(np.random.default_rng(7).choice(all_keys, 500, replace=False))
     rows = [sorted(set(PUZZLE.successors(key))) for key in sample.tolist()]
-    successors, degrees = TASKS["neighbours"](PUZZLE, [sample], ())
+    successors, degrees = TASKS["neighbours"].work(PUZZLE, [sample], ())
     assert successors.tolist() == [key for row in rows for key in row]
     assert degrees.tolist() == [len(row) for row in rows]
 
@@ -427,11 +429,12 @@ class OneWay(Klotski):
 def context(puzzle: Klotski, chunk: int | None) -> Iterator[ComputeContext]:
     with closing(ThreadExecutor(puzzle, 2, Control())) as executor:
         budget = Budget(1 << 30, chunk)
-        yield ComputeContext(
-            puzzle, executor, executor, budget, budget.shares(puzzle, 2, 0), Control(), SilentObserver()
-        )
+        shares, observer = budget.shares(puzzle, 2, 0), SilentObserver()
+        farm = Farm(puzzle, executor, None, budget, shares, observer.note)
+        yield ComputeContext(puzzle, farm, executor, budget, shares, Control(), observer)
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("chunk", [None, 1_000])
 def test_a_puzzle_that_breaks_its_promise_is_caught(all_keys: Keys, chunk: int | None) -> None:
     with (
@@ -469,6 +472,7 @@ def test_the_difference_of_two_batches(layout: Layout, some: set[Key], others: s
     assert ints(keys) == sorted(some)
 
 
+@pytest.mark.ci_slow
 @given(st.data())
 def test_simple_edges(data: st.DataObject) -> None:
     layout = data.draw(layouts)

@@ -78,6 +78,7 @@ def test_a_round_moves_each_vertex_to_the_mean_of_where_it_is_wanted() -> None:
     assert size == pytest.approx((expected**2).sum(), rel=1e-4)
 
 
+@pytest.mark.ci_slow
 def test_a_layout_is_nearly_as_good_as_all_pairs_make_it_and_better_than_pivots_alone(small_run: Run) -> None:
     """248 configurations of Hakoiri-musume by 40 pivots, though there would be as many pivots as configurations."""
     _, graph = small_run.graph()
@@ -98,6 +99,7 @@ def test_tiny_graphs(vertices: int) -> None:
     assert stress(graph, places, np.arange(vertices, dtype=np.int32)) < 0.01
 
 
+@pytest.mark.ci_slow
 def test_a_cycle_is_a_circle_and_its_longest_axis_is_the_first() -> None:
     radii = np.linalg.norm(laid_out(graph_of(nx.cycle_graph(60)), 2), axis=0)
     assert radii.std() < 0.02 * radii.mean()

@@ -15,9 +15,11 @@ import psutil
 import pytest
 import redis
 
+from hakoiri import memory
 from hakoiri.errors import WorkerError
+from hakoiri.memory import available_memory, memory_left
 from hakoiri.worker import machine, supervisor
-from hakoiri.worker.machine import available_memory, cores_for_workers, cores_given, memory_left, usable_cores
+from hakoiri.worker.machine import cores_for_workers, cores_given, usable_cores
 from hakoiri.worker.supervisor import Supervisor
 from hakoiri.worker.transport import connection
 from tests.support.commands import wait_until
@@ -82,7 +84,7 @@ def test_the_memory_that_control_groups_leave(
 def test_the_least_of_all_limits_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=100))
     for left, least in (([], 100), ([300, 70], 70), ([300], 100)):
-        monkeypatch.setattr(machine, "memory_left", lambda left=left: iter(left))
+        monkeypatch.setattr(memory, "memory_left", lambda left=left: iter(left))
         assert available_memory() == least
 
 

@@ -38,10 +38,9 @@ from hakoiri.worker.transport.connection import inbox_key
 from hakoiri.worker.transport.data_redis import DataRedisPool
 from hakoiri.worker.transport.payload import Array, pack_arrays, packed, unpacked
 from tests.support.commands import PATIENCE_SECONDS
+from tests.support.keys import every_layout
 from tests.support.servers import RedisServer
 from tests.support.toy_runs import EMBEDDINGS, expected, spied
-
-pytestmark = pytest.mark.few(2)
 
 NAMES = ["a", "b", "c"]
 USUAL = {("u64", "spread"), ("u256", "clumped")}
@@ -68,12 +67,13 @@ def hosts(directed: str, tmp_path: Path) -> Iterator[tuple[list[Host], DataRedis
         yield found, DataRedisPool(server.client)
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize(("layout", "keys", "least", "directed"), list(searches()))
 def test_the_layers_are_those_of_a_plain_search(
     layout: str, keys: str, least: int, directed: str, hosts: tuple[list[Host], DataRedisPool],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    monkeypatch.setitem(PUZZLES, "toy", ("tests.support.toy", "Toy"))
+    monkeypatch.setitem(PUZZLES, "toy", "tests.support.toy:Toy")
     monkeypatch.setattr(part, "LEAST_BYTES", least)
     monkeypatch.setattr(part, "PARTS", 1_000)
     sends = spied(monkeypatch, (RangeStep, "send_away"))
@@ -168,7 +168,7 @@ def test_each_host_begins_to_send_with_the_one_after_it(me: int, order: list[int
 
 
 @pytest.mark.parametrize("compresses", [False, True])
-@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+@every_layout
 def test_what_goes_in_comes_out_at_its_host(layout: Layout, compresses: bool) -> None:
     posts = [SimpleQueue[bytes]() for _ in range(HOSTS)]
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec, with_own_file
 from hakoiri.worker import program
 from hakoiri.worker.program import differing_parts, program_of
@@ -20,12 +21,13 @@ ALL = """\
 import copy
 import json
 import hakoiri.worker.main
+from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
 from hakoiri.worker.program import program_of
 if {warm}:
     from hakoiri import api
     import hakoiri.cli.driving
-    from hakoiri.worker.studies.deals import DealFigures
+    from hakoiri.storage.results import DealFigures
     from hakoiri.worker.transport.payload import packed, unpacked
     unpacked(packed({{"positions": 1, "moves": 1, "depth": 1}}), DealFigures)
     for name in PUZZLES:
@@ -110,6 +112,90 @@ def test_a_module_that_is_imported_later_is_covered(tmp_path: Path, monkeypatch:
     finally:
         for name in ("rows_beside", "own_package", "own_package.sides", "own_package.inner"):
             sys.modules.pop(name, None)
+
+
+#: Kernels of guests: the puzzles and the work that a run of klotski does not have.
+GUESTS = (
+    "puzzles.definitions.kernels", "puzzles.hanoi", "guests.boards.mixes", "guests.nakuron.kernels",
+    "puzzles.peg_solitaire",
+    "puzzles.permutation.pancakes", "guests.deals.kernels", "guests.stars.strategies", "puzzles.twisty.base",
+    "guests.nakuron.moving", "guests.nakuron.tilting", "guests.deals.hunting", "guests.deals.solving_kernels",
+    "guests.cosets.filling", "guests.deals.searching", "guests.boards.designing", "guests.boards.family",
+    "guests.stars.counting",
+)  # fmt: skip
+
+
+def _digests(puzzle: Puzzle, task: str, edited: str, monkeypatch: pytest.MonkeyPatch) -> program.Digests:
+    """The digests if a comment were added to a module."""
+    read, there = program._read, list[str]()
+
+    def reading(name: str) -> tuple[bytes | None, str]:
+        raw, package = read(name)
+        if name == f"hakoiri.{edited}":
+            there.append(name)
+            return (raw or b"") + b"# A comment.\n", package
+        return raw, package
+
+    program._program_of.cache_clear()
+    program._source.cache_clear()
+    with monkeypatch.context() as patch:
+        patch.setattr(program, "_read", reading)
+        found = program_of(puzzle, task)
+        program._source(f"hakoiri.{edited}")
+    assert there or not edited
+    program._program_of.cache_clear()
+    program._source.cache_clear()
+    return found
+
+
+@pytest.mark.parametrize("guest", GUESTS)
+def test_a_comment_in_a_guest_changes_no_digest_of_a_search(guest: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    klotski = PuzzleSpec("klotski").build()
+    assert _digests(klotski, "expand", guest, monkeypatch) == _digests(klotski, "expand", "", monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("puzzle", "task", "edited", "part"),
+    [
+        ("klotski", "expand", "worker.layers.kernels", "tasks"),
+        ("klotski", "expand", "puzzles.sliding_blocks.pieces", "puzzle"),
+        ("klotski", "expand", "storage.layers.codec", "coding"),
+        ("klotski", "searches", "worker.graphs.searches", "tasks"),
+        ("gap", "solve", "guests.deals.solving_kernels", "puzzle"),
+        ("gap", "solve", "guests.deals.kernels", "puzzle"),
+        ("gap", "hunt", "guests.deals.hunting", "puzzle"),
+        ("nakuron", "move", "guests.nakuron.tilting", "puzzle"),
+        ("nakuron", "move", "guests.nakuron.kernels", "puzzle"),
+        ("magic-star", "subtrees", "guests.stars.counting", "puzzle"),
+        ("magic-star", "subtrees", "guests.stars.strategies", "puzzle"),
+        ("pyraminx", "coset", "guests.cosets.filling", "puzzle"),
+        ("klotski", "start", "guests.deals.searching", "puzzle"),
+        ("klotski", "design", "guests.boards.designing", "puzzle"),
+        ("klotski", "member", "guests.boards.family", "puzzle"),
+    ],
+)
+def test_a_comment_in_what_a_task_calls_changes_its_digest(
+    puzzle: str, task: str, edited: str, part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built = PuzzleSpec(puzzle).build()
+    before, after = (_digests(built, task, name, monkeypatch) for name in ("", edited))
+    assert differing_parts(after, before) == [part]
+
+
+@pytest.mark.ci_slow
+def test_a_run_of_klotski_imports_no_guest_and_at_most_80_modules(tmp_path: Path) -> None:
+    """All that the command imports, in a process of its own."""
+    text = (
+        "import sys\nsys.argv = ['hakoiri', 'run', 'klotski', '--layers', '3']\n"
+        "from hakoiri.__main__ import main\ntry:\n    main()\nfinally:\n"
+        "    print(*(name for name, each in sys.modules.items() if name.startswith('hakoiri.')"
+        " and not str(each.__file__).endswith('__init__.py')), file=sys.stderr)"
+    )
+    environment = clean_environment(HAKOIRI_DATA=str(tmp_path))
+    told = subprocess.run([sys.executable, "-c", text], env=environment, check=True, capture_output=True, text=True)
+    modules = [name for name in told.stderr.split() if name.startswith("hakoiri.")]
+    assert 40 < len(modules) <= 80, sorted(modules)
+    assert not [name for name in modules if name.startswith("hakoiri.guests.")]
 
 
 @pytest.mark.ci_slow

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hakoiri.errors import DamagedError, PayloadError
-from hakoiri.keys.layout import LAYOUTS, U32, U64, U128, U256, Key, Keys, Layout, ints
+from hakoiri.keys.layout import U32, U64, U128, U256, Key, Keys, Layout, ints
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.storage.layers.blocks import Block, Coded, code_keys, decode, join_blocks
 from hakoiri.storage.layers.spill import Spill
@@ -29,7 +29,8 @@ from hakoiri.worker.layers.ranges import (
     code_found,
     merge_range,
 )
-from tests.support.keys import any_keys, lanes_by_the_book, layouts
+from tests.support.keys import any_keys, every_layout, lanes_by_the_book, layouts
+from tests.support.seeds import usual
 from tests.support.toy import Steps
 
 PUZZLE = Klotski()
@@ -110,7 +111,7 @@ def test_what_a_range_leads_to_is_in_its_bitmap_or_by_range(
 
 @pytest.mark.parametrize("keep", [False, True])
 @pytest.mark.parametrize("filled", [False, True])
-@pytest.mark.parametrize("span", [0, 1 << 8, 1 << 30])
+@usual(2, "span", [0, 1 << 8, 1 << 30])
 def test_a_range_is_merged_of_whatever_was_found(keep: bool, filled: bool, span: int, all_keys: Keys) -> None:
     rng = np.random.default_rng(8)
     crowd = all_keys[20_000:40_000]
@@ -152,9 +153,6 @@ def test_a_range_in_which_nothing_was_found_is_empty() -> None:
 # The key space cut into ranges: every key falls into the one range whose bounds hold it, whatever was sampled
 
 
-every_layout = pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
-
-
 @st.composite
 def samples(draw: st.DrawFn) -> tuple[Layout, list[Key]]:
     """A layout and sorted keys of it, with duplicates: crowded somewhere, or lying anywhere."""
@@ -173,6 +171,7 @@ def near_bounds(partition: Partition) -> list[Key]:
     return [key for key in found if 0 <= key <= partition.layout.greatest]
 
 
+@pytest.mark.ci_slow
 @given(samples(), st.integers(1, 40), st.data())
 @example((U32, [0, 2**32 - 1]), 4_096, None)
 @example((U64, [2**64 - 1]), 3, None)
@@ -311,7 +310,7 @@ def filled(run: Path, layout: Layout, most_coded: int, bits: str = "") -> tuple[
     return exchange, keys, spill
 
 
-@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+@every_layout
 @pytest.mark.parametrize("most_coded", [0, 500, 1 << 30])
 def test_what_was_put_in_comes_out(most_coded: int, layout: Layout, tmp_path: Path) -> None:
     exchange, keys, spill = filled(tmp_path, layout, most_coded)

@@ -4,17 +4,18 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.text import Text
 
 from hakoiri.cli import options as shared
 from hakoiri.cli.completing import puzzles_beginning
-from hakoiri.cli.options import argument, command_line
+from hakoiri.cli.options import command_line
 from hakoiri.errors import PuzzleError
+from hakoiri.loading import loaded
+from hakoiri.parameters import flag, parameter
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.questions.question import flag, parameter
 from hakoiri.reading import read_board
 from hakoiri.render.streams import unread
 from hakoiri.render.tables import facts, print_json, stderr, stdout, table
@@ -138,13 +139,12 @@ def starter(file: str, directed: bool, kernel: bool) -> tuple[str, str]:
 
 @command_line("puzzles klotski")
 def puzzles(
-    name: Annotated[
-        str | None,
-        argument("[PUZZLE]", "Puzzle to describe; FILE.py:NAME for your own.", autocompletion=puzzles_beginning),
-    ] = None,
-    options: shared.PuzzleOptions = None,
+    name: str | None = parameter(
+        "", "[PUZZLE]", "Puzzle to describe; FILE.py:NAME for your own.", autocompletion=puzzles_beginning, typed=None
+    ),
+    options: list[str] | None = shared.PUZZLE_OPTIONS,
     classics: bool = flag("--classics", "List known starts with their fewest moves and sources."),
-    json: shared.JsonOption = False,
+    json: bool = shared.JSON,
 ) -> None:
     """List the puzzles and their options, or describe one of them.
 
@@ -218,34 +218,31 @@ def _lines(row: dict[str, Any]) -> Text:
 
 @command_line("show ABBC/ABBC/DEEF/DGHF/I..J")
 def show(
-    conf: shared.ConfArgument,
+    conf: str = shared.CONF,
     puzzle: str = parameter(
         "--puzzle", "PUZZLE", "Puzzle of the configuration; FILE.py:NAME for your own.", default="klotski",
         autocompletion=puzzles_beginning,
     ),
-    options: shared.PuzzleOptions = None,
+    options: list[str] | None = shared.PUZZLE_OPTIONS,
     plot: Path | None = parameter("--plot", "FILE", "Write a picture: .svg or .png."),
-    json: shared.JsonOption = False,
+    json: bool = shared.JSON,
 ) -> None:  # fmt: skip
     """Draw a configuration and list its key and its moves.
 
     Also shows its canonical form: the lesser of itself and its mirror image. For a board of nakuron, up to 256 x 256,
     shows its balls and those that each tilt would drop.
     """
-    from hakoiri.cli.studies.generating import is_whole, show_board
-    from hakoiri.puzzles.capabilities import Dealt, Placements, Scored
     from hakoiri.render.images import print_picture
     from hakoiri.rows.puzzles import configuration_row
 
     spec = shared.spec_of(puzzle, options, conf)
     text = spec.start or ""
     kind = spec.kind()
-    if issubclass(kind, Scored) and kind.large_boards and is_whole(text):
-        show_board(text, plot, json)
+    if kind.draws_start and loaded(kind.draws_start)(text, plot, json):
         return
     # The letters of a board stay. A key has none, and a start of other puzzles may be more than a configuration.
-    lettered = kind.start_is_board or not (text.lower().startswith("0x") or issubclass(kind, Dealt | Scored))
-    rules = (spec if lettered else replace(spec, start=None)).build()
+    lettered = kind.start_is_board or not (text.lower().startswith("0x") or kind.start_word)
+    rules = replace(spec, start=spec.start if lettered else None, quiet=True).build()
     key = rules.parse(text)
     row = configuration_row(rules, key)
     picture = rules.picture(key)
@@ -257,8 +254,8 @@ def show(
     if json:
         print_json(row)
         return
-    if isinstance(rules, Placements):
-        stdout().print(Text(rules.drawing(key)))
+    if drawing := rules.drawing(key):
+        stdout().print(Text(drawing))
     else:
         print_picture(stdout(), row["configuration"], picture)
     moves, faults = row.pop("moves"), row.pop("faults", [])
@@ -272,7 +269,7 @@ def new(
     file: Path = parameter("", "FILE.py", "File to write."),
     directed: bool = flag("--directed", "For a puzzle with moves that cannot be taken back."),
     kernel: bool = flag("--kernel", "Add a kernel compiled by numba, for speed."),
-    json: shared.JsonOption = False,
+    json: bool = shared.JSON,
 ) -> None:
     """Write a small working puzzle for you to change."""
     if file.suffix != ".py" or not any(letter.isalnum() and letter.isascii() for letter in file.stem):
@@ -290,10 +287,10 @@ def new(
 
 @command_line("try my_puzzle.py:MyPuzzle -o coins=10")
 def try_puzzle(
-    puzzle: shared.PuzzleArgument,
-    options: shared.PuzzleOptions = None,
+    puzzle: str = shared.PUZZLE,
+    options: list[str] | None = shared.PUZZLE_OPTIONS,
     start: str | None = parameter("--from", "CONF|FILE", "Start the check here.", "the puzzle's"),
-    json: shared.JsonOption = False,
+    json: bool = shared.JSON,
 ) -> None:
     """Check a puzzle of yours on some of its configurations.
 

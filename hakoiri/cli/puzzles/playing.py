@@ -23,9 +23,9 @@ from hakoiri.cli.options import command_line
 from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.runs.catalogue import data_directory, list_runs
 from hakoiri.errors import Hint, PuzzleError, counted
+from hakoiri.parameters import parameter
 from hakoiri.puzzles.options import MOST_SEED
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.questions.question import parameter
 from hakoiri.render.tables import print_json, stderr, stdout
 
 if TYPE_CHECKING:
@@ -129,17 +129,11 @@ class Hints:
         return self._run
 
 
-#: A move in a direction, perhaps followed by others, of one piece with a one-character name, or of all pieces.
-_DIRECTED_MOVE = re.compile(r"(?:(\S) )?(up|down|left|right)\b")
-#: A move of a disc to a peg.
-_TO_PEG = re.compile(r"(\S) from peg \d+ to peg (\d)$")
-#: A turn of a face or tip, in the usual notation.
-_TURN = re.compile(r"([A-Za-z])(['2]?)$")
-#: The keys that name moves, by the notation of all moves.
+#: By `Puzzle.notation`, what two keys name in a move, and the keys in words.
 _KEYS = {
-    _DIRECTED_MOVE: "letter, then arrow: move",
-    _TO_PEG: "disc, then peg: move",
-    _TURN: "letter, then ' or 2: turn",
+    "arrows": (re.compile(r"(?:(\S) )?(up|down|left|right)\b"), "letter, then arrow: move"),
+    "pegs": (re.compile(r"(\S) from peg \d+ to peg (\d)$"), "disc, then peg: move"),
+    "turns": (re.compile(r"([A-Za-z])(['2]?)$"), "letter, then ' or 2: turn"),
 }
 
 
@@ -208,12 +202,12 @@ class PlaySession:
 
     def _type(self, key: str) -> None:
         """Select a move or a piece by a character, or say which way what was selected goes."""
-        if self._notation is _TURN and key in "'2" and len(self.path) > 1:
+        if self._notation == "turns" and key in "'2" and len(self.path) > 1:
             # The turn before was another one.
             turn = self.moves[-1][0]
             self._undo()
             self._choose([choice for choice in self.choices if choice.words == turn + key], turn + key)
-        elif self._notation is _TO_PEG and self.selected and key.isdigit():
+        elif self._notation == "pegs" and self.selected and key.isdigit():
             self._choose(self._going(key), f"{self.selected} to peg {key}")
         else:
             # In the case that the choices use.
@@ -240,11 +234,14 @@ class PlaySession:
         """Make the selected move, the shortest if all have one direction; else set a message."""
         if not found:
             self.message = f"there is no move {said.strip()}"
-        elif len(found) == 1 or len({(choice.called, choice.way) for choice in found}) == 1 or self._notation is _TURN:
+        elif (
+            len(found) == 1 or len({(choice.called, choice.way) for choice in found}) == 1 or self._notation == "turns"
+        ):
             self._move(min(found, key=lambda choice: len(choice.words)))
         elif len({choice.called for choice in found}) == 1:
             self.cursor = self.choices.index(found[0])
-            self.message = f"{self.selected} is chosen: which {'peg' if self._notation is _TO_PEG else 'way'}?"
+            which = "peg" if self._notation == "pegs" else "way"
+            self.message = f"{self.selected} is chosen: which {which}?"
         else:
             self.message = f"which one? {', '.join(dict.fromkeys(choice.called for choice in found))}"
 
@@ -275,25 +272,25 @@ class PlaySession:
     def _look(self) -> None:
         targets = list(dict.fromkeys(self.puzzle.successors(self.here)))
         words = [self._words(target) for target in targets]
-        self._notation, found = _notation(words)
+        found = _named(self.puzzle.notation, words)
+        self._notation = self.puzzle.notation if found else ""
         # Moves are selected by their pieces if all have one; else by letters in the order of the list.
         named = bool(found) and all(each[1] for each in found)
         letters = [each[1] for each in found] if named else [*ascii_letters, *[""] * len(words)]
         ways = [each[2] for each in found] or [""] * len(words)
         self.choices = [MoveChoice(*each, named) for each in zip(words, targets, letters, ways, strict=False)]
-        self.keys = _KEYS[self._notation] if named and self._notation else ""
+        self.keys = _KEYS[self._notation][1] if named else ""
         self.cursor = 0
         if self.selected not in letters:
             self.selected = ""
 
 
-def _notation(words: list[str]) -> tuple[re.Pattern[str] | None, list[re.Match[str]]]:
-    """Return the notation that all these moves are in, and what it finds in each; ``None`` and nothing for others."""
-    for pattern in _KEYS if words else ():
-        found = [match for each in words if (match := pattern.match(each))]
-        if len(found) == len(words):
-            return pattern, found
-    return None, []
+def _named(notation: str, words: list[str]) -> list[re.Match[str]]:
+    """Return what the keys of a notation name in each move; nothing if some moves are not in it."""
+    if notation not in _KEYS:
+        return []
+    found = [match for each in words if (match := _KEYS[notation][0].match(each))]
+    return found if len(found) == len(words) else []
 
 
 _BYTES_AT_ONCE = 64
@@ -305,14 +302,14 @@ _HELP = "Tab and Enter: the next, take it    Backspace: undo    ?: hint"
 
 @command_line("play cube2 --scramble 20")
 def play(
-    puzzle: shared.PuzzleArgument,
-    options: shared.PuzzleOptions = None,
-    start: shared.FromOption = None,
+    puzzle: str = shared.PUZZLE,
+    options: list[str] | None = shared.PUZZLE_OPTIONS,
+    start: str | None = shared.FROM,
     scramble: int | None = parameter("--scramble", "N", "Make N random moves first.", min=1, max=10_000),
     distance: int | None = parameter("--distance", "N", "Start at a random board N moves from the goal.", min=1),
     seed: int | None = parameter("--seed", "S", "Seed of the random start.", "a random one", min=0, max=MOST_SEED),
-    data: shared.DataOption = None,
-    json: shared.JsonOption = False,
+    data: Path | None = shared.DATA,
+    json: bool = shared.JSON,
 ) -> None:
     """Play a puzzle on the terminal.
 
@@ -320,7 +317,6 @@ def play(
     press a disc, then a peg. Hints come from a finished run; small puzzles are searched at once.
     """
     from hakoiri.keys.splitmix import random_words
-    from hakoiri.puzzles.capabilities import Placements
 
     if scramble and distance:
         raise PuzzleError("--scramble and --distance exclude each other; give one of them")
@@ -328,7 +324,7 @@ def play(
         raise PuzzleError("play needs a terminal, because it reads single keys; to see a solution: hakoiri path last")
     spec = shared.spec_of(puzzle, options, start)
     rules = spec.build()
-    if isinstance(rules, Placements):
+    if rules.is_tree:
         text = f"{rules.name} is a tree, so it cannot be played; a run counts its solutions"
         raise PuzzleError(text, Hint("run", puzzle))
     seed = randbelow(MOST_SEED + 1) if seed is None else seed

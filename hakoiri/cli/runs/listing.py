@@ -1,4 +1,4 @@
-"""The commands that list, show, cancel, delete, archive and restore runs. Imports neither numpy nor numba."""
+"""The commands that list, show, cancel and delete runs. Imports neither numpy nor numba."""
 
 import sys
 import time
@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 from rich.live import Live
@@ -36,14 +36,18 @@ from hakoiri.coordinator.runs.catalogue import (
 )
 from hakoiri.errors import HakoiriError, WorkerError, counted, did_you_mean, visible
 from hakoiri.hints import worded
-from hakoiri.questions.question import flag, parameter
-from hakoiri.render.progress import expanded_text, live_text, progress_count, progress_text, work_log_facts
+from hakoiri.parameters import flag, parameter
+from hakoiri.render.progress import (
+    compiling_text,
+    expanded_text,
+    live_text,
+    progress_count,
+    progress_text,
+    work_log_facts,
+)
 from hakoiri.render.streams import results
 from hakoiri.render.tables import facts, first_fitting, print_json, stderr, stdout, table
 from hakoiri.rows.runs import living_rows, status_row, work_log_row
-
-if TYPE_CHECKING:
-    from hakoiri.coordinator.runs.archive import Archived
 
 #: Columns of the list of runs that are left out if the terminal is too narrow.
 LEFT_OUT: tuple[tuple[str, ...], ...] = ((), ("created",), ("created", "kind"), ("created", "kind", "details"))
@@ -71,8 +75,8 @@ def runs(
     ),
     prune: bool = flag("--prune", "Delete repeated runs: same puzzle, options, start, goal and kind."),
     yes: bool = flag("--yes -y", "With --prune: delete without asking."),
-    data: shared.DataOption = None,
-    json: shared.JsonOption = False,
+    data: Path | None = shared.DATA,
+    json: bool = shared.JSON,
 ) -> None:  # fmt: skip
     """List all runs, the oldest first.
 
@@ -197,11 +201,11 @@ _NO_TIME: dict[str, Any] = {"seconds_left": None, "step_left": None, "most_left"
 
 @command_line("status last --watch")
 def status(
-    name: shared.RunArgument,
+    name: str = shared.RUN,
     watch: bool = flag("--watch", "Follow the run until it stops."),
-    wide: shared.WideOption = False,
-    data: shared.DataOption = None,
-    json: shared.JsonOption = False,
+    wide: bool = shared.WIDE,
+    data: Path | None = shared.DATA,
+    json: bool = shared.JSON,
 ) -> None:
     """Show the status, progress and figures of a run."""
     directory = find_run(data_directory(data), name)
@@ -219,7 +223,7 @@ def status(
 
 
 @command_line("cancel 3f9a2c")
-def cancel(name: shared.RunArgument, data: shared.DataOption = None, json: shared.JsonOption = False) -> None:
+def cancel(name: str = shared.RUN, data: Path | None = shared.DATA, json: bool = shared.JSON) -> None:
     """Cancel a queued or running run.
 
     Its results stay. Only 'hakoiri resume RUN' continues it.
@@ -238,8 +242,8 @@ def delete(
         "", "RUN...", "Names of runs, unique prefixes of them, or 'last'.", autocompletion=runs_beginning
     ),
     yes: bool = flag("--yes -y", "Delete without asking."),
-    data: shared.DataOption = None,
-    json: shared.JsonOption = False,
+    data: Path | None = shared.DATA,
+    json: bool = shared.JSON,
 ) -> None:
     """Delete runs and all their data.
 
@@ -271,43 +275,6 @@ def delete(
         print_json({"runs": deleted, "status": "deleted"})
 
 
-_WHERE = "Folder, or s3://BUCKET/PREFIX with the keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."
-
-
-@command_line("archive last --to s3://puzzles/runs")
-def archive(
-    name: shared.RunArgument,
-    to: str = parameter("--to", "DIR|URL", _WHERE),
-    data: shared.DataOption = None,
-    json: shared.JsonOption = False,
-) -> None:
-    """Copy a run to a folder or to a bucket of S3, with the runs that belong to it and checksums of all files."""
-    from hakoiri.coordinator.runs.archive import archive_run
-
-    _print_archived(archive_run(find_run(data_directory(data), name), to), "archived", to, json)
-
-
-@command_line("restore 3f9a2c-klotski --from s3://puzzles/runs")
-def restore(
-    name: str = parameter("", "RUN", "Name of the archived run."),
-    source: str = parameter("--from", "DIR|URL", _WHERE),
-    data: shared.DataOption = None,
-    json: shared.JsonOption = False,
-) -> None:
-    """Restore a run from an archive, if all checksums are right."""
-    from hakoiri.coordinator.runs.archive import restore_run
-
-    _print_archived(restore_run(data_directory(data), name, source), "restored", source, json)
-
-
-def _print_archived(done: "Archived", what: str, where: str, json: bool) -> None:
-    if json:
-        print_json({"status": what, "where": where, **done._asdict()})
-    else:
-        files = f"{counted(done.files, 'files')}, {done.bytes / 1e6:,.1f} MB"
-        stdout().print(f"{', '.join(done.runs)} {'is' if len(done.runs) == 1 else 'are'} {what}: {files}")
-
-
 def _labelled(row: dict[str, Any], found: "RunStatus") -> dict[str, Any]:
     """Return a row for people: the labels of `run`, units, and no empty values."""
     moving, away = found.status in _MOVING, row.pop("away") or ()
@@ -317,6 +284,7 @@ def _labelled(row: dict[str, Any], found: "RunStatus") -> dict[str, Any]:
         "progress": progress_text(found.state.progress if moving else replace(found.state.progress, **_NO_TIME)),
         "parameters": {name: value for name, value in parameters.items() if value},
         "goal_depth": nearest_goal(row, has_goal),
+        "compiling": compiling_text(row["compiling"]) or "",
         "seconds": f"{row['seconds']:.3f} s",
         "rate": counted(row["rate"], row["rate_unit"]) if row["rate"] else None,
         "keepers": ", ".join(f"{host} (away)" if host in away else host for host in row["keepers"]),

@@ -1,6 +1,7 @@
 """The commands ``run``, ``enqueue``, ``resume``, ``collect``, ``drain`` and ``verify``."""
 
-from dataclasses import dataclass
+import sys
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,20 +10,19 @@ from rich.text import Text
 
 from hakoiri.cli import options as shared
 from hakoiri.cli.completing import runs_beginning
-from hakoiri.cli.driving import LayersHere, QueuedLayers, Work, answering, drive_and_report, start_run
+from hakoiri.cli.driving import LayersHere, QueuedInTurn, Work, answering, drive_and_report, start_run
 from hakoiri.cli.options import command_line
 from hakoiri.coordinator.errors import nearest_goal
 from hakoiri.coordinator.runs.catalogue import belonging_to, data_directory, find_run, keepers_of
 from hakoiri.errors import Hint, PuzzleError, counted
 from hakoiri.hints import in_command_line, worded
+from hakoiri.parameters import flag, parameter
 from hakoiri.puzzles.options import MOST_SEED
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.questions.question import flag, parameter
 from hakoiri.reading import admit, parse_options, read_board
 from hakoiri.render.progress import clock
 from hakoiri.render.streams import unread
 from hakoiri.render.tables import facts, print_json, stderr, stdout
-from hakoiri.rows.runs import report_row
 from hakoiri.storage.ledger.ledger import Ledger
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 class Wanted:
     """Options that determine the run."""
 
-    puzzle: shared.PuzzleArgument
-    options: shared.PuzzleOptions = None
+    puzzle: str = shared.PUZZLE
+    options: list[str] | None = shared.PUZZLE_OPTIONS
     whole: bool = flag("--whole", "Search the whole space: every configuration, component and diameter (a census).")
     diameters: str | None = parameter(
         "--diameters", "largest=K|below=N|none",
@@ -59,7 +59,7 @@ class Wanted:
         "Start here: rows joined by '/', 0x..., a text file, - for stdin, or a classic. From several starts together: "
         "a file with one in each line, or a pattern, '*' for anything.", "the puzzle's",
     )  # fmt: skip
-    goal: shared.GoalOption = None
+    goal: str | None = shared.GOAL
     name: str | None = parameter("--name", "NAME", "Name of the run.", "six digits and the puzzle")
     reuse: bool = flag("--reuse", "Use a complete run with the same parameters, if there is one.")
 
@@ -68,6 +68,7 @@ class Wanted:
         from hakoiri.coordinator.session.job import Job
 
         spec = shared.spec_of(self.puzzle, self.options, self.start, self.goal, self.merge_mirrors, True)
+        spec = spec if self.whole else _settled(spec)
         if self.whole:
             if self.layers is not None:
                 raise PuzzleError("a census has no start and so no layers; leave out --layers")
@@ -86,9 +87,23 @@ class Wanted:
         )
 
 
+def _settled(spec: PuzzleSpec) -> PuzzleSpec:
+    """Return the puzzle with the option that its start leaves open, as the user chooses it on a terminal."""
+    option = spec.kind().asks_for
+    if not option or spec.start is None or {option, "goal"} & spec.options.keys() or not sys.stdin.isatty():
+        return spec
+    if not (notes := replace(spec, quiet=True, merge_mirrors=False).build().start_notes):
+        return spec
+    allowed = spec.kind().options[option]
+    chosen = typer.prompt(
+        f"{notes[0]}\n{option}, {allowed.describe()}", allowed.default, err=True, value_proc=allowed.check
+    )
+    return replace(spec, options={**spec.options, option: chosen})
+
+
 @command_line("run klotski --whole")
 def run(
-    wanted: Wanted, search: LayersHere, wide: shared.WideOption = False,
+    wanted: Wanted, search: LayersHere, wide: bool = shared.WIDE,
     dry_run: bool = flag("--dry-run", "Create no run; print its size, memory, disk and time."),
 ) -> None:  # fmt: skip
     """Find every configuration of a puzzle, in this process.
@@ -97,6 +112,9 @@ def run(
     """
     kind, asked = wanted.request()
     if dry_run:
+        from hakoiri.coordinator.runs.create import plan_run
+
+        plan_run(data_directory(search.data), asked.spec, kind, asked.plan, search.resources, wanted.name)
         _print_needs(asked.spec, search, wanted.whole)
         return
     start_run(asked, kind, search, name=wanted.name, reuse=wanted.reuse, wide=wide)
@@ -111,7 +129,12 @@ def _print_needs(spec: "PuzzleSpec", search: LayersHere, whole: bool) -> None:
         print_json(row)
         return
     known, depths = row["expected"] is not None, row["disk_of_depths"]
-    free = f"{_size(row['free'])} are free"
+    free, in_memory = f"{_size(row['free'])} are free", row["memory_of_table"]
+    frontier = "some of the widest layers" if spec.build().undirected and not whole else None
+    kept = None if depths is None else f"{_size(depths)}, and some of the widest layers"
+    if in_memory is not None:
+        least = f"in a file, and {_size(in_memory)} of memory at least"
+        frontier, kept = f"{_size(row['disk_of_frontier'])} {least}", f"{_size(depths)} {least}"
     told = {
         "puzzle": row["puzzle"],
         "start": None if whole else row["start"],
@@ -120,8 +143,8 @@ def _print_needs(spec: "PuzzleSpec", search: LayersHere, whole: bool) -> None:
         "nearest goal": None if whole else nearest_goal(row, row["goal"] is not None),
         "memory": f"{_size(row['memory'])} at most",
         "disk": f"{_size(row['disk'])}, {free}" if known else free,
-        "--keep frontier": "some of the widest layers" if spec.build().undirected and not whole else None,
-        "--keep depths": f"{_size(depths)}, and some of the widest layers" if depths else None,
+        "--keep frontier": frontier,
+        "--keep depths": kept,
         "time": f"{clock(row['seconds'])} by one thread" if known else None,
     }  # fmt: skip
     stdout().print(facts(told))
@@ -132,7 +155,7 @@ def _size(value: int) -> str:
 
 
 @command_line("enqueue klotski -o metric=finger --redis redis://127.0.0.1:6379/0")
-def enqueue(wanted: Wanted, search: QueuedLayers) -> None:
+def enqueue(wanted: Wanted, search: QueuedInTurn) -> None:
     """Queue a run for the coordinator and return at once."""
     kind, asked = wanted.request()
     start_run(asked, kind, search, queue=True, name=wanted.name, reuse=wanted.reuse)
@@ -140,12 +163,12 @@ def enqueue(wanted: Wanted, search: QueuedLayers) -> None:
 
 @command_line("resume last")
 def resume(
-    name: shared.RunArgument,
-    options: shared.PuzzleOptions = None,
+    name: str = shared.RUN,
+    options: list[str] | None = shared.PUZZLE_OPTIONS,
     puzzle: str | None = parameter("--puzzle", "PUZZLE", "Refuse unless the run is of this puzzle."),
     start: str | None = parameter("--from", "CONF|FILE", "Refuse unless the run started here."),
     repair: bool = flag("--repair", "Compute damaged layers again and check their digests."),
-    wide: shared.WideOption = False,
+    wide: bool = shared.WIDE,
     *,
     search: LayersHere,
 ) -> None:
@@ -165,13 +188,13 @@ def resume(
     require_same(manifest, parse_options(options or []), begun)
     if was_complete:
         stderr().print(f"{directory.name} was complete already")
-    drive_and_report(directory, search.resources, search.json, repair, wide=wide)
+    drive_and_report(directory, search.reachable, search.json, repair, wide=wide)
 
 
 @command_line("collect last --redis redis://127.0.0.1:6379/0")
 def collect(
-    name: shared.RunArgument, redis: shared.RedisOption = None, puzzle: shared.OwnFileOption = None,
-    data: shared.DataOption = None, json: shared.JsonOption = False,
+    name: str = shared.RUN, redis: str | None = shared.REDIS_URL, puzzle: str | None = shared.OWN_FILE,
+    data: Path | None = shared.DATA, json: bool = shared.JSON,
 ) -> None:  # fmt: skip
     """Copy a run from the hosts that keep it to this machine.
 
@@ -194,8 +217,8 @@ def collect(
 @command_line("drain host-a-dd71f1 --redis redis://127.0.0.1:6379/0")
 def drain(
     host: str = parameter("", "HOST", "Name of the host, as 'hakoiri health' shows it."),
-    redis: shared.RedisOption = None, puzzle: shared.OwnFileOption = None,
-    data: shared.DataOption = None, json: shared.JsonOption = False,
+    redis: str | None = shared.REDIS_URL, puzzle: str | None = shared.OWN_FILE,
+    data: Path | None = shared.DATA, json: bool = shared.JSON,
 ) -> None:  # fmt: skip
     """Move all that a host keeps to the other hosts.
 
@@ -232,7 +255,7 @@ def verify(
     ),
     full: bool = flag("--full", "Check every configuration, not a sample; takes longer."),
     seed: int | None = parameter("--seed", "S", "Seed of the sample.", "a random one", min=0, max=MOST_SEED),
-    puzzle: shared.OwnFileOption = None,
+    puzzle: str | None = shared.OWN_FILE,
     *,
     work: Work,
 ) -> None:
@@ -244,7 +267,7 @@ def verify(
     from hakoiri.coordinator.runs.verify import verify_directory
 
     certified = name.endswith(SUFFIX)
-    resources = work.resources
+    resources = work.reachable
     path = Path(name) if certified else find_run(data_directory(work.data), name)
     if not certified:
         admit(path, puzzle)
@@ -255,6 +278,8 @@ def verify(
             report = verify_file(path, full, resources.here(), control, progress, seed)
         else:
             report = verify_directory(path, full, resources, control, progress, seed)
+    from hakoiri.rows.runs import report_row
+
     row = report_row(report)
     with unread(not report.ok):
         if work.json:

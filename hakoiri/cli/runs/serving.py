@@ -18,8 +18,8 @@ from hakoiri.coordinator.runs.catalogue import data_directory
 from hakoiri.errors import HakoiriError, PuzzleError, counted
 from hakoiri.hints import worded
 from hakoiri.logs import log, set_up
+from hakoiri.parameters import flag, parameter
 from hakoiri.puzzles.user.files import configured_files, loaded_from
-from hakoiri.questions.question import flag, parameter
 from hakoiri.reading import admitted
 from hakoiri.render.progress import ProgressLine
 from hakoiri.render.streams import unread
@@ -31,18 +31,19 @@ from hakoiri.storage.ledger.lock import is_served
 
 @command_line("coordinator --redis redis://127.0.0.1:6379/0 --data runs")
 def coordinator(
-    redis: shared.RedisOption = None,
+    redis: str | None = shared.REDIS_URL,
     threads: bool = flag("--threads", "Use threads of this process, without Redis and workers."),
-    puzzles: shared.OwnFilesOption = None,
-    data: shared.DataOption = None,
-    memory: shared.MemoryOption = None,
+    puzzles: list[str] | None = shared.OWN_FILES,
+    data: Path | None = shared.DATA,
+    memory: int | None = shared.MEMORY,
+    runs: int = parameter("--runs", "N", "Runs driven at a time; they share the memory.", default=1, min=1, max=64),
     burst: bool = flag("--burst", "Exit when no queued run is left."),
-    metrics_port: shared.MetricsPortOption = None,
-    metrics_host: shared.MetricsHostOption = "127.0.0.1",
-    log_format: shared.LogFormatOption = "",
-    json: shared.JsonOption = False,
+    metrics_port: int | None = shared.METRICS_PORT,
+    metrics_host: str = shared.METRICS_HOST,
+    log_format: str = shared.LOG_FORMAT,
+    json: bool = shared.JSON,
 ) -> None:
-    """Drive queued runs, the oldest first, each to its end.
+    """Drive queued runs, by priority and then the oldest first, each to its end.
 
     RQ workers on --redis take chunks of layers whose rules are slow, of all layers with 'enqueue --farm always', and of
     other work. Threads of this process expand the other layers, and everything with --threads. Hosts expand the runs
@@ -65,7 +66,7 @@ def coordinator(
     resources = Resources(redis=url, memory=memory)
     with stopping_with(control.interrupt), shared.serving_metrics(metrics_port, metrics_host, url, data=str(where)):
         log(f"coordinator ready: runs in {where}, {f'workers at {without_password(url)}' if url else 'by threads'}")
-        ends = serve(where, resources, connection, control, _Logged, report, burst)
+        ends = serve(where, resources, connection, control, _Logged, report, burst, runs)
     log("coordinator stopped")
     if json:
         print_json({"runs": [end._asdict() for end in ends]})
@@ -73,12 +74,12 @@ def coordinator(
 
 @command_line("health --redis redis://127.0.0.1:6379/0 --data runs")
 def health(
-    redis: shared.RedisOption = None,
-    data: shared.DataOption = None,
+    redis: str | None = shared.REDIS_URL,
+    data: Path | None = shared.DATA,
     workers: int | None = parameter(
         "--workers", "N", "Require at least N live workers.", "1; none for a coordinator --threads", min=0
     ),
-    json: shared.JsonOption = False,
+    json: bool = shared.JSON,
 ) -> None:
     """Check that the service works; exit with code 1 if not.
 
@@ -173,10 +174,10 @@ def serve(
         "--puzzle", "FILE.py:NAME", "Puzzle of yours that clients may use. Repeatable."
     ),
     processes: int = parameter("--workers", "N", "Number of processes that answer requests.", default=1, min=1, max=64),
-    redis: shared.RedisOption = None,
-    data: shared.DataOption = None,
-    memory: shared.MemoryOption = None,
-    log_format: shared.LogFormatOption = "",
+    redis: str | None = shared.REDIS_URL,
+    data: Path | None = shared.DATA,
+    memory: int | None = shared.MEMORY,
+    log_format: str = shared.LOG_FORMAT,
 ) -> None:
     """Serve runs on the web, and drive queued runs.
 

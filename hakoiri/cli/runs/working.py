@@ -10,19 +10,21 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import typer
 
 from hakoiri.cli import options as shared
 from hakoiri.cli.driving import stopping_with
-from hakoiri.cli.options import command_line, option
+from hakoiri.cli.options import command_line
 from hakoiri.cli.runs.serving import named_files
 from hakoiri.errors import RedisRefusedError, RedisUnavailableError, counted
 from hakoiri.logs import log, set_up
+from hakoiri.memory import TABLES, available_memory
+from hakoiri.parameters import parameter
 from hakoiri.render.tables import print_json
-from hakoiri.worker.machine import WORKER_BYTES, available_memory, cores_for_workers
+from hakoiri.worker.machine import WORKER_BYTES, cores_for_workers
 
 if TYPE_CHECKING:
     import redis
@@ -60,41 +62,34 @@ def parse_until(text: str) -> float:
 
 @command_line("worker --redis redis://127.0.0.1:6379/0 -n 4 --store /var/lib/hakoiri --data-redis auto")
 def worker(
-    redis: shared.RedisOption = None,
-    processes: Annotated[
-        str, option("-n", "N|auto", "Number of processes, or of threads of a host; auto: one per core.")
-    ] = "1",
-    store: Annotated[
-        Path | None,
-        option("--store", "DIR", "Be a host: keep parts of runs in this directory.", parser=shared.parse_directory,
-               usual="none"),
-    ] = None,
-    puzzles: shared.OwnFilesOption = None,
-    data_redis: Annotated[
-        str | None,
-        option("--data-redis", "URL|auto", "With --store: Redis for the messages to this host; auto starts one.",
-               usual="$HAKOIRI_DATA_REDIS, else that of --redis"),
-    ] = None,
-    data_host: Annotated[
-        str | None,
-        option("--data-host", "ADDRESS", "With auto: address at which other hosts reach this one.",
-               usual="the one that faces Redis"),
-    ] = None,
-    data_memory: Annotated[
-        int | None,
-        option("--data-memory", "SIZE", "With auto: its memory limit, 16MB or more.",
-               parser=lambda text: shared.parse_memory(text, _LEAST_DATA_MEMORY), usual="a quarter of what is free"),
-    ] = None,
-    until: Annotated[
-        float | None,
-        option("--until", "TIME",
-               "Stop by this time, and start nothing that takes longer: +90m, 08:00, 2030-01-31T08:00 or Unix seconds.",
-               parser=parse_until, usual="never"),
-    ] = None,
-    metrics_port: shared.MetricsPortOption = None,
-    metrics_host: shared.MetricsHostOption = "127.0.0.1",
-    log_format: shared.LogFormatOption = "",
-    json: shared.JsonOption = False,
+    redis: str | None = shared.REDIS_URL,
+    processes: str = parameter(
+        "-n", "N|auto", "Number of processes, or of threads of a host; auto: one per core.", default="1"
+    ),
+    store: Path | None = parameter(
+        "--store", "DIR", "Be a host: keep parts of runs in this directory.", "none", parser=shared.parse_directory
+    ),
+    puzzles: list[str] | None = shared.OWN_FILES,
+    data_redis: str | None = parameter(
+        "--data-redis", "URL|auto", "With --store: Redis for the messages to this host; auto starts one.",
+        "$HAKOIRI_DATA_REDIS, else that of --redis",
+    ),
+    data_host: str | None = parameter(
+        "--data-host", "ADDRESS", "With auto: address at which other hosts reach this one.", "the one that faces Redis"
+    ),
+    data_memory: int | None = parameter(
+        "--data-memory", "SIZE", "With auto: its memory limit, 16MB or more.", "a quarter of what is free",
+        parser=lambda text: shared.parse_memory(text, _LEAST_DATA_MEMORY),
+    ),
+    until: float | None = parameter(
+        "--until", "TIME",
+        "Stop by this time, and start nothing that takes longer: +90m, 08:00, 2030-01-31T08:00 or Unix seconds.",
+        "never", parser=parse_until,
+    ),
+    metrics_port: int | None = shared.METRICS_PORT,
+    metrics_host: str = shared.METRICS_HOST,
+    log_format: str = shared.LOG_FORMAT,
+    json: bool = shared.JSON,
 ) -> None:  # fmt: skip
     """Start worker processes and keep them alive until Ctrl-C.
 
@@ -103,17 +98,11 @@ def worker(
     """
     from hakoiri.worker.hosts.host import STORE, THREADS, is_host, name_in, require_store
     from hakoiri.worker.supervisor import UNTIL, Supervisor
-    from hakoiri.worker.transport.connection import without_password
-    from hakoiri.worker.transport.data_redis import DATA_REDIS
 
     set_up(log_format)
     count, cores = _processes(processes)
     url, files = shared.required_redis(redis), named_files(puzzles)
-    if store is None and (data_redis or data_host or data_memory):
-        raise typer.BadParameter("a data Redis needs a host that keeps ranges; add --store DIR")
-    data_redis = "" if store is None else data_redis or os.environ.get(DATA_REDIS) or ""
-    if data_redis != AUTO and (data_host or data_memory):
-        raise typer.BadParameter("--data-host and --data-memory need --data-redis auto")
+    data_redis = _data_redis_of(store, data_redis, bool(data_host or data_memory))
     if store is not None:
         require_store(store)
     until = until or math.inf
@@ -123,23 +112,14 @@ def worker(
         # A host may be stopped at any time: the others wait for it, and at most a round is lost.
         more = {UNTIL: str(until)} if store is None else {STORE: str(store), THREADS: str(count)}
         processes_kept, pinned = (count, cores) if store is None else (1, [])
+        more[TABLES] = str(available_memory() // (2 * processes_kept))
         supervisor = Supervisor(
             url, processes_kept, log, files, server.url if server else data_redis, server, pinned, more, until,
         )  # fmt: skip
         of_host = {} if store is None else {"store": str(store), "name": name_in(store)}
         metrics = shared.serving_metrics(metrics_port, metrics_host, url, **of_host)
         with stopping_with(lambda _: supervisor.request_stop()), metrics:
-            team = (
-                counted(count, "worker processes")
-                if store is None
-                else f"host in {store}, {counted(count, 'threads')}, named {name_in(store)},"
-            )
-            kept = f", each on one of the cores {', '.join(map(str, pinned))}" if pinned else ""
-            if until < math.inf:
-                at = datetime.now().astimezone() + timedelta(seconds=until - time.monotonic())
-                kept += f", until {at:%Y-%m-%d %H:%M:%S%z}"
-            log(f"{team} for {without_password(url)}{kept}, supervised by process {os.getpid()}")
-            _warn_of_memory(count)
+            _log_start(store, count, url, pinned, until)
             supervisor.start()
             supervisor.run()
     log("workers stopped")
@@ -147,8 +127,31 @@ def worker(
         print_json({"workers": count, "replaced": supervisor.replaced})
 
 
-def _warn_of_memory(count: int) -> None:
-    """Log how little memory each of so many workers has, if it is too little for large runs."""
+def _data_redis_of(store: Path | None, url: str | None, is_described: bool) -> str:
+    """Return the URL of a host's data Redis, or ``auto``; empty for none. Options may describe the one to start."""
+    from hakoiri.worker.transport.data_redis import DATA_REDIS
+
+    if store is None and (url or is_described):
+        raise typer.BadParameter("a data Redis needs a host that keeps ranges; add --store DIR")
+    url = "" if store is None else url or os.environ.get(DATA_REDIS) or ""
+    if url != AUTO and is_described:
+        raise typer.BadParameter("--data-host and --data-memory need --data-redis auto")
+    return url
+
+
+def _log_start(store: Path | None, count: int, url: str, pinned: list[int], until: float) -> None:
+    """Log what is started, and how little memory each worker has, if it is too little for large runs."""
+    from hakoiri.worker.hosts.host import name_in
+    from hakoiri.worker.transport.connection import without_password
+
+    team = counted(count, "worker processes")
+    if store is not None:
+        team = f"host in {store}, {counted(count, 'threads')}, named {name_in(store)},"
+    kept = f", each on one of the cores {', '.join(map(str, pinned))}" if pinned else ""
+    if until < math.inf:
+        at = datetime.now().astimezone() + timedelta(seconds=until - time.monotonic())
+        kept += f", until {at:%Y-%m-%d %H:%M:%S%z}"
+    log(f"{team} for {without_password(url)}{kept}, supervised by process {os.getpid()}")
     if (each := available_memory() // count) < WORKER_BYTES:
         megabytes = f"{each // 1_000_000} of {WORKER_BYTES // 1_000_000} MB"
         log(f"too little memory for large runs, {megabytes} for each worker: the system may kill some")

@@ -63,7 +63,7 @@ class HostedSpace:
             firsts += [key_at(keys, place) for place in range(-size % SLAB, len(keys), SLAB)]
             size += len(keys)
             require_places(size)
-        if not session.context.budget.distributes(size):
+        if not session.context.budget.is_large(size):
             return None
         run_hosts = RunHosts.dealt_out(session, partial(_planned, session, firsts, size))
         kept_by = ", ".join(run_hosts.range_map.hosts)

@@ -21,7 +21,8 @@ from hakoiri.coordinator.graphs.distances import DistancePolicy, Way, in_order
 from hakoiri.coordinator.graphs.symmetry import by_symmetry, by_symmetry_in_graph, kinds_among
 from hakoiri.coordinator.layers.job import layer_summary
 from hakoiri.coordinator.session.check import MOST_FAULTS, Check
-from hakoiri.coordinator.session.job import Job, Request, Table
+from hakoiri.coordinator.session.job import Job, Table
+from hakoiri.coordinator.session.kind import CensusKind
 from hakoiri.coordinator.session.resources import Budget
 from hakoiri.coordinator.session.session import Session
 from hakoiri.errors import Hint, PuzzleError
@@ -246,8 +247,8 @@ class CensusVerifier(Check):
         steps, most = len(graph.offsets) + len(graph.targets), self.context.tuning.steps_at_once
         if len(vertices) * steps <= most:
             return eccentricities_of(graph, vertices)[0]
-        parts = np.array_split(vertices, math.ceil(len(vertices) * steps / most))
-        found = dict(self.context.executor.map("searches", ([part] for part in parts), graph))
+        farm, parts = self.context.farm, np.array_split(vertices, math.ceil(len(vertices) * steps / most))
+        found = dict(farm.map(farm.plan_of(None, rules=False), "searches", ([part] for part in parts), graph))
         return np.concatenate([found[number][0] for number in range(len(parts))])
 
     def _graph_of(self, members: Keys) -> Graph | None:
@@ -280,21 +281,13 @@ class CensusJob(Job):
 
     has_graph = True
     figures = CensusFigures
-    check_class = CensusVerifier
+    parameters = CensusKind
+    verifier = f"{__name__}:CensusVerifier"
     facts = ("configurations", "moves between them: edges", "components", "start in component: start_component")
 
     @classmethod
     def by_hosts(cls, puzzle: Puzzle, plan: Mapping[str, Any]) -> bool:
         return True
-
-    @classmethod
-    def parse_request(  # type: ignore[override]
-        cls, spec: PuzzleSpec, *, until_goal: bool = False, diameters: str = ALL, by: str = JOINS
-    ) -> Request:
-        """Return the requested run; `diameters` selects the components to measure, `by` is the way to find them."""
-        # A plan without these fields means all, and by joins.
-        chosen = ({} if diameters == ALL else {DIAMETERS: diameters}) | ({} if by == JOINS else {BY: by})
-        return Request(spec, {**super().parse_request(spec, until_goal=until_goal).plan, **chosen}, {})
 
     @classmethod
     def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
@@ -310,9 +303,9 @@ class CensusJob(Job):
             raise PuzzleError("a census counts every configuration, so it has no start", Hint("leave out", "start"))
         if spec.start is None and kind.start_is_board:
             raise PuzzleError(f"a census of {kind.name} needs a board", Hint("give", "start", "BOARD"))
-        if kind.configurations is Puzzle.configurations:
-            raise PuzzleError(f"{kind.name} cannot list its whole space", Hint("leave out", "whole"))
         puzzle = spec.build()
+        if not puzzle.lists_all:
+            raise PuzzleError(f"{puzzle.name} cannot list its whole space", Hint("leave out", "whole"))
         if not puzzle.undirected and plan.get(DIAMETERS, NONE) != NONE:
             # A census stores distances between all configurations of a component; here some do not exist.
             raise PuzzleError(

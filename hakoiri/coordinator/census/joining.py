@@ -15,22 +15,24 @@ from itertools import chain
 from typing import NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hakoiri.coordinator.errors import ContradictionError, UnanswerableError
 from hakoiri.coordinator.graphs.building import stray_move
 from hakoiri.coordinator.layers.search import LayeredSearch
+from hakoiri.coordinator.session.farm import Plan
 from hakoiri.coordinator.session.inspection import check_way_back
 from hakoiri.coordinator.session.resources import Cost
 from hakoiri.coordinator.session.session import ComputeContext, Observer, Session, SilentObserver
 from hakoiri.errors import Hint
 from hakoiri.keys.layout import Key, Keys, key_at
-from hakoiri.keys.order import is_increasing, members
+from hakoiri.keys.order import is_increasing, lower_bounds, members
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore, StoredLayer, scratch_store
 from hakoiri.storage.ledger.manifest import Progress, State
 from hakoiri.storage.names import META, NUMBERS_KEY, PARTIAL_KEY
 from hakoiri.storage.results import Labels, Profile, read_labels, stage_labels, stage_profile
-from hakoiri.worker.census.forests import Forest, Grown
+from hakoiri.worker.census.forests import Forest, Grown, forest
 from hakoiri.worker.census.joining import Joining, JoinProgress, StrayMoveError
 from hakoiri.worker.census.slabs import (
     MOVE_ARRAYS,
@@ -46,7 +48,7 @@ from hakoiri.worker.census.slabs import (
 from hakoiri.worker.layers.kernels import merge, simple_edges, split
 from hakoiri.worker.layers.partition import Partition
 from hakoiri.worker.layers.ranges import expanded
-from hakoiri.worker.tasks import forest
+from hakoiri.worker.transport.payload import Array
 
 
 def listed_in_order(session: Session, low: Key, size: int) -> Iterator[Keys]:
@@ -69,18 +71,19 @@ def listed_in_order(session: Session, low: Key, size: int) -> Iterator[Keys]:
 def grown_ranges(context: ComputeContext, ranges: SlabRanges, missing: list[int]) -> Iterator[tuple[int, Grown]]:
     """Yield the trees of some ranges with the number of the range, in any order."""
     puzzle, cost = context.puzzle, Cost()
-    if context.executor is not context.local:
+    if context.farm.helpers is not None:
         sample = ranges.layer.sample()
         cost = context.control.compute(puzzle, lambda: Cost.of(lambda keys: forest(puzzle, [keys], [])[0], sample))
-    if size := context.farmed_chunk(ranges.layer.size, cost._replace(successors=MOVE_ARRAYS * puzzle.most_successors)):
-        yield from _grown_by_workers(context, ranges, missing, size)
+    plan = context.farm.plan(ranges.layer.size, cost._replace(successors=MOVE_ARRAYS * puzzle.most_successors))
+    if plan.is_sent:
+        yield from _grown_by_helpers(context, ranges, missing, plan)
     else:
-        context.note_expanded_here("configurations", ranges.layer.size, cost)
+        context.farm.note_why_not("configurations", ranges.layer.size, cost)
         yield from grown_by_threads(context.local, puzzle, context.shares, ranges, missing)
 
 
-def _grown_by_workers(
-    context: ComputeContext, ranges: SlabRanges, missing: list[int], size: int
+def _grown_by_helpers(
+    context: ComputeContext, ranges: SlabRanges, missing: list[int], plan: Plan
 ) -> Iterator[tuple[int, Grown]]:
     #: The range of each chunk; of each range its trees, and the number of its chunks in work.
     numbers, forests, left = list[int](), dict[int, Forest](), Counter[int]()
@@ -88,13 +91,13 @@ def _grown_by_workers(
     def chunks() -> Iterator[list[Keys]]:
         for number in missing:
             keys = np.concatenate([*ranges.keys(number)])
-            parts = split(keys, size)
+            parts = split(keys, plan.chunk)
             forests[number], left[number] = Forest(keys), len(parts)
             for part in parts:
                 numbers.append(number)
                 yield [part]
 
-    for place, (pairs, figures) in context.executor.map("forest", chunks()):
+    for place, (pairs, figures) in context.farm.map(plan, "forest", chunks()):
         number = numbers[place]
         forests[number].join(pairs, *figures.tolist())
         left[number] -= 1
@@ -180,6 +183,9 @@ _NONE = np.iinfo(np.uint32).max
 LABEL_BYTES = 12
 #: Keys looked up together.
 _TOGETHER = 1 << 20
+#: Keys whose components one chunk has, if workers take none, and the most configurations of the components of a chunk,
+#: fewer where these would take longer than the seconds: larger ones are searched layer by layer in chunks of frontiers.
+_STARTS, _MOST_SMALL, _SMALL_SECONDS = 256, 1 << 14, 1.0
 #: The field of the partial record.
 _PROFILES = "profiles"
 
@@ -208,27 +214,83 @@ def components_by_layers(
     Label its configurations by its number, and append its profile. Raises `ContradictionError` if a move leads out of
     the space or into another component.
     """
-    quiet, place = replace(context, observer=_Notes(context.observer), hosts=None), 0
+    quiet = replace(context, observer=_Notes(context.observer), hosts=None)
+
+    def label(start: Keys, keys: Keys, numbers: Labels) -> None:
+        places = slabs.places_of(keys)
+        if (places == NOWHERE).any() or (numbers == _NONE).any() or (labels[places] != _NONE).any():
+            begin = key_at(start, 0)
+            raise ContradictionError(f"a search from {begin:#x} leads out of its component of the space")
+        labels[places] = numbers
+
     with scratch_store(run) as scratch:
-        while (left := np.flatnonzero(labels[place : place + _TOGETHER] == _NONE)).size or place < len(labels):
-            if not left.size:
-                place += _TOGETHER
+        while (first := next(_left(labels, 1), None)) is not None:
+            found = len(profiles)
+            for these, keys in _small_components(quiet, slabs, labels):
+                numbers = np.arange(len(profiles), len(profiles) + len(these), dtype=np.uint32)
+                distinct = merge([keys], [])
+                of_each = np.full(len(distinct), _NONE, dtype=np.uint32)
+                if len(distinct) == len(keys):
+                    of_each[lower_bounds(distinct, keys)] = np.repeat(numbers, [sum(each) for each in these])
+                label(keys[:1], distinct, of_each)
+                profiles += these
+                yield from map(sum, these)
+            if len(profiles) > found:
                 continue
-            place += int(left[0])
-            start = slabs.keys_at(np.array([place]))
+            start = slabs.keys_at(first)
             scratch.erase_results()
-            Spill(scratch.directory, scratch.layout, 0).clear()
             scratch.commit(State())
+            Spill(scratch.directory, scratch.layout, 0).clear()
             LayeredSearch(Session(scratch, quiet), start).exhaust()
             profile = [record.size for record in scratch.layer_records()]
             blocks = chain.from_iterable(map(scratch.blocks, range(len(profile))))
-            for places in map(slabs.places_of, gathered(blocks, _TOGETHER)):
-                if (places == NOWHERE).any() or (labels[places] != _NONE).any():
-                    begin = key_at(start, 0)
-                    raise ContradictionError(f"a search from {begin:#x} leads out of its component of the space")
-                labels[places] = len(profiles)
+            for keys in gathered(blocks, _TOGETHER):
+                label(start, keys, np.full(len(keys), len(profiles), dtype=np.uint32))
             profiles.append(profile)
             yield sum(profile)
+
+
+def _left(labels: Labels, size: int) -> Iterator[NDArray[np.int64]]:
+    """Yield the places of configurations that no component has yet, up to `size` at a time, in increasing order."""
+    at = 0
+    while at < len(labels):
+        left = np.flatnonzero(labels[at : at + _TOGETHER] == _NONE)[:size] + at
+        at = int(left[-1]) + 1 if left.size else at + _TOGETHER
+        if left.size:
+            yield left
+
+
+def _small_components(context: ComputeContext, slabs: Slabs, labels: Labels) -> Iterator[tuple[list[Profile], Keys]]:
+    """Yield components in the order of their least keys, until one is not small: the profiles of some, and their keys.
+
+    The caller labels these before it takes the next ones. Keys without a component go to workers if that pays.
+    """
+    puzzle, left = context.puzzle, int(np.count_nonzero(labels == _NONE))
+    sample = slabs.keys_at(next(_left(labels, _STARTS)))
+    cost = context.control.compute(puzzle, lambda: Cost.of(lambda keys: puzzle.expand(keys).successors, sample))
+    if not (plan := context.farm.plan(left, cost)).is_sent:
+        context.farm.note_why_not("configurations", left, cost)
+    ends = list[int]()
+    most = np.array([max(_STARTS, min(_MOST_SMALL, int(_SMALL_SECONDS / max(cost.seconds, 1e-9))))], dtype=np.int64)
+    waiting, is_over = dict[int, list[Array]](), False
+
+    def chunks() -> Iterator[list[Keys]]:
+        for places in _left(labels, plan.chunk or _STARTS):
+            if is_over:
+                return
+            ends.append(len(places))
+            yield [slabs.keys_at(places)]
+
+    following = 0
+    for number, result in context.farm.map(plan, "components", chunks(), [most]):
+        waiting[number] = result
+        # IMPORTANT: in order, and none after a chunk that was not finished: components are numbered by least keys.
+        while not is_over and following in waiting:
+            (done,), lengths, sizes, keys = waiting.pop(following)
+            if len(lengths):
+                yield [each.tolist() for each in np.split(sizes, np.cumsum(lengths)[:-1])], keys
+            is_over = done < ends[following]
+            following += 1
 
 
 def ranked(labels: Labels, profiles: list[Profile]) -> tuple[Labels, list[Profile]]:

@@ -1,1 +1,1 @@
-"""Executors compute chunks: by threads of this process, or by RQ workers."""
+"""Executors of chunks in other processes: which are lost and sent again, and the ways to RQ workers."""

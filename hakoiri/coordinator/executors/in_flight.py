@@ -7,7 +7,7 @@ and may then be called again.
 
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import chain
 from operator import is_
 from typing import Any
@@ -16,12 +16,20 @@ import numpy as np
 import redis
 from redis.client import Pipeline
 
+from hakoiri.coordinator.executors.sending import Chunk, Flight
 from hakoiri.coordinator.session.resources import Tuning
 from hakoiri.coordinator.session.session import Observer
 from hakoiri.errors import PayloadError
 from hakoiri.worker.rq_worker import TaskJob, TaskQueue
-from hakoiri.worker.tasks import Sizes
-from hakoiri.worker.transport.connection import QUEUE, input_key, own_queue, result_key, shared_key
+from hakoiri.worker.transport.connection import (
+    QUEUE,
+    begun_key,
+    event_key,
+    input_key,
+    own_queue,
+    result_key,
+    shared_key,
+)
 from hakoiri.worker.transport.payload import Array, Arrays, Event, TaskRequest, pack_arrays, unpack_arrays
 
 
@@ -35,6 +43,8 @@ class Shared:
         self._redis, self._session, self._keep = connection, session, tuning.keep
         self._piece_bytes = tuning.piece_bytes
         self.arrays: Arrays = ()
+        #: Whether Redis may have them; names in Redis that are no longer needed, which go with the next that is sent.
+        self._sent, self.old = False, list[str]()
         #: Counts how often it became other arrays.
         self.number = -1
 
@@ -42,34 +52,41 @@ class Shared:
         """Share these arrays from now on; they are sent with the next chunk."""
         if len(arrays) == len(self.arrays) and all(map(is_, arrays, self.arrays)):
             return
-        old = [name for name, _ in self._named()]
-        # IMPORTANT: first, so that an error of Redis leaves no old arrays to be sent in place of these.
-        self.arrays, self.number = arrays, self.number + 1
-        if old:
-            self._redis.unlink(*old)
+        self.old += [name for name, _ in self._named()]
+        self.arrays, self.number, self._sent = arrays, self.number + 1, False
 
     @property
     def pieces(self) -> list[int]:
         """The number of pieces of each array."""
         return [len(range(0, max(1, array.nbytes), self._piece_bytes)) for array in self.arrays]
 
-    def send(self) -> None:
-        """Put missing pieces into Redis, and renew the others."""
-        for name, part in self._named():
-            if not self._redis.expire(name, self._keep):
-                self._redis.set(name, pack_arrays([part]), ex=self._keep)
+    def send(self, pipeline: Pipeline | None = None) -> None:
+        """Put missing pieces into Redis, and renew the others; small ones go with the rest of a given `pipeline`."""
+        kept = self.renew() if self._sent else [False] * sum(self.pieces)
+        own = self._redis.pipeline(transaction=False) if pipeline is None else pipeline
+        size = 0
+        for (name, part), is_there in zip(self._named(), kept, strict=True):
+            if not is_there:
+                own.set(name, packed := pack_arrays([part]), ex=self._keep)
+                size += len(packed)
+            if size > _MOST_BYTES:
+                own.execute()
+                size = 0
+        if pipeline is None:
+            own.execute()
+        self._sent = True
 
-    def renew(self) -> None:
-        """Renew the lifetime of all pieces in Redis."""
+    def renew(self) -> list[bool]:
+        """Renew the lifetime of all pieces in Redis; return which of them it still has."""
         with self._redis.pipeline(transaction=False) as pipeline:
             for name, _ in self._named():
                 pipeline.expire(name, self._keep)
-            pipeline.execute()
+            return [*map(bool, pipeline.execute())]
 
     def take_back(self) -> None:
-        """Remove them from Redis."""
-        if self.arrays:
-            self._redis.unlink(*(name for name, _ in self._named()))
+        """Remove them from Redis, and all that is no longer needed."""
+        if names := [*self.old, *(name for name, _ in self._named())]:
+            self._redis.unlink(*names)
 
     def _named(self) -> Iterator[tuple[str, Array]]:
         parts = (np.array_split(array, count) for array, count in zip(self.arrays, self.pieces, strict=True))
@@ -83,52 +100,17 @@ _MOST_EVENTS = 10_000
 _MOST_BYTES = 1 << 24
 
 
-@dataclass
-class Chunk:
-    """One chunk in flight. Times are those of `time.monotonic`."""
-
-    number: int
-    token: str
-    payload: bytes
-    #: How long a worker may take, in seconds, before another one is asked as well.
-    deadline: float
-    #: Counts how often the chunk was sent.
-    attempt: int = 0
-    sent_at: float = 0.0
-    begun_at: float = 0.0
-    #: How often it was lost for other reasons than slowness.
-    losses: int = 0
-    #: The bytes of its result.
-    received: int = 0
-    #: The lengths of its arrays (`worker.tasks`).
-    sizes: Sizes = field(default_factory=dict)
-    #: The workers that have begun it, by attempt.
-    begun: dict[int, str] = field(default_factory=dict)
-
-    @property
-    def worker(self) -> str | None:
-        """The worker that has begun the last attempt, if any has."""
-        return self.begun.get(self.attempt)
-
-
-class InFlight:
-    """The chunks of one stage; their jobs are `request` with the chunk filled in.
+class InFlight(Flight):
+    """The chunks of one stage as jobs in Redis, which are `request` with the chunk filled in.
 
     `shared` are the arrays that they have in common, which stay in Redis for the stages that follow.
     """
 
     def __init__(self, connection: redis.Redis, task: str, stage: int, request: TaskRequest, shared: Shared) -> None:
+        super().__init__(task, stage)
         self._redis, self._queue = connection, TaskQueue(connection=connection)
         self._request = replace(request, shared=shared.number, pieces=shared.pieces)
-        self.task, self.shared = task, shared
-        self.chunks: dict[str, Chunk] = {}
-        self._prefix, self._shared_sent = stage, False
-        #: Inputs that are no longer needed, but still in Redis.
-        self._landed: list[str] = []
-
-    @property
-    def bytes(self) -> int:
-        return sum(len(chunk.payload) for chunk in self.chunks.values())
+        self.shared, self._shared_sent = shared, False
 
     @property
     def waiting_since(self) -> float | None:
@@ -141,18 +123,13 @@ class InFlight:
         """Return whether the queue has a job that no worker has taken."""
         return bool(self._redis.llen(_key(QUEUE)))
 
-    def add(self, number: int, arrays: Arrays, deadline: float) -> Chunk:
-        chunk = Chunk(number, f"{self._prefix}.{number}", pack_arrays(arrays), deadline)
-        self.chunks[chunk.token] = chunk
-        return chunk
-
-    def send(self, chunk: Chunk, wanted: str = "") -> None:
-        """Make another attempt at a chunk, in one round trip: by the host `wanted`, or by any worker."""
-        self.send_all([(chunk, wanted)])
-
     def send_all(self, chunks: Iterable[tuple[Chunk, str]]) -> None:
-        """Make another attempt at each chunk, in one round trip unless they are large, as `send` does."""
-        if not self._shared_sent:
+        """Make another attempt at each chunk, by the host named with it or by any worker; in few round trips."""
+        chunks = [*chunks]
+        total = sum(array.nbytes for array in self.shared.arrays) + sum(len(chunk.payload) for chunk, _ in chunks)
+        # Small ones go with the chunks: no worker takes a job of the transaction before its end.
+        together = not self._shared_sent and total < _MOST_BYTES
+        if not self._shared_sent and not together:
             self.shared.send()
         pipeline, size = self._redis.pipeline(), 0
         for chunk, wanted in chunks:
@@ -161,10 +138,12 @@ class InFlight:
             if size > _MOST_BYTES:
                 pipeline.execute()
                 size = 0
-        if self._landed:
-            pipeline.unlink(*self._landed)
+        if together:
+            self.shared.send(pipeline)
+        if self.shared.old:
+            pipeline.unlink(*self.shared.old)
         pipeline.execute()
-        self._landed, self._shared_sent = [], True
+        self.shared.old, self._shared_sent = [], True
 
     def _put(self, pipeline: Pipeline, chunk: Chunk, wanted: str) -> None:
         keep = self._request.keep
@@ -184,7 +163,7 @@ class InFlight:
         pipeline.set(self._input_key(chunk), chunk.payload, ex=keep)
 
     def resend(self, chunk: Chunk) -> None:
-        """Make another attempt, and send the shared arrays again, because Redis may have lost them."""
+        # Redis may have lost the shared arrays.
         self._shared_sent = False
         self.send(chunk)
 
@@ -197,19 +176,19 @@ class InFlight:
             pipeline.expire(self._input_key(chunk), keep)
         return dict(zip(self.chunks, map(bool, pipeline.execute()[1::2]), strict=True))
 
-    def fetch(self, chunk: Chunk, attempt: int) -> list[Array] | None:
-        """Return the result of an attempt, or ``None`` if it is gone; `PayloadError` if it is damaged."""
-        raw: Any = self._redis.getdel(result_key(self._request.session, chunk.token, attempt))
+    def fetch(self, chunk: Chunk, event: Event) -> list[Array] | None:
+        raw: Any = event.result
+        if raw is None:
+            raw = self._redis.getdel(result_key(self._request.session, chunk.token, event.attempt))
         chunk.received = 0 if raw is None else len(raw)
         return None if raw is None else unpack_arrays(raw)
 
     def land(self, chunk: Chunk) -> None:
-        del self.chunks[chunk.token]
-        self._landed.append(self._input_key(chunk))
+        super().land(chunk)
+        self.shared.old.append(self._input_key(chunk))
 
     def take_back(self) -> None:
-        """Remove everything of these chunks from Redis."""
-        if names := [*self._landed, *map(self._input_key, self.chunks.values())]:
+        if names := [*map(self._input_key, self.chunks.values())]:
             self._redis.unlink(*names)
 
     def _input_key(self, chunk: Chunk) -> str:
@@ -219,14 +198,15 @@ class InFlight:
         return f"{self._request.session}-{chunk.token.replace('.', '-')}-{chunk.attempt}"
 
 
-def read_events(connection: redis.Redis, key: str, seconds: float, observer: Observer) -> Iterator[Event]:
-    """Yield the events that have come; wait up to `seconds` for the first one."""
-    pipeline = connection.pipeline(transaction=False)
+def read_events(connection: redis.Redis, session: str, seconds: float, observer: Observer) -> Iterator[Event]:
+    """Yield the events of a session that have come, what has begun first; wait up to `seconds` for an outcome."""
+    pipeline, key = connection.pipeline(transaction=False), event_key(session)
     if seconds:
         pipeline.brpop([key], timeout=seconds)
     pipeline.rpop(key, _MOST_EVENTS)
-    *first, more = pipeline.execute()
-    for raw in [*(first[0][1:] if first and first[0] else []), *(more or [])]:
+    pipeline.rpop(begun_key(session), _MOST_EVENTS)
+    *first, more, begun = pipeline.execute()
+    for raw in [*(begun or []), *(first[0][1:] if first and first[0] else []), *(more or [])]:
         try:
             yield Event.unpack(raw)
         except PayloadError as error:

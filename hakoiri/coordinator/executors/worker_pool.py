@@ -15,23 +15,31 @@ from hakoiri.coordinator.session.resources import Tuning
 from hakoiri.coordinator.session.session import Control, Observer
 from hakoiri.coordinator.session.work_log import WorkLog
 from hakoiri.errors import Hint, RedisRefusedError, RedisUnavailableError
-from hakoiri.worker.transport.connection import PROBE, connect, is_away, living_workers, redis_errors, without_password
+from hakoiri.worker.transport.connection import (
+    PROBE,
+    connect,
+    has_answered,
+    is_away,
+    living_workers,
+    redis_errors,
+    without_password,
+)
 
 _RETRY_SECONDS = 0.2
 _Value = TypeVar("_Value")
 
 
-def await_redis(url: str, seconds: float, control: Control, observer: Observer) -> None:
-    """Return when a new connection is answered; raises as `connect` does when that many seconds are over.
+def await_redis(url: str, seconds: float, control: Control, observer: Observer) -> redis.Redis:
+    """Return a new connection, once it is answered; raises as `connect` does when that many seconds are over.
 
-    For a run under way: its Redis was there when it began.
+    A Redis that has not answered this process before is not waited for: its URL may be wrong.
     """
     until, told = time.monotonic() + seconds, False
     while True:
         try:
-            return connect(url).close()
+            return connect(url)
         except (RedisRefusedError, RedisUnavailableError) as error:
-            if time.monotonic() > until:
+            if time.monotonic() > until or not has_answered(url):
                 raise
             if not told:
                 observer.note(f"{error}; waiting up to {seconds:.0f} s for it")
@@ -41,15 +49,11 @@ def await_redis(url: str, seconds: float, control: Control, observer: Observer) 
 
 
 class RedisRetry:
-    """Waits for `seconds`; `send_again` sends what Redis may have lost, and says how many chunks that is."""
+    """Waits for `seconds` while Redis is away."""
 
-    def __init__(
-        self, url: str, connection: redis.Redis, control: Control, observer: Observer, seconds: float,
-        send_again: Callable[[], int],
-    ) -> None:  # fmt: skip
+    def __init__(self, url: str, connection: redis.Redis, control: Control, observer: Observer, seconds: float) -> None:
         self._url, self._redis = url, connection
-        self._control, self._observer = control, observer
-        self._seconds, self._send_again = seconds, send_again
+        self._control, self._observer, self._seconds = control, observer, seconds
 
     def call(self, call: Callable[[], _Value]) -> _Value:
         """Return the result of a call; repeat the call while Redis is away."""
@@ -60,12 +64,12 @@ class RedisRetry:
                 except redis.RedisError as error:
                     self.outlast(error)
 
-    def outlast(self, error: redis.RedisError) -> None:
-        """Wait until Redis is back, then send everything again, for it may have come back empty.
+    def outlast(self, error: Exception, send_again: Callable[[], int] = lambda: 0) -> None:
+        """Wait until Redis is back, then `send_again`, for it may have come back empty; that returns how many chunks.
 
         Any other error than that Redis `is_away` is raised.
         """
-        if not is_away(error):
+        if not isinstance(error, redis.RedisError) or not is_away(error):
             raise error
         self._observer.note(f"Redis is away ({type(error).__name__}); waiting up to {self._seconds:.0f} s for it")
         until = time.monotonic() + self._seconds
@@ -76,7 +80,7 @@ class RedisRetry:
             try:
                 # A replica would answer a ping.
                 self._redis.delete(PROBE)
-                count = self._send_again()
+                count = send_again()
             except redis.RedisError as still:
                 if not is_away(still):
                     raise
@@ -88,7 +92,7 @@ class RedisRetry:
 
 
 class WorkerPool:
-    """The workers of a run, as they were at the last `look`.
+    """The workers of a run, as they were at the last `count`.
 
     Attributes: `living`, those that may be expected to work; `coming`, those that it has started and have not come yet.
     """
@@ -111,7 +115,7 @@ class WorkerPool:
         self._own = coming
         self.coming = coming()
 
-    def look(self, connection: redis.Redis, waiting_since: float | None) -> None:
+    def count(self, connection: redis.Redis, waiting_since: float | None) -> None:
         """Update `living`. `waiting_since` is the time since which chunks have waited without any being begun."""
         found, now = {*living_workers(connection)}, time.monotonic()
         self.has_newcomer |= not found <= self._came
@@ -147,7 +151,7 @@ class WorkerPool:
         alone = self._is_silent or time.monotonic() - self._last_seen >= self._tuning.alone
         return alone and not self.coming
 
-    def say_alone(self, url: str) -> None:
+    def note_alone(self, url: str) -> None:
         """Note once that there are no workers."""
         if not self._said_alone:
             self._said_alone = True

@@ -19,7 +19,8 @@ from hakoiri.coordinator.layers.search import ExplorePlan, search_to_end
 from hakoiri.coordinator.layers.verify import LayersVerifier, forget_layers, key_set
 from hakoiri.coordinator.runs.create import Derived, open_base, require_base
 from hakoiri.coordinator.runs.opening import open_store
-from hakoiri.coordinator.session.job import Job, Request
+from hakoiri.coordinator.session.job import Job
+from hakoiri.coordinator.session.kind import HardestKind
 from hakoiri.coordinator.session.resources import Budget
 from hakoiri.coordinator.session.session import Session
 from hakoiri.keys.layout import Keys, key_at
@@ -150,7 +151,8 @@ class HardestJob(Job):
 
     named_by_plan = several_starts = True
     figures = GoalFigures
-    check_class = DistancesVerifier
+    parameters = HardestKind
+    verifier = f"{__name__}:DistancesVerifier"
     facts = (
         "distances of: base", "goals", "farthest: {distance:moves} from a goal", "count",
         "no goal reachable: dead_ends",
@@ -160,11 +162,6 @@ class HardestJob(Job):
     def by_hosts(cls, puzzle: Puzzle, plan: Mapping[str, Any]) -> bool:
         # Else its layers are filtered out of all that is left.
         return puzzle.undirected or isinstance(puzzle, Reversible)
-
-    @classmethod
-    def parse_request(cls, spec: PuzzleSpec, *, base: str, base_digest: str) -> Request:  # type: ignore[override]
-        """`base` is the name of a finished run of this puzzle that has goals, `base_digest` its digest."""
-        return Request(spec, {"base": base, "base_digest": base_digest}, {})
 
     @classmethod
     def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:

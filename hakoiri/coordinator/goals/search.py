@@ -20,23 +20,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import chain, islice, pairwise
-from typing import Self
+from typing import Self, cast
 
 import numpy as np
 
-from hakoiri.coordinator.errors import ContradictionError, OverBudgetError, UnanswerableError
+from hakoiri.coordinator.errors import ContradictionError, UnanswerableError
 from hakoiri.coordinator.graphs.building import build_graph, run_keys
+from hakoiri.coordinator.layers.makers import Made, Next, made_by, short_layer
 from hakoiri.coordinator.layers.search import LayeredSearch, SearchFigures
 from hakoiri.coordinator.layers.step import LayerStep, Rules
 from hakoiri.coordinator.runs.kinds import kind_of
 from hakoiri.coordinator.session.session import Session
-from hakoiri.errors import Hint, PuzzleError, WorkerError
+from hakoiri.errors import Hint, OverBudgetError, PuzzleError, WorkerError
 from hakoiri.keys.layout import Key, Keys
 from hakoiri.keys.order import difference, lower_bounds
 from hakoiri.puzzles.capabilities import Reversible
 from hakoiri.storage.layers.blocks import lanes_in, sum_lanes
 from hakoiri.storage.layers.codec import Words
-from hakoiri.storage.layers.store import HeldLayer, Layer, LayerUnion, RunStore, StoredLayer, all_keys, inside, outside
+from hakoiri.storage.layers.store import Layer, LayerUnion, RunStore, StoredLayer, all_keys, inside, outside
 from hakoiri.storage.ledger.manifest import LayerRecord, Progress
 from hakoiri.worker.graphs.searches import distances_from, transposed
 from hakoiri.worker.layers.closed_set import add, empty_filter
@@ -137,31 +138,29 @@ class GoalSearch(LayeredSearch):
                 )
         return GoalFigures(**found.as_dict() | {"dead": self._run.size - found.configurations})
 
-    def _first(self) -> Layer:
+    def _first(self) -> Made:
         goals = stored_run(self._base, with_goals=True)
         if not goals.size:
             raise PuzzleError(f"run {self._base.directory.name} has no goal among its configurations")
         if self._within is not None:
-            from hakoiri.coordinator.hosts.layers import HostedStep
-
-            self._hosting = HostedStep.begin_within(self._session, self._within)
-            return self._made_by_hosts(self._run.size)
+            return self._makers[0].make(Next(0, cast(Layer, self._run)))
         rules = Rules(goals_only(self.puzzle), "goals")
-        return self._made_by(LayerStep(self._session, 0, goals, [], self._pace, rules=rules))
+        return made_by(LayerStep(self._session, 0, goals, [], self._pace, rules=rules), self._session)
 
-    def _next(self, current: Layer) -> Layer:
+    def _make(self, following: Next) -> Made:
         if self.puzzle.undirected:
-            return super()._next(current)
-        self.state = self._session.commit_staged(self.state)
+            return super()._make(following)
+        self.commit_staged()
         if self.found.configurations == self._run.size:
-            return HeldLayer([])
-        if self._hosting is not None:
-            return super()._next(current)
+            return Made(None, "small")
+        if self._within is not None:
+            return super()._make(following)
+        depth, current = following.depth, following.current
         unmoves = isinstance(self.puzzle, Reversible)
         few_passes = self.store.layout.words == 1 and len(self._base.layer_records()) <= _MOST_PASSES
         if not (unmoves and few_passes) and (backwards := self._known_backwards()) is not None:
-            return self._add_small(next(backwards, self.store.layout.empty(0)))
-        known = self._layers.known(self.state.depth + 1)
+            return short_layer(self._session, depth, next(backwards, self.store.layout.empty(0)))
+        known = self._layers.known(depth)
         if unmoves:
             return self._led_from(current, known)
         most = self._session.context.shares.layer_bytes // self.store.layout.bytes
@@ -169,9 +168,9 @@ class GoalSearch(LayeredSearch):
         # Workers get all targets, if these fit in memory.
         sent = Rules(rules, "leading", [all_keys(current)]) if current.size <= most else Rules(rules, "")
         source = Remaining(self._run, known)
-        return self._made_by(LayerStep(self._session, self.state.depth + 1, source, [], self._pace, rules=sent))
+        return made_by(LayerStep(self._session, depth, source, [], self._pace, rules=sent), self._session)
 
-    def _led_from(self, current: Layer, known: list[Layer]) -> Layer:
+    def _led_from(self, current: Layer, known: list[Layer]) -> Made:
         context, depth = self._session.context, self.state.depth + 1
         if self._bloom is None:
             # It drops most keys that are not in the run before they are sorted.
@@ -180,11 +179,11 @@ class GoalSearch(LayeredSearch):
                 add(self._bloom, keys)
         rules = Rules(predecessors(self.puzzle, self._bloom), "before", [self._bloom], self._run)
         most = current.size * rules.puzzle.most_successors * self.store.layout.bytes
-        small = not context.budget.distributes(current.size) and most <= context.shares.bucket_bytes
+        small = not context.budget.is_large(current.size) and most <= context.shares.bucket_bytes
         if small and not self.store.has_partial:
             found = merge([rules.puzzle.expand(all_keys(current)).successors], [])
-            return self._add_small(inside(outside(found, known), self._run.layers))
-        return self._made_by(LayerStep(self._session, depth, current, known, self._pace, rules=rules))
+            return short_layer(self._session, depth, inside(outside(found, known), self._run.layers))
+        return made_by(LayerStep(self._session, depth, current, known, self._pace, rules=rules), self._session)
 
     def _known_backwards(self) -> Iterator[Keys] | None:
         """Return the layers to come by moves backwards; ``None`` if these do not fit, or a layer is under way."""

@@ -17,7 +17,8 @@ from hakoiri.coordinator.graphs.distances import component_keys
 from hakoiri.coordinator.graphs.eccentricities import EccentricitySolver, histogram, open_intervals
 from hakoiri.coordinator.runs.create import Belonging, Derived, open_base, require_base
 from hakoiri.coordinator.session.check import Check
-from hakoiri.coordinator.session.job import Job, Request, Table
+from hakoiri.coordinator.session.job import Job, Table
+from hakoiri.coordinator.session.kind import EccentricitiesKind
 from hakoiri.coordinator.session.resources import Budget
 from hakoiri.coordinator.session.session import ComputeContext, Session
 from hakoiri.errors import PuzzleError, require_within
@@ -124,24 +125,17 @@ class EccentricityJob(Job):
     named_by_plan = True
     row_noun = "eccentricities"
     figures = EccentricityFigures
-    check_class = EccentricityVerifier
+    parameters = EccentricitiesKind
+    verifier = f"{__name__}:EccentricityVerifier"
     facts = (
         "eccentricities of: {base}, component {component}", "configurations", "known exactly: settled",
         *(f"{name}: {{found[{name}]:,}}" for name in ("diameter", "radius", "centre", "periphery", "pairs")),
     )  # fmt: skip
 
     @classmethod
-    def parse_request(  # type: ignore[override]
-        cls, spec: PuzzleSpec, *, base: str, base_digest: str, component: int = 0, every: bool = True
-    ) -> Request:
-        """Return the requested run; `base` names a finished run of this puzzle, `base_digest` its digest."""
-        require_within("component", component, 0, MOST_VERTICES)
-        plan = {"base": base, "base_digest": base_digest, "component": component}
-        return Request(spec, plan, {"every": every})
-
-    @classmethod
     def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
         require_base(plan, "component")
+        require_within("component", plan["component"], 0, MOST_VERTICES)
         puzzle = spec.build()
         if not puzzle.undirected:
             raise PuzzleError(f"{puzzle.name} is directed, so it has no eccentricities")

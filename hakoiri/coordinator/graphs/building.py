@@ -40,13 +40,14 @@ def build_graph(context: ComputeContext, keys: Keys, closed: bool = True) -> Gra
     """
     if len(keys) > MOST_VERTICES:
         raise UnanswerableError(f"{len(keys):,} configurations exceed the limit of {MOST_VERTICES:,} for a graph")
-    puzzle, chunks = context.puzzle, context.cut(keys)
+    puzzle, plan = context.puzzle, context.farm.plan_of(len(keys))
+    chunks = context.farm.cut(plan, keys)
     targets: list[Array] = [np.empty(0, dtype=np.int32)] * len(chunks)
     counts: list[Array] = [np.empty(0, dtype=np.uint16)] * len(chunks)
     looked_up = KeyIndex.of(keys)
     held = keys.nbytes + looked_up.table.nbytes
     arrays = ([chunk] for chunk in chunks)
-    for number, (successors, degrees) in context.map_chunks("neighbours", arrays, len(keys)):
+    for number, (successors, degrees) in context.farm.map(plan, "neighbours", arrays):
         context.control.check()
         places = np.minimum(looked_up.lower_bounds(successors), len(keys) - 1)
         inside = equal_rows(keys[places], successors)

@@ -109,8 +109,9 @@ class DistancePolicy:
         return self.bytes_of(size) + pairs * bytes_of_pair(self._puzzle.layout) <= self._budget.memory
 
     def bytes_of(self, size: int) -> float:
-        """Return the least memory to measure a component of this size by its graph; the graph needs less."""
-        return size * (self._puzzle.layout.bytes + LEAST_BYTES + 2 * (8 + 4 * self._moves))
+        """Return the least memory to measure a component of this size by its graph; the graph needs no more."""
+        measuring = size * (self._puzzle.layout.bytes + LEAST_BYTES + 2 * (8 + 4 * self._moves))
+        return max(measuring, self.graph_bytes(size))
 
     def graph_bytes(self, size: int) -> float:
         """Return the memory to build the graph of a component of this size."""
@@ -208,10 +209,10 @@ def measure_each(context: ComputeContext, ordered: Ordered, components: list[int
         keys, _ = ordered.part(range(component, component + 1))
         yield measure_graph(context.part(part_name(component, len(keys))), keys, component)
     small = sum(sizes[component] for component in components[len(large) :])
-    most = context.shares.chunk_size(small, context.puzzle.most_successors, 0.0, context.remote_workers)
-    parts = list(batches(components[len(large) :], sizes, context.tuning, most))
+    plan = context.farm.plan_of(small)
+    parts = list(batches(components[len(large) :], sizes, context.tuning, plan.chunk))
     chunks: Iterator[Arrays] = ([*ordered.part(part)] for part in parts)
-    for number, result in context.map_chunks("eccentricities", chunks, small):
+    for number, result in context.farm.map(plan, "eccentricities", chunks):
         context.control.check()
         figures, pairs = result
         keys, firsts = ordered.part(parts[number])

@@ -45,7 +45,8 @@ class EccentricitySolver:
     def __init__(self, context: ComputeContext, keys: Keys, graph: Graph) -> None:
         self._context, self.keys, self._size = context, keys, len(keys)
         #: The number of searches at the same time, and of vertices that each begins from.
-        budget, tasks = context.budget, context.executor.workers if context.budget.distributes(len(keys)) else 1
+        self._farm, self._plan = context.farm, context.farm.plan_of(len(keys), rules=False)
+        budget, tasks = context.budget, self._plan.takers
         images = len(context.puzzle.symmetry_maps())
         held = keys.nbytes + 2 * sum(part.nbytes for part in graph) + (_BYTES + 4 * images) * self._size
         plans = [(tasks, LANES), (tasks, WORD), (1, WORD)]
@@ -89,7 +90,7 @@ class EccentricitySolver:
     def _look(self, chunks: list[Vertices], searched: Searched) -> list[SearchResults]:
         known = [np.packbits(searched), np.array([self._bounds.evens])]
         asked = ([chunk, *known] for chunk in chunks)
-        found = self._context.map_chunks("look", asked, self._size, self._bounds.graph)
+        found = self._farm.map(self._plan, "look", asked, self._bounds.graph)
         return [SearchResults(*arrays) for _, arrays in sorted(found, key=itemgetter(0))]
 
     def progress(self, aim: Aim) -> Progress:
@@ -160,7 +161,7 @@ class EccentricitySolver:
         chunks = ([part, np.array([distance])] for part in parts)
         found, count, searched = [np.empty(0, dtype=np.int64)], 0, 0
         each = bytes_of_pair(self._context.puzzle.layout)
-        for number, (part,) in self._context.map_chunks("pairs", chunks, self._size, self._bounds.graph):
+        for number, (part,) in self._farm.map(self._plan, "pairs", chunks, self._bounds.graph):
             # A pair of two sources is seen from both.
             new = part[~chosen[part[:, 1]] | (part[:, 0] < part[:, 1])]
             found.append(_numbers(new[:, 0], new[:, 1]))

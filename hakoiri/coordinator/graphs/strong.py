@@ -165,7 +165,7 @@ def _measured(context: ComputeContext, parts: _Parts, held: int) -> Diameters:
     chunks = (
         [*parts.part(batch.start, batch.stop), begin - begin[0]] for batch, begin in zip(tasks, firsts, strict=True)
     )
-    for number, (rows,) in context.map_chunks("diameters", chunks, left):
+    for number, (rows,) in context.farm.map(context.farm.plan_of(left, rules=False), "diameters", chunks):
         batch = tasks[number]
         found[batch.start : batch.stop] = rows
         found[batch.start : batch.stop, 1:] += np.int32(parts.firsts[batch.start])

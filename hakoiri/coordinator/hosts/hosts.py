@@ -9,7 +9,8 @@ from typing import TypeVar
 import numpy as np
 import redis
 
-from hakoiri.coordinator.executors.in_flight import Chunk, InFlight, Shared, read_events
+from hakoiri.coordinator.executors.in_flight import InFlight, Shared, read_events
+from hakoiri.coordinator.executors.sending import Chunk
 from hakoiri.coordinator.executors.worker_pool import RedisRetry
 from hakoiri.coordinator.session.resources import Tuning
 from hakoiri.coordinator.session.session import Control, Observer
@@ -21,7 +22,6 @@ from hakoiri.worker.transport.connection import (
     BEAT_SECONDS,
     HostBeat,
     draining_hosts,
-    event_key,
     is_away,
     living_hosts,
     redis_errors,
@@ -68,9 +68,8 @@ class HostPool:
         self._url, self._redis, self.wanted = url, connection, wanted
         self._control, self._observer, self.tuning = control, observer, tuning
         self._request = TaskRequest(secrets.token_hex(6), "", 0, 0, tuning.keep, spec.as_dict(), {**program_of(puzzle)})
-        self._events = event_key(self._request.session)
         self._shared = Shared(connection, self._request.session, tuning)
-        self._redis_retry = RedisRetry(url, connection, control, observer, tuning.patience, lambda: 0)
+        self._redis_retry = RedisRetry(url, connection, control, observer, tuning.patience)
         self._stage, self._redis_answers = 0, True
         #: By process of a host: the time until which it counts as away, because it took no request.
         self._mute = dict[str, float]()
@@ -162,7 +161,7 @@ class HostPool:
                 flight.send_all((flight.chunks[token], host) for token, host in waiting.items())
                 answers, looked, idle = dict[str, list[Array]](), time.monotonic(), dict[str, float]()
                 while waiting:
-                    for event in read_events(self._redis, self._events, _WAIT_SECONDS, self._observer):
+                    for event in read_events(self._redis, self._request.session, _WAIT_SECONDS, self._observer):
                         if event.token in waiting and event.kind != "started":
                             host = waiting[event.token]
                             answers[host] = self._answer(flight, flight.chunks[event.token], host, event)
@@ -213,8 +212,7 @@ class HostPool:
         self._stage += 1
         # The same bytes are shared until a host or a range moves.
         if not (self._shared.arrays and np.array_equal(shared[0], self._shared.arrays[0])):
-            with suppress(redis.RedisError):  # The old ones expire by themselves.
-                self._shared.become(shared)
+            self._shared.become(shared)
         flight = InFlight(self._redis, task, self._stage, self._request, self._shared)
         return flight, {flight.add(n, arrays, 0.0).token: host for n, (host, arrays) in enumerate(requests.items())}
 
@@ -224,7 +222,7 @@ class HostPool:
         if event.kind != "done":
             raise WorkerError(f"host {host}: {event.detail}", *event.hints)
         try:
-            result = flight.fetch(chunk, event.attempt)
+            result = flight.fetch(chunk, event)
         except PayloadError as error:
             raise HostLostError(f"the answer of host {host} is damaged: {error}") from error
         if result is None:

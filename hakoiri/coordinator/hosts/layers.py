@@ -21,6 +21,7 @@ from hakoiri.coordinator.hosts.hosts import HostGoneError, HostLostError, HostPo
 from hakoiri.coordinator.hosts.moving import HostBalancer, RangeMover
 from hakoiri.coordinator.hosts.range_map import NOBODY, RangeMap, copies_of
 from hakoiri.coordinator.hosts.run_hosts import RunHosts
+from hakoiri.coordinator.layers.makers import LayerMaker, Made, Next
 from hakoiri.coordinator.session.inspection import inspected_expansion
 from hakoiri.coordinator.session.session import Session
 from hakoiri.errors import Hint, WorkerError, counted
@@ -32,6 +33,7 @@ from hakoiri.storage.ledger.manifest import Depth, LayerRecord, Progress
 from hakoiri.storage.names import HOSTS_KEY, META, ROUND_KEY
 from hakoiri.worker.hosts.requests import HostExpanded, HostMerged
 from hakoiri.worker.layers.kernels import total_flow
+from hakoiri.worker.layers.part import PartLayers
 from hakoiri.worker.layers.partition import partition_by
 from hakoiri.worker.transport.payload import Array, unpacked
 
@@ -192,7 +194,7 @@ class HostedStep:
         figures = self._expand(depth, expanded)
         if (found := sum(answer.size for answer in figures.values())) != expanded:
             text = f"layer {depth - 1} has {expanded:,} configurations, but its hosts have {found:,}"
-            raise WorkerError(text, Hint("begin anew", self._store.directory.name))
+            raise WorkerError(text, Hint("host", "DIR"), Hint("begin anew", self._store.directory.name))
         merged = self._merge(depth, figures, is_last)
         parts = merged.values()
         digest = digest_text(sum_lanes(lanes_in(part.digest) for part in parts))
@@ -261,7 +263,7 @@ class HostedStep:
             self._store.stage_record(META, ROUND_KEY, asdict(LastRound(depth, self._round, self._beginning)))
             found, state = sum(answer.size for answer in figures.values()), self._store.state
             headline = f"layer {depth}: expanded {found:,} of {expanded:,}, {counted(self._round, 'rounds')}"
-            self._session.tell(Progress(state.figures["configurations"], headline=headline, disk=state.stored_bytes))
+            self._session.tell(Progress(state.configurations, headline=headline, disk=state.stored_bytes))
             self._session.commit(state)
 
     def _go_back(self, depth: Depth, first: bool) -> dict[str, HostExpanded]:
@@ -328,3 +330,48 @@ def _spread_sample(session: Session, depth: Depth, sample: Keys) -> Keys:
         # tiles: 1.46 times the mean by the first layer of 50,000).
         return np.linspace(0, puzzle.total - 1, _EVENLY).astype(puzzle.layout.dtype)
     return keys
+
+
+class HostMaker(LayerMaker):
+    """Has hosts make layers, once that pays or if they keep the run already; then they make all that follow.
+
+    If `within` is given, a finished run at hosts, they make layer 0, too, from all its configurations.
+    """
+
+    def __init__(self, session: Session, layers: PartLayers, within: RunStore | None) -> None:
+        self._session, self._store, self._layers, self._within = session, session.store, layers, within
+        self._hosting: HostedStep | None = None
+        if self._store.read(META, HOSTS_KEY) is not None:
+            self._hosting = HostedStep.begun(session, within)
+
+    def takes(self, following: Next) -> bool:
+        if self._hosting is not None:
+            return True
+        context = self._session.context
+        seconds = math.inf if context.budget.is_given else following.seconds
+        if not (context.budget.is_large(following.current.size) and context.hosts.pays(context.local.workers, seconds)):
+            return False
+        self._session.commit_staged(self._session.state)
+        # Threads finish a layer that they have begun.
+        return not self._store.has_partial
+
+    def make(self, following: Next) -> Made:
+        depth = following.depth
+        if self._hosting is None:
+            self._hosting = self._begin(depth)
+        record = self._hosting.make(depth, following.current.size, following.is_last)
+        return Made(record if record.size else None, "hosts", None, record.net_flow, at_once=True)
+
+    def end(self) -> None:
+        if self._hosting is not None:
+            self._hosting.end()
+
+    def _begin(self, depth: Depth) -> HostedStep:
+        if self._within is not None:
+            return HostedStep.begin_within(self._session, self._within)
+        first = max(0, depth - 2) if self._session.puzzle.undirected else 0
+        known = [self._layers.layer(each) for each in range(depth - 1, first - 1, -1)]
+        hosting = HostedStep.begin(self._session, depth, known)
+        self._layers.forget()
+        self._layers.forget_older()
+        return hosting

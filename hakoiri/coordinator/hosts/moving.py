@@ -68,8 +68,9 @@ class RangeMover:
         stale = {n for n, (owner, copy) in pairs if copy != NOBODY and sums[owner][n, 0] != sums[copy][n, 1]}
         if fault:
             hosts = sorted(range_map.dispensable())
-            wrong = (Hint("drain", host) for host in hosts if not self._placed(range_map.taken_over(host))[0])
-            raise WorkerError(fault, next(wrong, Hint("begin anew", self._store.directory.name)))
+            wrong = [Hint("drain", host) for host in hosts if not self._placed(range_map.taken_over(host))[0]]
+            anew = Hint("host", "DIR"), Hint("begin anew", self._store.directory.name)
+            raise WorkerError(fault, *(wrong[:1] or anew))
         if stale:
             self._note(f"the copies of {counted(len(stale), 'ranges')} are of another moment, and are made again")
             self._record(replace(range_map, due=sorted(stale)))
@@ -356,7 +357,7 @@ class HostBalancer:
         """Return the approximate number of keys of each range in all layers; if unknown, the mean."""
         ranges = len(range_map.owners)
         if len(self._stored) != ranges:
-            self._stored = [self._store.state.figures["configurations"] / ranges] * ranges
+            self._stored = [self._store.state.configurations / ranges] * ranges
         return self._stored
 
     def _seconds(self, range_map: RangeMap, targets: Sequence[int], stored: Sequence[float]) -> float:

@@ -28,7 +28,7 @@ from hakoiri.storage.ledger.manifest import Depth, Progress
 from hakoiri.storage.names import HOSTS_KEY, LABELS, META, block_key, number_key, split_block_key
 from hakoiri.worker.census.slabs import even_slabs, slabs_in
 from hakoiri.worker.hosts.requests import HostChecked, HostRequest
-from hakoiri.worker.hosts.wire import decompressed
+from hakoiri.worker.hosts.wire import expanded
 from hakoiri.worker.layers.partition import Partition
 from hakoiri.worker.transport.connection import HostBeat
 from hakoiri.worker.transport.data_redis import MAIN, data_redis_number
@@ -282,7 +282,7 @@ class HostedBlocks:
                 slabs = self._hosts.slabs_by_host(range(slab, slab + ahead))
                 names = {host: list(map(number_key, mine)) for host, mine in slabs.items()}
                 numbers = {host: [np.array(mine)] for host, mine in slabs.items()}
-                self._ask_for("host-labels", 0, names, numbers, decompressed)
+                self._ask_for("host-labels", 0, names, numbers, expanded)
             found = self._values[name]
             self._make_room()
         return found
@@ -335,12 +335,12 @@ class HostedBlocks:
 
     def _ask_for(
         self, task: str, depth: Depth, wanted: Mapping[str, Sequence[bytes]], arrays: Mapping[str, Sequence[Array]],
-        unpacked: Callable[[Array], Array] = lambda data: data,
+        unpacked: Callable[[Array, Array], Array] = lambda data, _: data,
     ) -> None:  # fmt: skip
         """Fetch the entries of these names into the cache; `arrays` request them of each host."""
         ask = partial(self._hosts.ask, task, depth, arrays=arrays, waits=self._waits)
         for host, (lengths, data) in self._hosts.pool.insist("reading", ask).items():
-            values, cuts = unpacked(data), [0, *np.cumsum(lengths).tolist()]
+            values, cuts = unpacked(data, lengths), [0, *np.cumsum(lengths).tolist()]
             for name, (begin, end) in zip(wanted[host], pairwise(cuts), strict=True):
                 self._values[name] = values[begin:end].tobytes()
                 self._held += end - begin

@@ -7,20 +7,16 @@ import math
 import shutil
 from collections.abc import Mapping
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hakoiri.coordinator.errors import ContradictionError, UnanswerableError, nearest_goal
-from hakoiri.coordinator.layers.paths import best_play
 from hakoiri.coordinator.layers.search import ExplorePlan, LayeredSearch, SearchFigures, first_layer, search_to_end
-from hakoiri.coordinator.layers.table_search import TableSearch
-from hakoiri.coordinator.layers.verify import LayersVerifier, repair_layers
-from hakoiri.coordinator.session.check import Check
-from hakoiri.coordinator.session.job import Job, Play
+from hakoiri.coordinator.session.job import Job
 from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.session import Observer, Session
 from hakoiri.errors import Hint, PuzzleError
 from hakoiri.keys.layout import Keys, ints
-from hakoiri.puzzles.capabilities import Placements, Scored
+from hakoiri.loading import loaded
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.blocks import code_keys
@@ -28,6 +24,9 @@ from hakoiri.storage.layers.depths import MOST_NUMBERS
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord
 from hakoiri.timing import clock
 from hakoiri.worker.layers.kernels import merge, parts_after, split
+
+if TYPE_CHECKING:
+    from hakoiri.coordinator.session.check import Check
 
 #: The least bytes of a configuration on disk, reached by dense keys.
 _LEAST_BYTES = 1
@@ -38,7 +37,7 @@ class Explore(Job):
 
     from_start = has_graph = several_starts = True
     figures = SearchFigures
-    check_class = LayersVerifier
+    verifier = "hakoiri.coordinator.layers.verify:LayersVerifier"
     facts = (
         "configurations", "configurations represented: represented", "depth", "goal: goal_text", "nearest_goal",
         "widest three layers: {largest_window:,} around layer {largest_window_at}", "best score: score",
@@ -78,35 +77,32 @@ class Explore(Job):
 
     def work(self, session: Session) -> None:
         plan = self.store.plan(ExplorePlan)
-        if plan.keep == "depths" and TableSearch.fits(session):
-            search_to_end(session, TableSearch(session), plan)
-        else:
-            search_to_end(session, LayeredSearch(session, keep=plan.keep), plan)
+        search_to_end(session, LayeredSearch(session, keep=plan.keep), plan)
 
     def repair(self, session: Session) -> None:
+        from hakoiri.coordinator.layers.verify import repair_layers
+
         repair_layers(session)
 
-    def verify(self, check: Check) -> None:
+    def verify(self, check: "Check") -> None:
         check.check()
-        if self._scored:
-            try:
-                check.report.count("moves of the best play", self.best_play(check.context.budget).moves)
-            except ContradictionError as error:
-                check.report.fault(str(error))
+        try:
+            for what, count in (found.counts() if (found := self._conclusion(check.context.budget)) else {}).items():
+                check.report.count(what, count)
+        except ContradictionError as error:
+            check.report.fault(str(error))
 
-    @property
-    def _scored(self) -> bool:
-        one = self.puzzle.several_starts is None
-        return one and isinstance(self.puzzle, Scored) and SearchFigures.of(self.store.state).exhausted
-
-    def best_play(self, budget: Budget) -> Play:
-        return best_play(self.store, self.puzzle, budget)
+    def _conclusion(self, budget: Budget) -> Any:
+        """Return the puzzle's conclusion from an exhausted search from one start (`Puzzle.conclusion`), if any."""
+        exhausted = self.puzzle.several_starts is None and SearchFigures.of(self.store.state).exhausted
+        text = self.puzzle.conclusion
+        return loaded(text)(self.store, self.puzzle, budget) if text and exhausted else None
 
     def summary(self, budget: Budget) -> dict[str, Any]:
         records = self.store.layer_records()
         size, depth = largest_window([record.size for record in records])
-        play = self.best_play(budget).row() if self._scored else {}
-        return layer_summary(records) | {"largest_window": size, "largest_window_at": depth} | play
+        more = found.row() if (found := self._conclusion(budget)) else {}
+        return layer_summary(records) | {"largest_window": size, "largest_window_at": depth} | more
 
     @property
     def nearest_goal(self) -> str | None:
@@ -181,7 +177,7 @@ def probe(puzzle: Puzzle, most: int = MOST_CONFIGURATIONS, seconds: float = MOST
 
     Raises `UnanswerableError` for a tree, which has no moves.
     """
-    if isinstance(puzzle, Placements):
+    if puzzle.is_tree:
         text = f"{puzzle.name} is a tree, so it has no moves to search by; a run counts its solutions"
         raise UnanswerableError(text, Hint("run", puzzle.name))
     layers, block = [first_layer(puzzle)], block or (_BLOCK if puzzle.has_kernel else _PLAIN_BLOCK)

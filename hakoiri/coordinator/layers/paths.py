@@ -1,13 +1,8 @@
-"""Exact shortest paths: along stored layers, between two ends, all at once, and best plays of scored puzzles.
+"""Exact shortest paths: along stored layers, between two ends, and all at once.
 
 Each configuration of a level leads to one of the next, and all ways from the first level to the last are shortest
 paths. They are counted level by level in Python integers, and listed by walking along the levels. With `one`, a level
 is only the least configuration that the level before it leads to.
-
-A move that scores s and lowers the reserve by d costs M (d - s) + 1. M is larger than the number of moves of any
-shortest play, so no cost is negative. All paths to a configuration lower the reserve by the same amount, so the
-cheapest one has the highest score, and then the fewest moves. One search by Dijkstra settles all configurations, cycles
-included. The best one has the highest score, then the fewest moves, then the least key.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -17,20 +12,16 @@ from itertools import chain
 
 import numpy as np
 
-from hakoiri.coordinator.errors import ContradictionError, UnanswerableError
-from hakoiri.coordinator.layers.search import LayeredSearch, StoredFigures, scratch_search
-from hakoiri.coordinator.session.job import Play
-from hakoiri.coordinator.session.resources import Budget
+from hakoiri.coordinator.layers.search import LayeredSearch, scratch_search
 from hakoiri.coordinator.session.session import ComputeContext, ThreadExecutor
-from hakoiri.errors import DamagedError, Hint, PuzzleError
-from hakoiri.keys.layout import Key, Keys, ints, key_at
-from hakoiri.keys.order import lower_bounds, members, order_of, sort_keys
-from hakoiri.puzzles.capabilities import Quotient, Reversible, Scored, Scores
+from hakoiri.errors import DamagedError, Hint
+from hakoiri.keys.layout import Key, Keys, ints
+from hakoiri.keys.order import lower_bounds, members, sort_keys
+from hakoiri.puzzles.capabilities import Quotient, Reversible
 from hakoiri.puzzles.contract import Expansion, Puzzle
 from hakoiri.puzzles.goals import Backwards
 from hakoiri.storage.layers.store import Layer, RunStore, StoredLayer
 from hakoiri.storage.ledger.manifest import Depth
-from hakoiri.worker.graphs.searches import Costs, Graph, cheapest_paths
 from hakoiri.worker.layers.kernels import merge, split
 from hakoiri.worker.layers.ranges import ExpandedChunk
 from hakoiri.worker.transport.payload import Array
@@ -64,9 +55,10 @@ def _levels(
         if way is None:
             layer = StoredLayer(store, nearer, store.layer_record(nearer).size)
             chunks = layer.chunks(0, context.shares.chunk_size(layer.size, context.puzzle.most_successors))
-            found = context.map_chunks(
-                "leading", ([keys] for keys in chunks), layer.size, [context.puzzle.keys([]), plan, levels[-1]]
-            )
+            found = context.farm.map(
+                context.farm.plan_of(layer.size), "leading", ([keys] for keys in chunks),
+                [context.puzzle.keys([]), plan, levels[-1]],
+            )  # fmt: skip
             parts = [ExpandedChunk(*arrays).keys(store.layout) for _, arrays in found]
         else:
             moves = (merge([way(keys).successors], []) for keys in split(levels[-1], at_once))
@@ -178,8 +170,10 @@ def _levels_to(context: ComputeContext, search: LayeredSearch, ends: Keys, one: 
 
 
 def first_or_all(batches: Iterator[Keys], one: bool) -> Keys:
-    """Return all keys of increasing batches, or with `one` the least; there is at least one batch."""
-    return next(batches)[:1] if one else np.concatenate(list(batches))
+    """Return all keys of increasing batches, or with `one` the least; `DamagedError` if there is no batch."""
+    if (first := next(batches, None)) is None:
+        raise DamagedError("a layer lacks the configurations that its record counts")
+    return first[:1] if one else np.concatenate([first, *batches])
 
 
 @contextmanager
@@ -191,7 +185,7 @@ def _turned_round(context: ComputeContext) -> Iterator[ComputeContext]:
         return
     turned = Backwards(puzzle)
     with closing(ThreadExecutor(turned, context.local.workers, context.control)) as threads:
-        yield replace(context, puzzle=turned, executor=threads, local=threads)
+        yield replace(context, puzzle=turned, farm=context.farm.of_threads(turned, threads), local=threads)
 
 
 def _meet(here: LayeredSearch, there: LayeredSearch) -> Iterator[Keys] | None:
@@ -237,69 +231,3 @@ def _common(one: Layer, other: Layer) -> Iterator[Keys]:
         common = merge([keys], [large.exclude_from(keys)])
         if len(common):
             yield common
-
-
-#: Bytes per move, with its copies and the search's heap.
-_BYTES_OF_MOVE = 100
-_BLOCK = 1 << 16
-#: The bound of a cost, with room for the sum over a play.
-_MOST_COST = 1 << 62
-
-
-def best_play(store: RunStore, puzzle: Puzzle, budget: Budget) -> Play:
-    """Return the best play of a finished run of a scored puzzle, replayed by the reference rules.
-
-    Raises `OverBudgetError` if the graph does not fit the memory, `UnanswerableError` for an unfinished run, and
-    `PuzzleError` if a move scores more than it lowers the reserve.
-    """
-    if not isinstance(puzzle, Scored):
-        raise UnanswerableError(f"{puzzle.name} has no scored moves, so it has no best play")
-    if puzzle.several_starts is not None:
-        raise UnanswerableError(f"run {store.directory.name} has several starts, so it has no best play")
-    reached, name, limit = StoredFigures.of(store.state), store.directory.name, next(iter(store.manifest.plan), "")
-    if not reached.exhausted:
-        hint = Hint("run without", limit) if store.state.status == "complete" else Hint("resume", name)
-        raise UnanswerableError(f"run {name} is not complete, so its best play is unknown", hint)
-    needed = reached.configurations * (_BYTES_OF_MOVE * puzzle.most_successors + 4 * store.layout.bytes)
-    budget.require(f"the best play among {reached.configurations:,} configurations", needed)
-    keys = np.concatenate([store.layer(depth) for depth in range(store.state.depth + 1)])
-    play = _best(puzzle, keys[order_of(keys)])
-    if (score := puzzle.replay(play.sequence)) != play.score:
-        raise ContradictionError(f"the best play scores {play.score:,}, but {score:,} by the reference rules")
-    return play
-
-
-def _best(puzzle: Scored, keys: Keys) -> Play:
-    much, reserves = len(keys) + 1, puzzle.reserves(keys)
-    start = int(lower_bounds(keys, puzzle.keys([puzzle.start]))[0])
-    if much * int(reserves[start]) >= _MOST_COST:
-        raise UnanswerableError(f"the scores of {puzzle.name} are too large for an exact best play")
-    found, before = cheapest_paths(*_graph(puzzle, keys, reserves, much), start)
-    scores, moves = reserves[start] - reserves - found // much, found % much
-    best = int(np.lexsort((moves, -scores))[0])
-    places = [best]
-    while places[-1] != start:
-        places.append(int(before[places[-1]]))
-    path = [key_at(keys, place) for place in reversed(places)]
-    return Play(int(scores[best]), len(path) - 1, puzzle.write_play(path), True, path)
-
-
-def _graph(puzzle: Scored, keys: Keys, reserves: Scores, much: int) -> tuple[Graph, Costs]:
-    """Return the moves between configurations, and the cost of each."""
-    counts, targets, costs = [np.zeros(1, dtype=np.int64)], [], []
-    for begin in range(0, len(keys), _BLOCK):
-        found = puzzle.scored(keys[begin : begin + _BLOCK])
-        sources = np.repeat(np.arange(begin, begin + len(found.counts)), found.counts)
-        places = lower_bounds(keys, found.successors)
-        taken = reserves[sources] - reserves[places]
-        if (wrong := np.flatnonzero(taken < np.maximum(found.scores, 0))).size:
-            before, after = (key_at(keys, int(ends[wrong[0]])) for ends in (sources, places))
-            raise PuzzleError(
-                f"{puzzle.name}: from {puzzle.render(before)} to {puzzle.render(after)} the reserve falls by "
-                f"{puzzle.reserve(before) - puzzle.reserve(after)}, and the move scores {puzzle.score(before, after)}; "
-                "a move lowers the reserve by at least its score, and never raises it"
-            )
-        counts.append(found.counts.astype(np.int64))
-        targets.append(places.astype(np.int32))
-        costs.append(much * (taken - found.scores) + 1)
-    return Graph(np.cumsum(np.concatenate(counts)), np.concatenate(targets)), np.concatenate(costs)

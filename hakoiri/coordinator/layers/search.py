@@ -6,30 +6,33 @@ layer; these are kept in sorted segments (`worker.layers.closed_set`). The resul
 cut up. All of this holds for the distance to the nearest of several starts, too.
 """
 
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from hakoiri.coordinator.errors import ContradictionError
-from hakoiri.coordinator.layers.step import LayerStep, Pace
-from hakoiri.coordinator.session.inspection import inspected_expansion
+from hakoiri.coordinator.layers.makers import LayerMaker, Made, Next, ShortMaker, StepMaker, short_layer
+from hakoiri.coordinator.layers.step import Pace
 from hakoiri.coordinator.session.resources import Cost
 from hakoiri.coordinator.session.session import ComputeContext, Session
 from hakoiri.coordinator.session.work_log import Maker
 from hakoiri.errors import PuzzleError
 from hakoiri.keys.layout import Keys
+from hakoiri.loading import loaded
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.storage.layers.blocks import chain
 from hakoiri.storage.layers.depths import DepthTable, Kept
 from hakoiri.storage.layers.spill import Spill
-from hakoiri.storage.layers.store import HeldLayer, Layer, RunStore, StoredLayer, all_keys, outside, scratch_store
-from hakoiri.storage.ledger.manifest import Depth, Figures, LayerRecord, Progress
+from hakoiri.storage.layers.store import HeldLayer, Layer, RunStore, StoredLayer, scratch_store
+from hakoiri.storage.ledger.manifest import Depth, Figures, LayerRecord, Progress, State
 from hakoiri.storage.names import BLOCKS, HOSTS_KEY, META, number_key
 from hakoiri.timing import clock
-from hakoiri.worker.layers.kernels import flow_of, merge, total_flow
+from hakoiri.worker.layers.kernels import merge, total_flow
 from hakoiri.worker.layers.part import PartLayers
+
+if TYPE_CHECKING:
+    from hakoiri.coordinator.layers.table_maker import TableMaker
 
 #: A layer that takes this long to expand is large enough to note at once that it is not sent to workers.
 _NOTED_SECONDS = 0.1
@@ -61,27 +64,13 @@ class SearchFigures(StoredFigures):
         return replace(self, configurations=found, depth=record.depth, goal_depth=goal, represented=represented)
 
 
-def small_step(session: Session, current: Keys, known: list[Layer], depth: Depth) -> tuple[Keys, int | None, Cost]:
-    """Return layer `depth`, which follows `current`, computed at once in this process; `known` includes `current`.
-
-    Also return the flow of all moves, ``None`` if it is not summed, and the cost of expanding.
-    """
-    expansion, seconds = session.compute(lambda: inspected_expansion(session.puzzle, current, depth))
-    cost = Cost(seconds / len(current), len(expansion.successors) / len(current))
-    remote = session.context.hosts is not None or session.context.executor is not session.context.local
-    flow = flow_of(session.puzzle, current, expansion) if remote else None
-    if not len(expansion.successors):
-        return current[:0], flow, cost
-    return outside(merge([expansion.successors], []).copy(), known), flow, cost
-
-
 def first_layer(puzzle: Puzzle, context: ComputeContext | None = None) -> Keys:
     """Return layer 0 of a search, in key order: the start, or all starts, within the memory of `context`."""
     parts, count = list[Keys](), 0
     for keys in puzzle.several_starts.blocks() if puzzle.several_starts else [puzzle.keys([puzzle.start])]:
         parts, count = [*parts, keys] if len(keys) else parts, count + len(keys)
         if context is not None:
-            context.control.check()
+            context.control.grown(count)
             context.budget.require(f"{count:,} starts", 2 * count * puzzle.layout.bytes - context.tuning.least_bytes)
     if not count:
         raise PuzzleError(f"no configuration of {puzzle.name} is like the pattern of the starts")
@@ -92,8 +81,7 @@ class LayeredSearch:
     """A search from `starts`, by default those of the puzzle, on the open store of `session`.
 
     It goes on from the last committed layer. The attribute `figures` is the type of the run's figures, `found` their
-    values. `current` is the last layer made, empty when nothing is left to find; `state` is the store's state with all
-    finished layers, committed or not.
+    values. `current` is the last layer made, empty when nothing is left to find.
     """
 
     figures: ClassVar[type[SearchFigures]] = SearchFigures
@@ -105,23 +93,14 @@ class LayeredSearch:
     def __init__(self, session: Session, starts: Keys | None = None, keep: str = "layers") -> None:
         self._session, self._starts, self._keep = session, starts, keep
         self.store, self.puzzle = session.store, session.puzzle
-        self.state = self.store.state
         self.found = self.figures.of(self.state)
         self._pace = Pace(self.puzzle.total, session.context.tuning.paced_from)
-        #: The seconds of the last layer made here, and the cost of expanding a configuration.
+        #: The seconds of the last layer, and the cost of expanding a configuration here.
         self._seconds, self._cost = 0.0, Cost()
-        #: The size of the largest layer expanded here; whether workers have expanded one, or a note says none has.
+        #: The size of the largest layer expanded here; whether others have expanded one, or a note says none has.
         self._widest, self._is_noted = 0, False
         #: The sum over the moves of the layer expanded last (`worker.layers.kernels`); ``None`` if it is not summed.
         self.last_flow: int | None = None
-        #: The maker of the layer in progress.
-        self._maker: Maker = "small"
-        #: Hosts that make the layers from some depth on (`coordinator.hosts.layers.HostedStep`).
-        self._hosting: Any = None
-        if self.store.read(META, HOSTS_KEY) is not None:
-            from hakoiri.coordinator.hosts.layers import HostedStep
-
-            self._hosting = HostedStep.begun(session, self._within)
         depth = self.state.depth
         #: The bytes of the layers whose configurations are kept.
         self._stored = {each.depth: each.stored_bytes for each in self.store.layer_records()}
@@ -129,14 +108,42 @@ class LayeredSearch:
             Spill(self.store.directory, self.store.layout, depth + 1).clear()
         shares, tuning = session.context.shares, session.context.tuning
         self._layers = PartLayers(self.store, self.puzzle.undirected, shares, tuning.merged_at_once, self._commit_older)
-        self.current = self._layers.layer(depth) if depth >= 0 else self._first()
+        self._table: TableMaker[Any] | None = None
+        self._makers = self._chosen()
+        self.current: Layer = HeldLayer([])
+        if depth >= 0:
+            self.current = self._layers.layer(depth)
+        else:
+            self._record(self._first())
+
+    def _chosen(self) -> list[LayerMaker]:
+        """Return the makers of this search's layers; the first that takes a layer makes it."""
+        session, layers, pace = self._session, self._layers, self._pace
+        if self._keep != "layers":
+            from hakoiri.coordinator.layers.file_maker import table_maker
+
+            if (table := table_maker(session, layers, pace, self._keep)) is not None:
+                self._table = table
+                return [table]
+        makers: list[LayerMaker] = [StepMaker(session, layers, pace, self.commit_staged), ShortMaker(session, layers)]
+        if session.context.hosts is not None or self.store.read(META, HOSTS_KEY) is not None:
+            # Loaded by name, so that a run without hosts loads nothing of theirs.
+            host_maker = loaded("hakoiri.coordinator.hosts.layers:HostMaker")
+            makers.insert(0, host_maker(session, layers, self._within))
+        return makers
+
+    @property
+    def state(self) -> State:
+        """The state of the run with all finished layers, committed or not."""
+        return self._session.state
 
     def step(self) -> None:
         """Make the next layer. Commits when due; raises `StopRun`, and storage, worker and budget errors."""
         self._session.control.check()
-        self.current = self._next(self.current)
-        if self._keep != "layers":
-            self.drop()
+        began, depth = clock(), self.state.depth + 1
+        self._record(self._make(Next(depth, self.current, self._seconds, self._cost, depth == self.last)))
+        self._seconds = clock() - began
+        self.drop()
 
     def exhaust(self) -> None:
         """Make all remaining layers and commit them."""
@@ -146,14 +153,31 @@ class LayeredSearch:
 
     def end(self) -> None:
         """Have hosts discard what they have begun; note if no chunk was worth sending to the living workers."""
-        if self._hosting is not None:
-            self._hosting.end()
+        for maker in self._makers:
+            maker.end()
         self._note_expanded_here()
 
     def commit(self) -> None:
-        self.state = self._session.commit(self.state)
+        self._stage()
+        self._session.commit(self.state)
+
+    def commit_staged(self) -> None:
+        """Commit finished work at the end of a session, unless the store is poisoned."""
+        self._stage()
+        self._session.commit_staged(self.state)
+
+    def _stage(self) -> None:
+        if self._table is not None:
+            self._table.stage()
 
     def drop(self, now: bool = False) -> None:
+        """Drop layers that are not to be kept, if that is due or `now`, and commit; a table is only committed."""
+        if self._table is not None:
+            self._table.commit(now)
+        elif self._keep != "layers":
+            self._drop(now)
+
+    def _drop(self, now: bool) -> None:
         """Drop the layers before the last two, if these are large or `now`; before that, enter them in the table.
 
         IMPORTANT: entering is repeatable, so a kill before the last commit costs time only.
@@ -176,7 +200,7 @@ class LayeredSearch:
         for each in range(first, depth - 1):
             self.store.erase(BLOCKS, number_key(each))
         Kept(max(0, depth - 1), self._keep == "depths").stage(self.store)
-        self.state = replace(self.state, stored_bytes=sum(sizes[-2:]) + table.stored_bytes)
+        self._session.state = replace(self.state, stored_bytes=sum(sizes[-2:]) + table.stored_bytes)
         self.commit()
 
     def _commit_older(self) -> None:
@@ -197,113 +221,47 @@ class LayeredSearch:
         """Return the figures of the run after the search has ended."""
         return replace(self.found, exhausted=not self.current.size)
 
-    def _first(self) -> Layer:
+    def _first(self) -> Made:
         starts = first_layer(self.puzzle, self._session.context) if self._starts is None else self._starts
-        return self._add_small(starts, 0)
+        # No moves lead to it: their sum is known, and that of a whole run with it.
+        return short_layer(self._session, 0, starts, 0)
 
-    def _next(self, current: Layer) -> Layer:
-        """Return the layer after `current`, stored unless it is empty."""
-        if (layer := self._hosted(current)) is not None:
-            return layer
-        began, made = clock(), self._made_here(current)
-        self._seconds = clock() - began
-        return made
+    def _make(self, following: Next) -> Made:
+        """Return the next layer, made by the first maker that takes it."""
+        return next(maker for maker in self._makers if maker.takes(following)).make(following)
 
-    def _made_here(self, current: Layer) -> Layer:
-        """Return the layer after `current`, made at once or by threads."""
-        depth, context = self.state.depth + 1, self._session.context
-        known = self._layers.known(depth)
-        large = context.budget.distributes(current.size) or context.farmed_chunk(current.size, self._cost)
-        self._widest = max(self._widest, current.size)
-        if not large and not self.store.has_partial:
-            self._maker = "small"
-            keys, self.last_flow, self._cost = small_step(self._session, all_keys(current), known, depth)
-            return self._add_small(keys, self.last_flow)
-        return self._made_by(LayerStep(self._session, depth, current, known, self._pace, self.commit_staged))
-
-    def _hosted(self, current: Layer) -> Layer | None:
-        """Return the layer after `current`, made by hosts; ``None`` if no hosts take part, or not yet."""
-        context, depth = self._session.context, self.state.depth + 1
-        if self._hosting is None:
-            # IMPORTANT: the one place that decides whether hosts make a run.
-            large = context.hosts is not None and context.budget.distributes(current.size)
-            seconds = math.inf if context.budget.is_given else self._seconds
-            if not (large and context.hosts.pays(context.local.workers, seconds)):
-                return None
-            self.commit_staged()
-            if self.store.has_partial:
-                # Threads have begun this layer and finish it.
-                return None
-            from hakoiri.coordinator.hosts.layers import HostedStep
-
-            first = max(0, depth - 2) if self.puzzle.undirected else 0
-            known = [self._layers.layer(each) for each in range(depth - 1, first - 1, -1)]
-            self._hosting = HostedStep.begin(self._session, depth, known)
-            self._layers.forget()
-            self._layers.forget_older()
-        return self._made_by_hosts(current.size)
-
-    def _made_by_hosts(self, expanded: int) -> Layer:
-        """Return the next layer, made by hosts, which expand `expanded` configurations."""
-        self._maker = "hosts"
-        depth = self.state.depth + 1
-        record = self._hosting.make(depth, expanded, depth == self.last)
-        self.state, self.last_flow = self.store.state, record.net_flow
-        if record.size:
-            self._add(record)
-        self.commit()
-        return StoredLayer(self.store, depth, record.size)
-
-    def _made_by(self, step: LayerStep) -> Layer:
-        """Return the layer that `step` makes: committed if the next step reads it from disk, else only staged.
-
-        With rules in plain Python it is also committed at once, because the next step takes long.
-        """
-        record, keys = step.run()
-        self._cost, self._maker = step.cost, "workers" if any(record.work) else "threads"
-        self._is_noted |= self._maker == "workers"
-        if step.cost.seconds * self._widest > _NOTED_SECONDS:
-            self._note_expanded_here()
-        self.state, self.last_flow = self.store.state, record.net_flow
-        if record.size:
-            self._add(record)
-        if step.has_files or keys is None or not self.puzzle.has_kernel:
+    def _record(self, made: Made) -> None:
+        """Enter a layer in the figures and the state, commit it if that is due, and let the next one follow it."""
+        depth, record, self.last_flow = self.state.depth + 1, made.record, made.flow
+        self._is_noted |= made.maker in ("hosts", "workers")
+        if made.cost is not None:
+            self._cost, self._widest = made.cost, max(self._widest, self.current.size)
+            if made.maker == "threads" and made.cost.seconds * self._widest > _NOTED_SECONDS:
+                self._note_expanded_here()
+        if record is not None:
+            self._add(record, made.maker)
+        if made.at_once:
             self.commit()
-        step.finish()
-        return self._hold(record, keys)
-
-    def _hold(self, record: LayerRecord, keys: list[Keys] | None) -> Layer:
-        """Return the layer of a record, with these keys, or on disk."""
-        if record.size:
-            self._layers.hold(record.depth, keys)
-        return StoredLayer(self.store, record.depth, record.size) if keys is None else HeldLayer(keys)
+        made.finish()
+        if record is None:
+            self.current = HeldLayer([])
+        else:
+            self._layers.hold(depth, made.keys)
+            stored = made.layer or StoredLayer(self.store, depth, record.size)
+            self.current = stored if made.keys is None else HeldLayer(made.keys)
 
     def _note_expanded_here(self) -> None:
         """Note once why layers are not sent to the living workers, if none was sent."""
-        if not self._is_noted and self._hosting is None:
-            self._is_noted = self._session.context.note_expanded_here("layers", self._widest, self._cost)
+        if not self._is_noted:
+            self._is_noted = self._session.context.farm.note_why_not("layers", self._widest, self._cost)
 
-    def commit_staged(self) -> None:
-        """Commit finished work at the end of a session, unless the store is poisoned."""
-        self.state = self._session.commit_staged(self.state)
-
-    def _add_small(self, keys: Keys, flow: int | None = None) -> Layer:
-        """Return the layer after the last one, which has these keys, stored unless it is empty."""
-        if len(keys):
-            goals, represented = self.puzzle.tally(keys)
-            self._add(self.store.put_layer(self.state.depth + 1, keys, goals, flow, represented))
-            if self._session.commit_is_due:
-                self.commit()
-            self._layers.hold(self.state.depth, [keys])
-        return HeldLayer([keys])
-
-    def _add(self, record: LayerRecord) -> None:
+    def _add(self, record: LayerRecord, maker: Maker) -> None:
         depth, state = record.depth, self.state
         self.found, self._stored[depth] = self.found.with_layer(record), record.stored_bytes
         stored = state.stored_bytes + record.stored_bytes
-        self.state = replace(state, depth=depth, stored_bytes=stored, figures=self.found.as_dict())
-        if self._session.context.redis is not None:
-            self._session.work_log.add_layer(self._maker, record.size)
+        self._session.state = replace(state, depth=depth, stored_bytes=stored, figures=self.found.as_dict())
+        if self._session.context.counts_layers:
+            self._session.work_log.add_layer(maker, record.size)
         headline = f"layer {depth}: {record.size:,} new"
         self._session.tell(Progress(self.found.configurations, headline=headline, disk=stored))
         self._session.control.made(record)
@@ -346,8 +304,7 @@ def search_to_end(session: Session, search: LayeredSearch, plan: ExplorePlan) ->
         search.commit_staged()
         search.end()
     search.require_older()
-    if plan.keep != "layers":
-        search.drop(now=True)
+    search.drop(now=True)
     _require_total(search)
     records = session.store.layer_records()
     _require_balance(search, [record.net_flow for record in records])

@@ -28,6 +28,7 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from hakoiri.coordinator.errors import StopRun
+from hakoiri.coordinator.session.farm import Plan
 from hakoiri.coordinator.session.inspection import inspected_expansion
 from hakoiri.coordinator.session.resources import Cost
 from hakoiri.coordinator.session.session import Session
@@ -226,14 +227,19 @@ class LayerStep:
         found = self._store.read_partial(Partial)
         self._look()
         # Earlier versions compared keys with one part of the others at a time.
-        if found is not None and found.depth == self._depth and not found.part:
+        fits = found is not None and found.depth == self._depth and not found.part
+        if found is not None and fits and not self._spill.are_left_out(found.spilled):
             self._partition = Partition.unpack(found.partition, self._layout)
             self._spill.restore(found.spilled)
             return found
-        self._spill.clear()
         if self._store.has_partial:
-            # The partial layer is an older one, or was cut differently by an earlier version.
+            # The partial layer is an older one, was cut differently by an earlier version, or has lost its files.
+            self._store.erase(META, PARTIAL_KEY)
             self._store.erase(BLOCKS, number_key(self._depth))
+            self._commit_before()
+            self._session.commit_staged(self._store.state)
+        # IMPORTANT: after the commit, which no longer names the files.
+        self._spill.clear()
         self._partition = self._cut()
         # The flow of all moves shows if workers or hosts leave something out.
         sums = self._inspects and self._context.sums_flow(self._source.size, self.cost)
@@ -306,13 +312,14 @@ class LayerStep:
         def is_due() -> bool:
             return time.monotonic() - self._durable_at > self._context.tuning.checkpoint
 
-        if chunk := self._context.farmed_chunk(self._source.size, self.cost) if self._rules.task else 0:
-            yield from self._farmed(chunk, is_due)
+        plan = self._context.farm.plan(self._source.size, self.cost)
+        if plan.is_sent and self._rules.task:
+            yield from self._farmed(plan, is_due)
             return
         yield from self._ranges.expand(is_due, self._mark.net_flow is not None, self._commit_before)
 
-    def _farmed(self, chunk: int, is_due: Callable[[], bool]) -> Iterator[tuple[int, int | None]]:
-        """Expand by workers, `chunk` keys at a time, and by threads of this process unless everything is to be sent.
+    def _farmed(self, plan: Plan, is_due: Callable[[], bool]) -> Iterator[tuple[int, int | None]]:
+        """Expand by helpers as planned, and by the threads of this process that the plan has.
 
         Yield as `RangeStep.expand` does. No piece is begun after the last worker has gone, or after an error.
         """
@@ -320,25 +327,24 @@ class LayerStep:
         # For any thread or worker: none has a range's bitmap to itself.
         pieces = SharedPieces(
             RangeSource(number, self._source.between(low, high), None, True, ())
-            for number, low, high in ranges.pieces(is_due, chunk)
+            for number, low, high in ranges.pieces(is_due, plan.chunk)
         )
         work, lock, found = ranges.expansion(True), Lock(), SimpleQueue[tuple[int, int | None]]()
-        threads = 0 if context.budget.farm_from is not None else context.threads
 
         def land(made: ExpandedRange) -> None:
             with lock:
                 # In this thread: the others of the pool are busy.
                 ranges.take(made.keys, made.ends, _HERE)
-                context.executor.work_log.add_expanded("", made.size, made.seconds)
+                context.farm.work_log.add_expanded("", made.size, made.seconds)
             found.put((made.size, made.flow))
 
         # Otherwise this thread would wait 5 ms for rules in plain Python after each send or receive.
         sys.setswitchinterval(_SWITCH_SECONDS)
-        futures = context.local.draw("expand", work, pieces, land, threads)
+        futures = context.local.draw("expand", work, pieces, land, plan.threads)
         for future in futures:
             future.add_done_callback(pieces.end_after_error)
         try:
-            for made in self._sent(pieces, chunk, scarce=threads > 0):
+            for made in self._sent(pieces, plan):
                 yield made
                 yield from _queued(found)
             while wait(futures, _LOOK_SECONDS).not_done:
@@ -353,8 +359,8 @@ class LayerStep:
                 context.control.break_off()
                 wait(futures)
 
-    def _sent(self, pieces: SharedPieces, chunk: int, scarce: bool) -> Iterator[tuple[int, int | None]]:
-        """Have workers expand pieces, and put the blocks that they find into the exchange."""
+    def _sent(self, pieces: SharedPieces, plan: Plan) -> Iterator[tuple[int, int | None]]:
+        """Have helpers expand pieces, and put the blocks that they find into the exchange."""
         sizes, nothing = list[int](), self._layout.empty(0)
 
         def chunks() -> Iterator[list[Keys]]:
@@ -362,21 +368,21 @@ class LayerStep:
                 if len(keys := np.concatenate([nothing, *piece.batches])):
                     sizes.append(len(keys))
                     yield [keys]
-                # The workers are busy now.
-                with pieces.lock:
-                    self._commit_before()
 
-        executor, sampled = self._context.executor, self._sampled
-        plan = chunk_plan(self._depth, sampled.successors, int(chunk * sampled.branching))
-        shared = [self._partition.cut_keys, plan, *self._rules.shared]
-        for place, result in executor.map(self._rules.task, chunks(), shared, scarce=scarce):
+        farm, sampled = self._context.farm, self._sampled
+        bitmaps = chunk_plan(self._depth, sampled.successors, int(plan.chunk * sampled.branching))
+        shared = [self._partition.cut_keys, bitmaps, *self._rules.shared]
+        for place, result in farm.map(plan, self._rules.task, chunks(), shared):
+            # The workers are busy now.
+            with pieces.lock:
+                self._commit_before()
             made = ExpandedChunk(*result)
             size, flow, _ = map(int, made.figures)
             if size != sizes[place]:
                 raise TaskError(f"a worker expanded {size:,} configurations of a chunk of {sizes[place]:,}")
             for number, coded in made.by_range():
                 self._ranges.put(number, coded)
-            pieces.ended |= not executor.living
+            pieces.ended |= not farm.still_takes
             yield size, flow
 
     def _expand_all(self) -> None:
@@ -392,6 +398,8 @@ class LayerStep:
 
     def _save(self) -> None:
         """Commit staged entries together with the progress of the layer; then remove the files of merged ranges."""
+        # IMPORTANT: what earlier layers have staged goes with their own state.
+        self._commit_before()
         self._store.stage_record(META, PARTIAL_KEY, asdict(self._step.resumable))
         self._session.commit(self._store.state)
         self._spill.forget_below(self._mark.merged)
@@ -408,7 +416,7 @@ class LayerStep:
 
     def _tell(self, what: str, done: int, total: int, left: float | None) -> None:
         disk = self._store.state.stored_bytes + self._mark.stored + self._spill.stored_bytes
-        stored = self._store.state.figures["configurations"]
+        stored = self._store.state.configurations
         headline = f"layer {self._depth}: {what} {done:,} of {total:,}"
         most_left = self._pace.run_left(left, stored)
         self._session.tell(

@@ -16,7 +16,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from hakoiri.coordinator.layers.search import SearchFigures, first_layer, scratch_search, small_step
+from hakoiri.coordinator.layers.makers import small_step
+from hakoiri.coordinator.layers.search import SearchFigures, first_layer, scratch_search
 from hakoiri.coordinator.session.check import KEYS_AT_ONCE, MOST_FAULTS, Check, Moves
 from hakoiri.coordinator.session.session import ComputeContext, Session
 from hakoiri.errors import DamagedError, Hint
@@ -25,7 +26,6 @@ from hakoiri.keys.order import members
 from hakoiri.puzzles.capabilities import Reversible
 from hakoiri.puzzles.conformance.pool import disagreement_among
 from hakoiri.puzzles.contract import Expansion, Puzzle
-from hakoiri.puzzles.starts import are_starts
 from hakoiri.storage.layers.audit import check_layer
 from hakoiri.storage.layers.blocks import chain
 from hakoiri.storage.layers.depths import BLOCK_KEYS, DepthTable, Kept, code_of
@@ -191,6 +191,13 @@ class LayersVerifier(Check):
         By the kernels, whose samples are compared with the reference rules.
         """
         records, table = self.store.layer_records(), DepthTable(self.store)
+        if (file := self.store.table_file) is not None:
+            file.require_layers()
+            units = file.shape.units
+            for block in self.each(range(len(file.heads)), "blocks of the table checked"):
+                for unit in range(block * units, block * units + units):
+                    # Another process may go on with the run.
+                    file.read_unit(unit)
         if kept.table:
             self._check_table(table, records)
         self.report.sampled |= not self.full
@@ -221,7 +228,8 @@ class LayersVerifier(Check):
         for number in self.each(numbers, "blocks of depths checked"):
             self.control.check()
             counts += np.bincount(table.block(number), minlength=4)
-        least, most = np.zeros(4, dtype=np.int64), np.zeros(4, dtype=np.int64)
+        # As Python's integers, which do not overflow: others may have written the records.
+        least, most = np.zeros(4, dtype=object), np.zeros(4, dtype=object)
         for record in records:
             most[code_of(record.depth)] += record.size
             # Layers whose keys are kept may be in the table, too.
@@ -233,12 +241,17 @@ class LayersVerifier(Check):
         random = np.random.default_rng(self.report.seed)
         for number in random.choice(numbers, SAMPLE_PER_LAYER).tolist() if numbers else ():
             self.control.check()
-            self._walk(table, number * BLOCK_KEYS + int(random.choice(np.flatnonzero(table.block(number)))))
+            # Others may have written a block without any.
+            for place in random.permutation(np.flatnonzero(table.block(number)))[:1].tolist():
+                self._walk(table, number * BLOCK_KEYS + place)
 
     def _walk(self, table: DepthTable, key: Key) -> None:
         """Report a fault unless a way leads from a key to the start, by the reference rules, as its depth says."""
+        if key >= (self.puzzle.numbers or 0):
+            self.report.fault(f"the table of depths has {key:#x}, which is not a configuration")
+            return
         at, depth, code = key, 0, int(table.codes(self.puzzle.keys([key]))[0])
-        while not are_starts(self.puzzle, self.puzzle.keys([at]))[0]:
+        while not self.puzzle.are_starts(self.puzzle.keys([at]))[0]:
             near = self.puzzle.keys(sorted(*self._successors_of(self.puzzle.keys([at]))))
             nearer = near[table.codes(near) == code_of(code + 1 - depth)]
             if not len(nearer) or depth > self._deepest:
@@ -376,6 +389,11 @@ class LayersVerifier(Check):
             self.report.fault(f"the layers have {total} configurations, but {found.configurations} in the state")
         if (total := sum(record.represented for record in records)) != (found.represented or 0):
             self.report.fault(f"the layers represent {total} configurations, but {found.represented} in the state")
+        rules, counted = self.puzzle.unmerged or self.puzzle, found.represented or found.configurations
+        if self._has_nearest_goal and found.exhausted and rules.total is not None and rules.several_starts is None:
+            self.report.count("configurations in all, as many as the puzzle has", counted)
+            if counted != rules.total:
+                self.report.fault(f"the run has {counted:,} configurations in all, but the puzzle {rules.total:,}")
         for record in records:
             if record.depth not in self.audited:
                 continue

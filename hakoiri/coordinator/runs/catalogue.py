@@ -6,10 +6,9 @@ Failed runs are pruned, and runs that do the same as a complete one. This module
 import os
 import re
 import secrets
-import shutil
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -18,16 +17,25 @@ from typing import Any, NamedTuple, get_args
 import platformdirs
 
 from hakoiri import errors
-from hakoiri.coordinator.errors import RunError, UnknownRunError
+from hakoiri.coordinator.errors import BadNameError, RunError, UnknownRunError
 from hakoiri.errors import DamagedError, GoneError, Hint, NameTakenError, RunHeldError, StorageError, did_you_mean
 from hakoiri.storage import names
 from hakoiri.storage.engine.environment import translated
-from hakoiri.storage.engine.files import open_inside, remove_inside
+from hakoiri.storage.engine.files import Given
 from hakoiri.storage.ledger import lock
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.lock import holder_of
 from hakoiri.storage.ledger.manifest import ENDED, Manifest, State, Status, per_second
-from hakoiri.storage.names import CERTIFICATE_BEGINS, QUEUED_FILE, by_age, certificate_file, run_directories, title_of
+from hakoiri.storage.names import (
+    CERTIFICATE_BEGINS,
+    HOLDER_FILE,
+    QUEUED_FILE,
+    by_age,
+    certificate_file,
+    questions_folder,
+    run_directories,
+    title_of,
+)
 
 LAST = "last"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -40,8 +48,6 @@ Opening = Callable[..., AbstractContextManager[Ledger]]
 DAMAGED, ANOTHER_FORMAT = "damaged", "another format"
 #: All statuses of runs.
 STATUSES: tuple[str, ...] = (*get_args(Status), DAMAGED, ANOTHER_FORMAT)
-#: The fields of a manifest that determine the result of the run.
-_WORK = ("puzzle", "puzzle_version", "layout", "kind", "plan")
 
 
 @dataclass(frozen=True)
@@ -99,9 +105,9 @@ def new_run_name(data: Path, puzzle: str) -> str:
 
 
 def free_name(data: Path, name: str) -> str:
-    """Return a name chosen by the user if it is valid and free; else raise `RunError` or `NameTakenError`."""
+    """Return a name chosen by the user if it is valid and free; else raise `BadNameError` or `NameTakenError`."""
     if _NAME.fullmatch(name) is None or name == LAST:
-        raise RunError(f"{name!r} is not a valid run name; use up to 64 letters, digits, - and _, and not {LAST!r}")
+        raise BadNameError(f"{name!r} is not a valid run name; use up to 64 letters, digits, - and _, and not {LAST!r}")
     if (data / name).exists():
         raise NameTakenError(name)
     return name
@@ -172,14 +178,9 @@ def last_twin(data: Path, manifest: Manifest, *statuses: Status) -> str | None:
     twins = (
         other.run
         for other, state in reversed(runs_like(data, manifest))
-        if state.status in statuses and does_same(other, manifest)
+        if state.status in statuses and other.identity == manifest.identity
     )
     return next(twins, None)
-
-
-def does_same(one: Manifest | None, other: Manifest | None) -> bool:
-    """Return whether two runs have the same puzzle, options, start, goal, kind and plan."""
-    return all(getattr(one, what) == getattr(other, what) for what in _WORK)
 
 
 def status_of(directory: Path, served: Callable[[Path], bool] = lock.is_served, opening: Opening = Ledger) -> RunStatus:
@@ -204,27 +205,35 @@ def _look_at(directory: Path, served: Callable[[Path], bool], opening: Opening) 
 
 def cancel_run(directory: Path, opening: Opening = Ledger, patience: float = 10.0) -> Status:
     """Cancel a run, keeping its layers; wait for its driver to leave. Return the status that it then has."""
-    with opening(directory, writable=True) as store:
-        if store.state.status == "complete":
-            raise RunError(f"run {directory.name} is complete already", Hint("delete", directory.name))
-        store.request_cancel()
-    until, run_lock = time.monotonic() + patience, None
+    complete = RunError(f"run {directory.name} is complete already", Hint("status", directory.name))
+    until, run_lock, told = time.monotonic() + patience, None, False
     while run_lock is None:
         try:
-            run_lock = lock.RunLock(directory)
+            run_lock = lock.RunLock(directory, drives=False)
         except RunHeldError:
+            holder = lock.holder_of(directory) or {}
+            if not told and holder.get("drives", True):
+                with opening(directory, writable=True) as store:
+                    if store.state.status == "complete":
+                        raise complete from None
+                    store.request_cancel()
+                    told = True
             if time.monotonic() > until:
-                who = lock.describe_holder(lock.holder_of(directory) or {})
+                if not told:
+                    raise
+                who = lock.describe_holder(holder)
                 raise RunError(
                     f"run {directory.name} is still held by {who}, who was told to stop", Hint("status", directory.name)
                 ) from None
             time.sleep(_LOOK_SECONDS)
     with run_lock, opening(directory, writable=True) as store:
+        if not told and store.state.status == "complete":
+            raise complete
         # The driver's last commit clears the request. Somebody may have queued the run again since.
-        if store.cancel_requested():
+        if not told or store.cancel_requested():
             ended = store.state.status in ENDED
             store.commit(store.state if ended else store.state.become("cancelled", "cancelled on request"))
-            remove_inside(directory, QUEUED_FILE)
+            Given(directory).unlink(QUEUED_FILE)
         return store.state.status
 
 
@@ -234,7 +243,7 @@ def queue_again(directory: Path, opening: Opening = Ledger) -> None:
         if store.state.status == "complete":
             raise RunError(f"run {directory.name} is complete already", Hint("verify", directory.name))
         store.commit(store.state.become("queued"))
-        open_inside(directory, QUEUED_FILE, "a").close()
+        Given(directory).open(QUEUED_FILE, "a").close()
 
 
 def keepers_of(directory: Path) -> list[str]:
@@ -244,29 +253,42 @@ def keepers_of(directory: Path) -> list[str]:
     return []
 
 
-def delete_run(directory: Path, *bases: Path) -> list[str]:
+def delete_run(directory: Path) -> list[str]:
     """Delete a run with all its data and the runs derived from it; return their names, its own last.
 
-    `RunHeldError` while a process drives one of them; derived runs are deleted first. A process that answers a long
-    question about one of them is interrupted. Deletes runs that name each other as `bases`, too, and damaged ones.
+    `RunHeldError`, and nothing is deleted, while a process drives one of them. A process that answers a long question
+    about one of them is interrupted. Deletes runs that name each other as bases, too, and damaged ones.
     """
-    derived = [other for other in belonging_to(directory) if other not in bases]
-    deleted = [name for other in derived for name in delete_run(other, directory, *bases)]
-    with lock.RunLock(directory), translated(directory):
-        # Renamed first: a kill in the middle leaves no half of a run behind under its name.
-        directory.rename(names.deleting(directory.parent, directory.name))
+    found = [directory]
+    for run in found:
+        found.extend(other for other in belonging_to(run) if other not in found)
+    with ExitStack() as held:
+        # IMPORTANT: all locks before the first effect.
+        for run in found:
+            held.enter_context(lock.RunLock(run, drives=False))
+        for run in reversed(found):
+            with translated(run):
+                # Renamed first: a kill in the middle leaves no half of a run behind under its name.
+                run.rename(names.deleting(run.parent, run.name))
+    for run in found:
+        _delete_beside(run)
+    lock.remove_abandoned(directory.parent)
+    return [run.name for run in reversed(found)]
+
+
+def _delete_beside(directory: Path) -> None:
+    """Delete what belongs to a deleted run and is beside it: its certificate, and the questions put to it."""
+    data, certificate, folder = Given(directory.parent), certificate_file(directory), questions_folder(directory.name)
     with suppress(OSError, DamagedError):
         # A file of the same name that the user put there is not deleted.
-        with open_inside(directory.parent, certificate_file(directory).name, "rb") as file:
+        with data.open(certificate.name, "rb") as file:
             is_ours = file.read(len(CERTIFICATE_BEGINS)) == CERTIFICATE_BEGINS
         if is_ours:
-            certificate_file(directory).unlink()
-    folder = names.questions_folder(directory)
-    for question in folder.glob("*"):
-        lock.interrupt_holder(question)
-    shutil.rmtree(folder, ignore_errors=True)
-    lock.remove_abandoned(directory.parent)
-    return [*deleted, directory.name]
+            data.unlink(certificate.name)
+    with suppress(OSError, DamagedError):
+        for question in data.names(folder):
+            lock.interrupt_holder(data.directory, f"{folder}/{question}/{HOLDER_FILE}")
+    data.remove_folder(folder)
 
 
 #: A queued run is still wanted; an unreadable one may contain anything.
@@ -306,4 +328,5 @@ def prunable_runs(data: Path) -> list[PrunableRun]:
 
 
 def _twin(status: RunStatus, kept: Iterable[RunStatus]) -> RunStatus | None:
-    return next((other for other in kept if does_same(other.manifest, status.manifest)), None)
+    identity = status.manifest.identity if status.manifest else ""
+    return next((other for other in kept if other.manifest and other.manifest.identity == identity), None)

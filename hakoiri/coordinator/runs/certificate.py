@@ -3,7 +3,8 @@
     {"certificate": 1, "puzzle": "gap", "options": {"ranks": "7"}, "deal": rows joined by "/",
      "figures": {"positions": 423672, "moves": 34 or null, "depth": 55},
      "layers": [{"size": 1, "digest": 32 hexadecimal digits}, ...], "digest": 64 hexadecimal digits,
-     "definition": the text of a puzzle from a definition, only for these}
+     "definition": the text of a puzzle from a definition, only for these,
+     "identity": 64 hexadecimal digits (`storage.ledger.manifest.Manifest.identity`) of the exploration without limits}
 
 The layers are those of a run by layers, the digests those of `storage.layers.blocks`. The figures of a deal come from a
 hunt, which searches in memory with other programs; its certificate is made only if both agree. For another puzzle, or
@@ -11,6 +12,7 @@ an existing run, the figures are those of the run: ``deal`` is the start, ``posi
 ``moves`` the depth of the nearest goal. If there are several starts, ``deal`` has them in lines, each with its end. If
 mirror images are merged, there is ``"merge_mirrors": true``; sizes are those of classes, and ``"represented"`` of a
 layer is the number of configurations that they represent. ``definition`` has that of a puzzle that is not built in.
+``identity`` is compared before layer 1 is explored; certificates of earlier versions have none.
 """
 
 import json
@@ -24,27 +26,29 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from hakoiri.coordinator.errors import ContradictionError, RunError, StopRun, UnanswerableError
+from hakoiri.coordinator.errors import ContradictionError, RunError, StopRun, UnanswerableError, further
 from hakoiri.coordinator.layers.search import SearchFigures
-from hakoiri.coordinator.runs.create import make_run
+from hakoiri.coordinator.runs.create import make_run, plan_run
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.runs.kinds import kind_of
 from hakoiri.coordinator.runs.verify import verify_run
 from hakoiri.coordinator.session.check import Report
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, Observer
-from hakoiri.errors import Hint, PuzzleError
-from hakoiri.puzzles.capabilities import Dealt, Placements
+from hakoiri.errors import PuzzleError
+from hakoiri.loading import loaded
+from hakoiri.owned import read_named
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.engine.files import naming, write_file
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Count, Digest, LayerRecord, typed
-from hakoiri.worker.studies.deals import DealFigures, SolveRequest
-from hakoiri.worker.tasks import solved
+from hakoiri.storage.results import DealFigures
 
 #: Distinguishes the file of a certificate from the name of a run.
 SUFFIX = ".json"
 _VERSION = 1
+#: Fields that are left out where they are empty.
+_LATER = ("merge_mirrors", "definition", "identity")
 _MOST_BYTES = 4_000_000
 
 
@@ -73,6 +77,7 @@ class Certificate:
     digest: Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
     merge_mirrors: bool = False
     definition: str = ""
+    identity: Annotated[str, Meta(pattern=r"\A([0-9a-f]{64})?\Z")] = ""
 
     @property
     def spec(self) -> PuzzleSpec:
@@ -83,11 +88,11 @@ class Certificate:
         return replace(spec, start=self.deal, merge_mirrors=self.merge_mirrors)
 
     def fields(self) -> dict[str, Any]:
-        """Return the fields of the file: a definition, and those of merged mirror images, only where there are any."""
+        """Return the fields of the file: mirrors, a definition and an identity only where there are any."""
         fields = {"certificate": _VERSION} | asdict(self)
         if not self.merge_mirrors:
             fields["layers"] = [{"size": layer.size, "digest": layer.digest} for layer in self.layers]
-        return {name: value for name, value in fields.items() if value or name not in ("merge_mirrors", "definition")}
+        return {name: value for name, value in fields.items() if value or name not in _LATER}
 
 
 def certify(
@@ -107,21 +112,24 @@ def certify(
 def certificate_of(store: RunStore, exhausted: bool = True) -> Certificate:
     """Return the certificate of a run by layers; `UnanswerableError` for another kind or an unfinished run.
 
-    Unless `exhausted`, also what would be that of a run with some layers of its space.
+    Unless `exhausted`, also what would be that of a run with some layers of its space; its identity has the limits.
     """
     spec, kind = PuzzleSpec.from_dict(store.manifest.puzzle), kind_of(store.manifest.kind)
     by_layers = kind.from_start and kind.has_graph and _goes_by_layers(spec)
     if not by_layers or spec.digest:
         what = "explorations of built-in puzzles and definitions"
         raise UnanswerableError(f"run {store.directory.name} cannot have a certificate; only {what} have one")
-    if store.state.status != "complete" or (exhausted and not SearchFigures.of(store.state).exhausted):
-        raise UnanswerableError(f"run {store.directory.name} is not complete", Hint("resume", store.directory.name))
+    whole = SearchFigures.of(store.state).exhausted
+    if store.state.status != "complete" or (exhausted and not whole):
+        raise UnanswerableError(f"run {store.directory.name} is not complete", further(store, "until_goal"))
     records, puzzle = store.layer_records(), spec.build()
     layers = [LayerDigest(each.size, each.digest, each.represented) for each in records]
     start = f"{spec.starts}\n" if spec.starts else spec.start or puzzle.render(puzzle.start)
+    limits = {name: value for name, value in store.manifest.plan.items() if not whole and name != "keep"}
     return Certificate(
-        spec.name, spec.options, start, _figures(store), layers, store.state.digest, spec.merge_mirrors, spec.definition
-    )
+        spec.name, spec.options, start, _figures(store), layers, store.state.digest, spec.merge_mirrors,
+        spec.definition, replace(store.manifest, plan=limits).identity,
+    )  # fmt: skip
 
 
 def write_certificate(certificate: Certificate, path: Path) -> None:
@@ -145,8 +153,7 @@ def certificate_text(certificate: Certificate) -> str:
 def read_certificate(path: Path) -> Certificate:
     """Return the certificate in a file, with only its form checked; `CertificateError` names the fault."""
     try:
-        with path.open("rb") as file:
-            raw = file.read(_MOST_BYTES + 1)
+        raw = read_named(path, _MOST_BYTES + 1)
     except OSError as error:
         raise CertificateError(f"{path} cannot be read: {error.strerror or error}") from error
     if len(raw) > _MOST_BYTES:
@@ -186,17 +193,25 @@ def verify_certificate(
     if not _goes_by_layers(certificate.spec):
         raise PuzzleError(f"{certificate.puzzle} is a search tree; certificates are for searches by layers")
     puzzle = certificate.spec.build()
-    dealt = puzzle if isinstance(puzzle, Dealt) and puzzle.several_starts is None else None
-    if dealt:
-        dealt.tidy_deal(certificate.deal)
+    apart = None
+    if puzzle.figures_apart and puzzle.several_starts is None:
+        apart = loaded(puzzle.figures_apart)(puzzle, certificate.deal)
     layers, report = list[LayerRecord](), Report()
+    identity = plan_run(Path(), certificate.spec, "explore", {}, resources).identity
+    first, many = certificate.layers[0].size if certificate.layers else 0, list[str]()
+
+    # IMPORTANT: compared while they are listed, or a pattern of a few bytes could list any space.
+    def outgrown(count: int) -> str:
+        if count > 2 * first:
+            many.append(f"layer 0 has more than {first:,} configurations, the size in the certificate")
+        return "; ".join(many)
 
     def unlike(record: LayerRecord) -> list[str]:
         layers.append(record)
-        return _differences(certificate, record)
+        return _differences(certificate, record, identity)
 
     try:
-        with _explored(certificate.spec, resources, control, observer, unlike) as store:
+        with _explored(certificate.spec, resources, control, observer, unlike, outgrown) as store:
             report = verify_run(store, full, resources, control, observer, seed)
             depth = store.state.depth
             if depth + 1 != len(certificate.layers):
@@ -207,33 +222,33 @@ def verify_certificate(
                 )
             known = _figures(store)
     except StopRun:
-        for fault in (faults := _differences(certificate, layers[-1]) if layers else []):
+        for fault in (faults := _differences(certificate, layers[-1], identity) if layers else many):
             report.fault(fault)
         if not faults:
             raise
         report.count("layers", len(layers))
-        observer.note(f"layer {layers[-1].depth} differs from the certificate; later layers are not explored")
+        observer.note(f"layer {max(0, len(layers) - 1)} differs from the certificate; later layers are not explored")
         return report
     _compare(report, certificate.figures, known, "the run by layers")
-    if dealt is None:
-        return report
-    asked = SolveRequest.made(dealt, dealt.start, "bfs", "exhausted", known.positions + 1)
-    found = DealFigures.of(solved(dealt, asked))
-    _compare(report, certificate.figures, found, "the search in memory")
+    if apart is not None:
+        _compare(report, certificate.figures, apart(known.positions + 1), "the search in memory")
     return report
 
 
 def _goes_by_layers(spec: PuzzleSpec) -> bool:
-    return not issubclass(spec.kind(), Placements)
+    return not spec.kind().is_tree
 
 
-def _differences(certificate: Certificate, record: LayerRecord) -> list[str]:
+def _differences(certificate: Certificate, record: LayerRecord, identity: str) -> list[str]:
+    mine, others = certificate.identity, list[str]()
+    if mine not in ("", identity):
+        others = [f"the certificate is of another version of the puzzle: its identity is {mine}, and {identity} here"]
     if record.depth >= len(certificate.layers):
-        return [f"the certificate has {len(certificate.layers)} layers, and the deal has more"]
+        return [*others, f"the certificate has {len(certificate.layers)} layers, and the deal has more"]
     layer = certificate.layers[record.depth]
     pairs = {name: (getattr(record, name), getattr(layer, name)) for name in ("size", "digest", "represented")}
     differing = {what: pair for what, pair in pairs.items() if pair[0] != pair[1]}
-    return [
+    return others + [
         f"layer {record.depth}: its {what} is {found}, but {said} in the certificate"
         for what, (found, said) in differing.items()
     ]
@@ -258,13 +273,13 @@ def _describe(figures: DealFigures) -> str:
 @contextmanager
 def _explored(
     spec: PuzzleSpec, resources: Resources, control: Control, observer: Observer,
-    unlike: Callable[[LayerRecord], list[str]],
+    unlike: Callable[[LayerRecord], list[str]], outgrown: Callable[[int], str] = lambda _: "",
 ) -> Iterator[RunStore]:  # fmt: skip
     """Yield a finished run by layers in a temporary directory; `StopRun` by `control`, or if a layer is `unlike`."""
     with tempfile.TemporaryDirectory(prefix="hakoiri-certificate-") as data:
         directory = make_run(Path(data), spec, "explore", {}, resources)
         try:
-            control.expect(lambda record: "; ".join(unlike(record)))
+            control.expect(lambda record: "; ".join(unlike(record)), outgrown)
             state = drive(directory, resources, control, observer)
         finally:
             control.expect(lambda _: "")

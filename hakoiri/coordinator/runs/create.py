@@ -8,30 +8,33 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from hakoiri.coordinator.errors import MismatchError
 from hakoiri.coordinator.runs.catalogue import free_name, new_run_name
-from hakoiri.coordinator.runs.kinds import kind_of, usual_kind
+from hakoiri.coordinator.runs.kinds import kind_class, kind_of
 from hakoiri.coordinator.runs.opening import open_store
 from hakoiri.coordinator.session.job import Job
-from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.resources import LEAST_MEMORY, Resources
 from hakoiri.errors import Hint, PuzzleError, StorageError
+from hakoiri.memory import limited_tables
 from hakoiri.puzzles.capabilities import Quotient
 from hakoiri.puzzles.conformance.pool import try_out
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.puzzles.starts import Starts, are_starts
 from hakoiri.puzzles.user.files import is_known, loaded_from, remember
 from hakoiri.storage.engine.environment import refuse_network_file_system
-from hakoiri.storage.engine.files import open_inside
+from hakoiri.storage.engine.files import Given
 from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.layers.table_file import TableShape
 from hakoiri.storage.ledger.ledger import Ledger, create_run
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.ledger.manifest import Manifest, local_time
-from hakoiri.storage.names import DATA_FILE, FORMAT_VERSION, QUEUED_FILE
+from hakoiri.storage.names import DATA_FILE, FORMAT_VERSION, LAYERS, QUEUED_FILE
+
+#: The most layers without a record that a run is opened with.
+_MOST_LOST = 1 << 16
 
 
 def make_run(
@@ -51,14 +54,15 @@ def plan_run(
     `kind` is a kind of run (`coordinator.runs.kinds`), by default the puzzle's usual one; `plan` is in the kind's own
     terms. Its name is `name`, or a new one. The file of a user puzzle must have been loaded.
     """
-    kind = kind or usual_kind(spec.kind())
+    kind = kind or spec.kind().usual_kind
     job = kind_of(kind)
     if spec.starts and not job.several_starts:
         raise PuzzleError(f"a run of the kind {kind} has one start, not several")
-    puzzle, kept = job.validate(spec, plan), resources.lasting()
+    with limited_tables(resources.memory):
+        puzzle, kept = job.validate(spec, plan), resources.lasting()
     job.require_hosts(puzzle, plan, resources)
-    if spec.digest:
-        try_out(puzzle)
+    if spec.digest or spec.definition:
+        try_out(puzzle, texts=bool(spec.definition))
     start = spec.start
     if job.from_start or start is not None:
         # In full, so that a later change of a puzzle's usual start cannot change the run. Where mirrors are merged it
@@ -108,7 +112,7 @@ def make_planned(data: Path, manifest: Manifest, queued: bool, limits: Mapping[s
         ledger.stage_limits(job.merge_limits(limits or {}, ledger.state, waiting))
         ledger.commit(ledger.state.become("queued"))
         if queued:
-            open_inside(directory, QUEUED_FILE, "a").close()
+            Given(directory).open(QUEUED_FILE, "a").close()
     return directory
 
 
@@ -118,21 +122,26 @@ def name_of_plan(spec: PuzzleSpec, puzzle: Puzzle, kind: str, plan: Mapping[str,
     return f"{hashlib.sha256(identity.encode()).hexdigest()[:6]}-{puzzle.name}"
 
 
-def open_job(store: RunStore) -> Job:
+def open_job(store: RunStore, resources: Resources) -> Job:
     """Return the job of a run, by its manifest; raises as `pinned_puzzle` does."""
-    puzzle, _ = pinned_puzzle(store)
+    puzzle, _ = pinned_puzzle(store, resources)
     return kind_of(store.manifest.kind)(store, puzzle)
 
 
-def pinned_puzzle(store: RunStore) -> tuple[Puzzle, PuzzleSpec]:
+def pinned_puzzle(store: RunStore, resources: Resources) -> tuple[Puzzle, PuzzleSpec]:
     """Build the puzzle of a run from its manifest, which checks the keys of the store from now on.
 
-    Raises `MismatchError` if it differs from the pinned one.
+    Raises `MismatchError` if it differs from the pinned one, `DamagedError` if it cannot have such a run, and
+    `OverBudgetError` if its tables take more memory than `resources` allow.
     """
     manifest = store.manifest
     spec = pinned_spec(manifest)
+    if not kind_class(manifest.kind).may_be_of(spec.kind()):
+        raise store.damaged(f"the puzzle {spec.name} has no runs of its kind, {manifest.kind}")
     try:
-        puzzle = spec.build()
+        resources = resources.over(manifest.settings)
+        with limited_tables(resources.memory):
+            puzzle = spec.build()
     except PuzzleError as error:
         raise MismatchError(f"run {manifest.run} cannot be continued: {error}", *error.hints) from error
     for what, pinned, here in (
@@ -145,7 +154,15 @@ def pinned_puzzle(store: RunStore) -> tuple[Puzzle, PuzzleSpec]:
                 f"run {manifest.run} was made with another puzzle: {what} was {pinned}, and is {here} here; "
                 "use the Hakoiri that made it, or start a new run"
             )
-    store.are_keys, store.are_starts = puzzle.are_keys, partial(are_starts, puzzle)
+    if manifest.plan.get("keep"):
+        store.kept.require_in(store, (puzzle.numbers or 0) if puzzle.undirected else 0)
+    if (shape := TableShape.of(store)) is not None:
+        memory = max(LEAST_MEMORY, resources.budget().memory)
+        shape.require_in(store, puzzle.numbers or 0, 3 if store.kept.table else 2, memory)
+    # A lost record of a layer is for `verify` and repairs.
+    if (missing := store.state.depth - len(store.names(LAYERS))) > _MOST_LOST:
+        raise store.damaged(f"the records of {missing:,} of its layers are missing")
+    store.are_keys, store.are_starts = puzzle.are_keys, puzzle.are_starts
     store.expand = lambda keys: puzzle.expand(keys).successors
     return puzzle, spec
 
@@ -180,6 +197,8 @@ def require_same(manifest: Manifest, options: Mapping[str, str], start: str | No
         here = replace(spec, options={**spec.options, **options}).build().option_texts()
         given |= {name: (spec.options.get(name, "none"), here.get(name, "none")) for name in options}
     if start is not None:
+        from hakoiri.puzzles.starts import Starts
+
         built = spec.build()
         board = built.render(built.start)
         if not spec.starts:

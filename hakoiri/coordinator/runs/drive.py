@@ -5,6 +5,7 @@
 
 import json
 import logging
+import math
 import os
 import signal
 import subprocess
@@ -25,19 +26,18 @@ from hakoiri.coordinator.runs.opening import open_context
 from hakoiri.coordinator.session.job import Job
 from hakoiri.coordinator.session.resources import LEAST_MEMORY, Resources
 from hakoiri.coordinator.session.session import Control, Observer, Session, SilentObserver
-from hakoiri.errors import AddressSpaceError, DamagedError, Hint, PuzzleError, StorageError, TakenOverError, TaskError
-from hakoiri.logs import log, set_up
-from hakoiri.puzzles.contract import Puzzle
+from hakoiri.errors import Hint, PuzzleError, StorageError, TaskError, WorkerError
+from hakoiri.memory import available_memory
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.user.files import FILES, configured_files, load_file, loaded_files
 from hakoiri.storage.engine.environment import refuse_network_file_system
-from hakoiri.storage.engine.files import remove_inside
+from hakoiri.storage.engine.files import Given
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.ledger.manifest import ENDED, Progress, State, Status
 from hakoiri.storage.names import QUEUED_FILE
-from hakoiri.worker.machine import REDIS, SUPERVISOR, available_memory, end_with, how_ended, start_child
+from hakoiri.worker.machine import REDIS, SUPERVISOR, end_with, how_ended, start_child
 
 
 def drive(
@@ -46,16 +46,18 @@ def drive(
 ) -> State:  # fmt: skip
     """Drive a run until it ends or `control` stops it; resume whatever is there. Return its last state.
 
-    With `awaited` the run is driven only if it is still queued: it may have been cancelled since. Raises `RunHeldError`
-    if another process drives it, `MismatchError` if the puzzle differs from the one it was begun with, and
-    `DamagedError` for damaged layers (unless `repair`, which computes them again first). Storage, Redis, budget and
-    puzzle errors leave the run interrupted or failed, with the reason and all committed layers.
+    With `awaited` the run is driven only if it is still queued and has not been cancelled. Raises `RunHeldError` if
+    another process drives it, or has taken it from the queue. Raises `MismatchError` if the puzzle differs from the one
+    it was begun with, and `DamagedError` for damaged layers (unless `repair`, which computes them again first).
+    Storage, Redis, budget and puzzle errors leave the run interrupted or failed, with the reason and all committed
+    layers.
     """
     with RunLock(directory), RunStore(directory, writable=True) as store:
         try:
-            gone = awaited and (store.state.status in ENDED or not (directory / QUEUED_FILE).exists())
-            if not gone and (store.state.status != "complete" or repair):
-                job = open_job(store)
+            if awaited and not (directory / QUEUED_FILE).exists():
+                raise errors.RunHeldError(f"run {directory.name} is not queued any more")
+            if not (awaited and store.state.status in ENDED) and (store.state.status != "complete" or repair):
+                job = open_job(store, resources)
                 if not repair and job.is_done():
                     store.commit(store.state.become("complete"))
                     return store.state
@@ -64,13 +66,8 @@ def drive(
                     _session(job, resources.over(store.manifest.settings), control, observer, repair)
         finally:
             if store.state.status in ENDED:
-                remove_inside(directory, QUEUED_FILE)
+                Given(directory).unlink(QUEUED_FILE)
         return store.state
-
-
-#: Errors that would recur, or that leave no run to resume: of the puzzle, of the limits of this process, of a run that
-#: another process drives or that is deleted.
-_FINAL = (AddressSpaceError, ContradictionError, DamagedError, PuzzleError, TaskError, TakenOverError, errors.GoneError)
 
 
 def drive_to_end(
@@ -81,7 +78,7 @@ def drive_to_end(
     try:
         state = drive(directory, resources, control, observer, repair)
     except errors.HakoiriError as error:
-        if not isinstance(error, _FINAL):
+        if errors.outcome_of(type(error)).resumes:
             error.hints = (*(hint for hint in error.hints if hint.do != again.do), again)
         raise
     if state.status != "complete":
@@ -103,10 +100,10 @@ def _session(job: Job, resources: Resources, control: Control, observer: Observe
     try:
         hosted = job.require_hosts(job.puzzle, store.manifest.plan, resources)
         if hosted and resources.redis is None and not store.keepers():
-            raise PuzzleError("hosts need a Redis", Hint("change", "redis"))
+            raise WorkerError("hosts need a Redis", Hint("change", "redis"))
         resources = job.limit_resources(resources, observer)
         with (
-            telling(partial(_compiling, job.puzzle, control, observer)),
+            telling(partial(_compiling, job, control, observer)),
             open_context(job.puzzle, spec, resources, control, observer, job.hosts_may_keep) as context,
         ):
             session = Session(store, context)
@@ -133,13 +130,19 @@ def _work(job: Job, session: Session) -> None:
             job.distrust(session, error)
 
 
-def _compiling(puzzle: Puzzle, control: Control, observer: Observer, count: int) -> None:
+#: The mean seconds of compiling a kernel, on one idle core.
+_KERNEL_SECONDS = 0.6
+
+
+def _compiling(job: Job, control: Control, observer: Observer, count: int) -> None:
     """Report progress before each kernel is compiled, with a note before the first."""
     control.check()
-    headline = f"compiling the kernels of {puzzle.name}, once"
     if not count:
-        observer.note(f"{headline}: takes some seconds")
-    observer.progress(Progress(count, unit="kernels", headline=headline))
+        seconds = math.ceil(_KERNEL_SECONDS * job.kernels)
+        observer.note(f"compiling about {job.kernels} kernels for {job.puzzle.name}, once, about {seconds} s")
+    left = _KERNEL_SECONDS * max(job.kernels - count, 0)
+    total = max(count + 1, job.kernels)
+    observer.progress(Progress(count, total, "kernels", "compiling, once", (left, left)))
 
 
 def _leave(store: RunStore, status: Status, error: Exception) -> None:
@@ -155,7 +158,6 @@ def _leave(store: RunStore, status: Status, error: Exception) -> None:
 _LOOK_SECONDS = 0.5
 #: How long the process may take to commit when it is to stop; a call into C cannot be interrupted.
 _GRACE_SECONDS = 30.0
-#: Environment variable with the URL of Redis, which may hold a password and so is not an argument.
 #: Exit code: the run is driven by another process, or is deleted.
 _HELD = 75
 
@@ -190,7 +192,8 @@ def drive_apart(directory: Path, resources: Resources, control: Control) -> Stat
             with suppress(subprocess.TimeoutExpired):
                 child.wait(_LOOK_SECONDS)
     if child.returncode == _HELD:
-        raise errors.RunHeldError(f"run {directory.name} is held by another process", Hint("cancel", directory.name))
+        hints = Hint("wait", directory.name), Hint("cancel", directory.name)
+        raise errors.RunHeldError(f"run {directory.name} is held by another process", *hints)
     with Ledger(directory) as ledger:
         state = ledger.state
     died = child.returncode < 0 and not stop_by and state.status not in ENDED
@@ -205,11 +208,15 @@ class _Log(SilentObserver):
         self._run = run
 
     def note(self, text: str, *hints: Hint) -> None:
+        from hakoiri.logs import log
+
         log(text, self._run)
 
 
 def main(directory: str, settings: str) -> None:
     """Drive a queued run for the process that started this one."""
+    from hakoiri.logs import log, set_up
+
     end_with(int(os.environ[SUPERVISOR]))
     set_up()
     control = Control()

@@ -1,43 +1,43 @@
-"""The registry of kinds of run. A new kind is a class of its own (`coordinator.session.job.Job`) and a row here."""
+"""The registry of kinds of run. A new kind is a class (`coordinator.session.kind.RunKind`) and a row.
 
-from importlib import import_module
+The rows of guests are in `hakoiri.guest_table`.
+"""
+
 from typing import TYPE_CHECKING
 
+from hakoiri import guest_table
 from hakoiri.coordinator.errors import UnknownRunError
+from hakoiri.loading import loaded
 
 if TYPE_CHECKING:
     from hakoiri.coordinator.session.job import Job
+    from hakoiri.coordinator.session.kind import RunKind
     from hakoiri.puzzles.contract import Puzzle
 
-#: The kind of run in a manifest -> module and class. Imported on demand: lists of runs need neither numpy nor numba.
-KINDS: dict[str, tuple[str, str]] = {
-    "explore": ("hakoiri.coordinator.layers.job", "Explore"),
-    "census": ("hakoiri.coordinator.census.job", "CensusJob"),
-    "tree": ("hakoiri.coordinator.trees.job", "Subtrees"),
-    "study": ("hakoiri.coordinator.studies.deals", "StudyDeals"),
-    "hardest": ("hakoiri.coordinator.goals.job", "HardestJob"),
-    "eccentricities": ("hakoiri.coordinator.graphs.bounding", "EccentricityJob"),
-    "sizes": ("hakoiri.coordinator.studies.sizes", "StudySizes"),
-    "boards": ("hakoiri.coordinator.studies.boards", "StudyBoards"),
-    "starts": ("hakoiri.coordinator.studies.starts", "StudyStarts"),
-    "cosets": ("hakoiri.coordinator.studies.cosets", "StudyCosets"),
-    "generate": ("hakoiri.coordinator.studies.generate", "GenerateBoards"),
-    "hunt": ("hakoiri.coordinator.studies.hunt", "HuntDeals"),
-    "optimise": ("hakoiri.coordinator.plays.optimise", "Optimise"),
+#: The kind of run in a manifest -> its class. Imported on demand: lists of runs need neither numpy nor numba.
+KINDS: dict[str, str] = {
+    "explore": "hakoiri.coordinator.session.kind:ExploreKind",
+    "census": "hakoiri.coordinator.session.kind:CensusKind",
+    "hardest": "hakoiri.coordinator.session.kind:HardestKind",
+    "eccentricities": "hakoiri.coordinator.session.kind:EccentricitiesKind",
+    **guest_table.KINDS,
 }
 
 
-def kind_of(name: str) -> "type[Job]":
-    """Return the class of a kind of run; `UnknownRunError` for an unknown one."""
+def kind_class(name: str) -> "type[RunKind]":
+    """Return a kind of run; `UnknownRunError` for an unknown one."""
     if name not in KINDS:
         raise UnknownRunError(f"there is no kind of run {name!r}; known kinds: {', '.join(KINDS)}")
-    module, job = KINDS[name]
-    found: type[Job] = getattr(import_module(module), job)
+    found: type[RunKind] = loaded(KINDS[name])
     return found
 
 
-def usual_kind(puzzle: "type[Puzzle]") -> str:
-    """Return the kind for a puzzle if the user names none: ``tree`` for placements, else ``explore``."""
-    from hakoiri.puzzles.capabilities import Placements
+def kind_of(name: str) -> "type[Job]":
+    """Return the class of the runs of a kind; `UnknownRunError` for an unknown one."""
+    found: type[Job] = loaded(kind_class(name).job)
+    return found
 
-    return "tree" if issubclass(puzzle, Placements) else "explore"
+
+def kinds_for(puzzle: "type[Puzzle]") -> list[str]:
+    """Return the kinds of run that puzzles of a class can have, without those that belong to another run."""
+    return [name for name in KINDS if kind_class(name).fits(puzzle)]

@@ -1,8 +1,15 @@
-"""The coordinator as a service: takes queued runs, the oldest first, and drives each to its end."""
+"""The coordinator as a service: takes queued runs, by priority and then the oldest first, and drives each to its end.
+
+It drives several at a time, each in a process of its own, which has an equal part of the memory: so a run of a second
+does not wait for one of hours. A run that ends, by whatever reason, frees its place at once.
+"""
 
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,10 +17,10 @@ import redis
 
 from hakoiri.coordinator.runs.create import pinned_spec
 from hakoiri.coordinator.runs.drive import DiedError, drive, drive_apart
-from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.resources import LEAST_MEMORY, Resources
 from hakoiri.coordinator.session.session import Control, Observer
 from hakoiri.errors import GoneError, Hint, RunHeldError, StorageError, TakenOverError, WorkerError, counted
-from hakoiri.storage.engine.files import remove_inside
+from hakoiri.storage.engine.files import Given
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.lock import RunLock, holder_of, remove_abandoned, serving, was_left
 from hakoiri.storage.ledger.manifest import ENDED
@@ -38,10 +45,11 @@ class RunEnd(NamedTuple):
 
 def serve(
     data: Path, resources: Resources, connection: redis.Redis | None, control: Control,
-    observed: Callable[[str], Observer], report: Callable[..., None], burst: bool = False,
+    observed: Callable[[str], Observer], report: Callable[..., None], burst: bool = False, runs: int = 1,
 ) -> list[RunEnd]:  # fmt: skip
-    """Drive queued runs until `control` is interrupted, or with `burst` until none is left; return how each ended.
+    """Drive queued runs, up to `runs` at a time; return how each ended.
 
+    It ends when `control` is interrupted, or with `burst` when none is left.
     A run that this process leaves unfinished stays queued, so the next coordinator takes it. Several coordinators may
     share a data directory: a run's lock lets only one of them drive it. `observed` makes an observer for a run, and
     `report` is told its name, a text and hints.
@@ -49,33 +57,75 @@ def serve(
     """
     ends: list[RunEnd] = []
     not_before: dict[Path, float] = {}
-    with serving(data, by_threads=connection is None):
+    if runs > 1:
+        resources = replace(resources, memory=max(LEAST_MEMORY, resources.budget().memory // runs))
+    begin = partial(_drive_one, resources=resources, control=control, report=report, apart=runs > 1)
+    in_hand = dict[Path, Future[str]]()
+    pool = ThreadPoolExecutor(runs, "run")
+    with serving(data, by_threads=connection is None), pool as threads, _interrupted_by_errors(control):
         remove_abandoned(data)
         while not control.interrupted:
             now, queued = time.monotonic(), queued_runs(data)
             not_before = {run: not_before[run] for run in queued if run in not_before}
-            waiting = sorted((run for run in queued if not_before.get(run, now) <= now), key=by_age)
-            for directory in waiting:
-                status = _drive_one(directory, resources, control, observed(directory.name), report)
+            waiting = [run for run in queued if not_before.get(run, now) <= now and run not in in_hand]
+            room = runs - len(in_hand)
+            # The order is read from the runs.
+            for directory in sorted(waiting, key=_by_turn)[:room] if room else ():
+                drive_it = partial(begin, directory, observer=observed(directory.name))
+                in_hand[directory] = threads.submit(drive_it) if runs > 1 else _done(drive_it)
+            for directory in [run for run, driven in in_hand.items() if driven.done()]:
+                status = in_hand.pop(directory).result()
                 pause = _LOOK_SECONDS if status == HELD else _RETRY_SECONDS
                 # Only a user queues an ended run again, and expects it to start at once.
                 not_before[directory] = time.monotonic() + (0 if status in ENDED else pause)
                 if status != HELD:
                     ends.append(RunEnd(directory.name, status))
-                if control.interrupted:
-                    break
-            if not waiting:
+            if in_hand:
+                wait(in_hand.values(), _LOOK_UNWOKEN_SECONDS, FIRST_COMPLETED)
+            elif not waiting:
                 if burst:
                     break
-                try:
-                    with redis_errors(resources.redis or ""):
-                        if connection is None:
-                            time.sleep(_LOOK_UNWOKEN_SECONDS)
-                        else:
-                            connection.brpop([WAKE], timeout=_LOOK_SECONDS)
-                except WorkerError:
-                    time.sleep(_LOOK_SECONDS)  # Redis is away: look at the data directory alone.
-    return ends
+                _await_more(connection, resources.redis or "")
+    last = [RunEnd(run.name, driven.result()) for run, driven in in_hand.items()]
+    return ends + [end for end in last if end.status != HELD]
+
+
+@contextmanager
+def _interrupted_by_errors(control: Control) -> Iterator[None]:
+    """Interrupt the runs in hand if the coordinator fails, which would wait for them otherwise."""
+    try:
+        yield
+    except BaseException:
+        control.interrupt("the coordinator failed")
+        raise
+
+
+def _done(work: Callable[[], str]) -> Future[str]:
+    """Return the result of `work`, done in this thread."""
+    future = Future[str]()
+    future.set_result(work())
+    return future
+
+
+def _by_turn(directory: Path) -> tuple[int, tuple[int, int, str]]:
+    """Sort key for queued runs: the highest priority first, then the oldest."""
+    priority = 0
+    with suppress(StorageError), Ledger(directory) as ledger:
+        found = ledger.manifest.settings.get("priority")
+        priority = found if isinstance(found, int) else 0
+    return -priority, by_age(directory)
+
+
+def _await_more(connection: redis.Redis | None, url: str) -> None:
+    """Wait a moment for another queued run."""
+    try:
+        with redis_errors(url):
+            if connection is None:
+                time.sleep(_LOOK_UNWOKEN_SECONDS)
+            else:
+                connection.brpop([WAKE], timeout=_LOOK_SECONDS)
+    except WorkerError:
+        time.sleep(_LOOK_SECONDS)  # Redis is away: look at the data directory alone.
 
 
 def queued_runs(data: Path) -> list[Path]:
@@ -91,9 +141,13 @@ def wake(connection: redis.Redis, url: str) -> None:
 
 
 def _drive_one(
-    directory: Path, resources: Resources, control: Control, observer: Observer, report: Callable[..., None]
-) -> str:
-    """Drive one run; return its status, `HELD` if another process holds it, or ``"error"``."""
+    directory: Path, resources: Resources, control: Control, observer: Observer, report: Callable[..., None],
+    apart: bool = False,
+) -> str:  # fmt: skip
+    """Drive one run, `apart` in a process of its own.
+
+    Return its status, `HELD` if another process holds it, or ``"error"``.
+    """
     if holder_of(directory) is not None:
         return HELD
     report(directory.name, "started")
@@ -102,7 +156,7 @@ def _drive_one(
         with Ledger(directory) as ledger:
             own = pinned_spec(ledger.manifest).digest
         # IMPORTANT: what has ended its process may end the next one, and a user's puzzle may end any.
-        if own or again:
+        if own or again or apart:
             state = drive_apart(directory, resources, control)
         else:
             state = drive(directory, resources, control, observer, awaited=True)
@@ -133,7 +187,7 @@ def _set_aside(directory: Path, reason: str, report: Callable[..., None]) -> str
     hint = Hint("resume", directory.name)
     report(directory.name, "set aside, because the process before did not end in good order either", hint)
     # IMPORTANT: first, so that no run waits behind it even if this process dies of the commit.
-    remove_inside(directory, QUEUED_FILE)
+    Given(directory).unlink(QUEUED_FILE)
     with suppress(StorageError), RunLock(directory), Ledger(directory, writable=True) as ledger:
         ledger.commit(ledger.state.become("failed", f"{reason}, twice in a row", (hint,)))
     return "failed"

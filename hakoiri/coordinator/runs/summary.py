@@ -58,6 +58,7 @@ def standing(state: State) -> dict[str, Any]:
         **state.figures,
         "progress": asdict(state.progress),
         "seconds_left": None if left is None else [round(bound, 1) for bound in left],
+        "compiling": round(state.compiling, 3),
         "seconds": round(state.seconds, 3),
     }
 

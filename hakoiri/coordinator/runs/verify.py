@@ -14,7 +14,8 @@ from hakoiri.coordinator.runs.opening import open_context, open_run_hosts, open_
 from hakoiri.coordinator.session.check import Report
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import ComputeContext, Control, Observer
-from hakoiri.errors import DamagedError, ElsewhereError
+from hakoiri.errors import DamagedError, ElsewhereError, Hint, RunHeldError
+from hakoiri.loading import loaded
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.audit import Audited, LayersAudit, Sample, duplicate_fault
 from hakoiri.storage.layers.store import RunStore
@@ -31,10 +32,23 @@ _MOST_SENT = 1 << 26
 def verify_directory(
     directory: Path, full: bool, resources: Resources, control: Control, observer: Observer, seed: int | None = None
 ) -> Report:
-    """Verify a run; report damage that prevents its opening as the fault."""
+    """Verify a run; report damage that prevents its opening as the fault.
+
+    Raises `RunHeldError` if another process drops layers meanwhile that were to be compared.
+    """
     try:
         with open_store(directory, resources.redis) as store:
-            return verify_run(store, full, resources, control, observer, seed)
+            try:
+                report = verify_run(store, full, resources, control, observer, seed)
+            except DamagedError as error:
+                report = Report(faults=[str(error)], hints=error.hints)
+            drops = "keep" in store.manifest.plan
+            if drops and not report.ok and store.read_state() != store.state:
+                name = directory.name
+                raise RunHeldError(
+                    f"run {name} went on while it was verified; verify it when it rests", Hint("wait", name)
+                )
+            return report
     except DamagedError as error:
         return Report(faults=[str(error)], hints=error.hints)
 
@@ -47,7 +61,7 @@ def verify_run(
     `seed` chooses the sample, by default at random. Damage is reported, not raised, as far as the store can be read.
     What `resources` leave open is taken from the settings of the run.
     """
-    report, job = Report(state=store.state), open_job(store)
+    report, job = Report(state=store.state), open_job(store, resources)
     if seed is not None:
         report.seed = seed
     depths, spec = range(store.kept.first, store.state.depth + 1), PuzzleSpec.from_dict(store.manifest.puzzle)
@@ -76,7 +90,7 @@ def verify_run(
         if report.cause == "damage":
             return report
         try:
-            job.verify(job.check_class(store, context, full, report, audited))
+            job.verify(loaded(job.verifier)(store, context, full, report, audited))
         except DamagedError as error:
             report.damage(str(error))
     return report

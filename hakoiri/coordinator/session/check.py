@@ -20,7 +20,6 @@ from hakoiri.storage.layers.audit import Audited
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth, Progress, State
 from hakoiri.worker.layers.kernels import split
-from hakoiri.worker.tasks import do_task
 from hakoiri.worker.transport.payload import Array
 
 #: The most faults of a run, and of one kind in a batch of configurations, that are reported.
@@ -168,7 +167,7 @@ class Check(Session):
             yield _joined(parts)
 
     def _derived_by_chunks(self, blocks: Iterable[Keys], count: int) -> Iterator[Moves]:
-        """Yield chunks in any order. Plain Python holds the GIL, so only remote workers share the work."""
+        """Yield chunks in any order. Plain Python holds the GIL, so only other processes share the work."""
         sent: dict[int, Keys] = {}
 
         def chunks() -> Iterator[list[Keys]]:
@@ -177,13 +176,9 @@ class Check(Session):
                 sent[number] = keys
                 yield [keys]
 
-        here = ((number, do_task("derive", self.puzzle, chunk, ())) for number, chunk in enumerate(chunks()))
-        budget = self.context.budget
         # Rules in plain Python take a thousand times as long as a kernel: a chunk of them is worth a job.
-        farmed = self.context.remote_workers and (
-            budget.distributes(count) if budget.is_given else count > KEYS_AT_ONCE
-        )
-        for number, (successors, counts, unlike) in self.context.executor.map("derive", chunks()) if farmed else here:
+        plan = self.context.farm.plan_of(count, least=KEYS_AT_ONCE + 1, by_threads=False)
+        for number, (successors, counts, unlike) in self.context.farm.map(plan, "derive", chunks()):
             keys = sent.pop(number)
             if len(unlike):
                 self._successors_of(keys[unlike])

@@ -1,27 +1,29 @@
 """The contract of a kind of run: its plan, work, verification, repair and reports.
 
-A new kind is one class and one row in `coordinator.runs.kinds`. Creating, driving, queueing, listing, watching,
-cancelling, resuming, verifying, repairing and deleting then work as for all other kinds.
+A new kind is one class, its parameters (`coordinator.session.kind`), and a row in `coordinator.runs.kinds`. Creating,
+driving, queueing, listing, watching, cancelling, resuming, verifying, repairing and deleting then work as for others.
 
-`coordinator.studies.study` has the base of runs that make rows.
+`guests.study` has the base of runs that make rows.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from hakoiri.coordinator.errors import UnanswerableError, UntrustedError
-from hakoiri.coordinator.session.check import Check
+from hakoiri.coordinator.errors import UntrustedError
+from hakoiri.coordinator.session.kind import ExploreKind, RunKind
 from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.session import Observer, Session
 from hakoiri.errors import Hint, PuzzleError
-from hakoiri.keys.layout import Key
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Figures, Manifest, State
+
+if TYPE_CHECKING:
+    from hakoiri.coordinator.session.check import Check
 
 
 class Table(NamedTuple):
@@ -45,42 +47,25 @@ class Request(NamedTuple):
     limits: Mapping[str, Any]
 
 
-class Play(NamedTuple):
-    """A play: its score, its number of moves, and the moves as text (`puzzles.capabilities.Scored.write_play`).
-
-    If it is `proved` to be the best, `path` holds its configurations from the start on.
-    """
-
-    score: int
-    moves: int
-    sequence: str
-    proved: bool
-    path: list[Key]
-
-    def row(self) -> dict[str, Any]:
-        return {"score": self.score, "moves": self.moves, "sequence": self.sequence}
-
-
-#: What a run may keep of its layers: all configurations; those of the last two layers; or these and the depth of all
-#: others.
-KEEPS = ("layers", "frontier", "depths")
-
-
 class Job(ABC):
     """The operations on a run of one kind. `store` is the open run, `puzzle` is pinned by its manifest."""
 
+    #: What a user asks for.
+    parameters: ClassVar[type[RunKind]] = ExploreKind
     #: True if the work begins at the puzzle's start, which is then part of the run's identity.
     from_start: ClassVar[bool] = False
     #: True if such a run may have several starts (`hakoiri.puzzles.starts`).
     several_starts: ClassVar[bool] = False
+    #: The usual number of kernels that such a run calls, to announce how long they take to compile.
+    kernels: ClassVar[int] = 14
     #: True if its layers are the configurations of a graph of moves: it answers paths, distances and components.
     has_graph: ClassVar[bool] = False
     #: True if one plan is one run: creating it again resumes it, with new limits.
     named_by_plan: ClassVar[bool] = False
     #: The noun for its rows, in the plural; empty if it has layers.
     row_noun: ClassVar[str] = ""
-    #: The class that verifies such a run, unless `verify` does it itself.
-    check_class: ClassVar[type[Check]] = Check
+    #: The class that verifies such a run, unless `verify` does it itself (`hakoiri.loading`).
+    verifier: ClassVar[str] = "hakoiri.coordinator.session.check:Check"
     #: The columns of its results in a list for people: a field of the JSON of `run` or attribute of the job, or a label
     #: and such a name, or a label and a text with names in braces (`hakoiri.render.tables`).
     facts: ClassVar[tuple[str, ...]] = ()
@@ -114,19 +99,17 @@ class Job(ABC):
         return True
 
     @classmethod
-    def parse_request(
-        cls, spec: PuzzleSpec, *, until_goal: bool = False, layers: int | None = None, keep: str = "layers",
-        starts: str = "",
-    ) -> Request:  # fmt: skip
-        """Return the requested run. Each kind has its own arguments, named as in JSON, with defaults.
+    def parse_request(cls, spec: PuzzleSpec, **given: Any) -> Request:
+        """Return the requested run from the fields of its `parameters`; raises as `request` does."""
+        return cls.request(spec, cls.parameters(**given))
 
-        The caller has checked their types. Raises `PuzzleError` for invalid values.
+    @classmethod
+    def request(cls, spec: PuzzleSpec, asked: Any) -> Request:
+        """Return the run that `asked`, of the class of its `parameters`, stands for.
+
+        The caller has checked the types of its fields. Raises `PuzzleError` for invalid values.
         """
-        if keep not in KEEPS:
-            raise PuzzleError(f"a run keeps {', '.join(KEEPS)}, not {keep!r}", Hint("change", "keep"))
-        wanted = {"until_goal": until_goal or None, "layers": layers, "keep": None if keep == "layers" else keep}
-        spec = replace(spec, starts=starts) if starts else spec
-        return Request(spec, {name: value for name, value in wanted.items() if value is not None}, {})
+        return Request(asked.checked(spec), asked.plan(), asked.limits())
 
     @classmethod
     def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
@@ -178,11 +161,11 @@ class Job(ABC):
         session.observer.note(f"{error}; the run restarts without it")
         store = session.store
         store.erase_results()
-        Spill(store.directory, store.layout, 0).clear()
         begun = replace(store.state, depth=-1, stored_bytes=0, digest="", figures=self.figures().as_dict())
         store.commit(begun)
+        Spill(store.directory, store.layout, 0).clear()
 
-    def verify(self, check: Check) -> None:
+    def verify(self, check: "Check") -> None:
         """Report everything wrong with the run, whose layers are each sound. May raise `DamagedError`."""
         check.check()
 
@@ -206,10 +189,6 @@ class Job(ABC):
     def boards(self) -> list[dict[str, Any]]:
         """Return boards to play, the hardest first or as listed: rows with `board`, `goal`, `moves`; usually none."""
         return []
-
-    def best_play(self, budget: Budget) -> Play:
-        """Return the best play known; `UnanswerableError` if no play is known, `OverBudgetError` if out of memory."""
-        raise UnanswerableError(f"run {self.store.manifest.run} of kind {self.store.manifest.kind} has no plays")
 
     def questions(self) -> list[str]:
         """Return what the complete run answers: ``path``, ``diameter``, ``strong components``, ``solutions``."""

@@ -11,14 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hakoiri.coordinator.errors import OverBudgetError
-from hakoiri.errors import Hint, PuzzleError, require_seconds, require_within
+from hakoiri.errors import PuzzleError, require_seconds, require_within
 from hakoiri.keys.layout import Keys
+from hakoiri.memory import available_memory, require_memory
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.storage.ledger.manifest import typed
 from hakoiri.timing import clock
 from hakoiri.worker.layers.partition import LEAST_BYTES, MERGED_AT_ONCE, Shares, shares_within
-from hakoiri.worker.machine import available_memory
 
 
 @dataclass(frozen=True)
@@ -45,6 +44,8 @@ class Tuning:
     enough_prefixes: int = 4_096
     #: and if no more numbers than this are placed below each (some tenths of a second), judged by a few of them.
     most_below: int = 10_000_000
+    #: A pass over the file of a table is given up after so long if the run is to stop: a coordinator kills after 30 s.
+    last_pass: float = 15.0
     #: Finished chunks of a tree wait at most this long for a commit.
     chunk_commit: float = 0.5
     #: Components of this many configurations and more are bounded one by one; smaller ones are searched from every
@@ -77,12 +78,18 @@ class Tuning:
     written_rows: int = 1 << 15
     #: Most configurations of a whole space that a thread looks at before it takes others.
     most_range: int = 1 << 24
-    #: A chunk whose worker has not answered for this long goes to another worker as well, then after twice as long.
+    #: A chunk whose worker has not answered for this long goes to another worker as well, then after twice as long; a
+    #: child of this process is ended.
     deadline: float = 60.0
     #: Data neither fetched nor renewed expires from Redis after this, so a dead coordinator leaves nothing for long.
     keep: int = 900
     #: About the bytes of an array in one value of Redis, which has 512 MB at most.
     piece_bytes: int = 1 << 25
+    #: Child processes are started once a session has worked for so long, or has so much work before it: less than half
+    #: of that is the time that their start takes on all cores.
+    processes_from: float = 2.5
+    #: A child is replaced if its start, or a message, takes this long, however busy the machine is.
+    stands_still: float = 60.0
     #: The coordinator works itself after this time without workers. A worker is declared dead sooner.
     alone: float = 2.0
     #: If no worker begins a waiting chunk or sends an event for twice the life of a heartbeat, that no longer counts.
@@ -117,7 +124,7 @@ DEFAULT = Tuning()
 
 
 #: Seconds of processor time that sending takes in all processes: per chunk, and per successor and byte of its key.
-CHUNK_SECONDS, BYTE_SECONDS = 0.008, 2.5e-9
+CHUNK_SECONDS, BYTE_SECONDS = 0.005, 2.5e-9
 #: Chunks are sent if that takes less than this part of the time of the work: a cost is timed on a sample.
 MARGIN = 0.5
 #: The least seconds of work on a chunk, and where all chunks are sent, however little work they are.
@@ -149,13 +156,16 @@ class Cost(NamedTuple):
             costs.append(cls((clock() - began) / len(keys), len(found) / len(keys)))
         return min(costs)
 
-    def times_as_long(self, size: int, chunks: int, key_bytes: int) -> float:
-        """Return how many times as long as the work on `size` configurations it takes to send them in `chunks`."""
-        sending = chunks * CHUNK_SECONDS + size * self.successors * key_bytes * BYTE_SECONDS
+    def times_as_long(self, size: int, chunks: int, key_bytes: int, each: float = CHUNK_SECONDS) -> float:
+        """Return the time of sending `size` configurations in `chunks`, divided by the time of the work on them.
+
+        Sending a chunk takes `each` seconds, besides those for its bytes.
+        """
+        sending = chunks * each + size * self.successors * key_bytes * BYTE_SECONDS
         return sending / max(1e-9, size * self.seconds)
 
 
-_LASTING = ("memory", "chunk", "farm", "deadline", "audit", "hosts", "copies")
+_LASTING = ("memory", "chunk", "farm", "deadline", "audit", "hosts", "copies", "priority")
 #: The values of `Resources.farm` besides numbers.
 AUTO, ALWAYS, NEVER = "auto", "always", "never"
 #: Bounds of the numbers: what a manifest can store, and what one machine can start.
@@ -166,6 +176,7 @@ _BOUNDS = {
     "chunk": (1, _MOST),
     "hosts": (-1, MOST_WORKERS),
     "copies": (1, 2),
+    "priority": (-1_000, 1_000),
 }
 #: Below this many configurations a round trip to a worker costs more than the work (design measurement).
 SEND_FROM = 50_000
@@ -196,7 +207,8 @@ class Budget:
         """Return whether the user has set which layers are cut into chunks."""
         return self.farm_from is not None or self.chunk is not None
 
-    def distributes(self, configurations: int) -> bool:
+    def is_large(self, configurations: int) -> bool:
+        """Return whether a layer of so many configurations is cut into chunks."""
         if (least := self.farm_from) is not None:
             return configurations >= least
         return configurations > self.chunk if self.chunk is not None else configurations >= SEND_FROM
@@ -207,11 +219,7 @@ class Budget:
 
     def require(self, what: str, needed: int) -> None:
         """Raise `OverBudgetError` if `what` needs more bytes than allowed."""
-        if needed > self.memory:
-            raise OverBudgetError(
-                f"{what} needs {needed:,} bytes of memory, above the limit of {self.memory:,}",
-                Hint("give", "memory", f"{(needed * 5 // 4 >> 20) + 1}MB"),
-            )
+        require_memory(what, needed, self.memory)
 
 
 @dataclass(frozen=True)
@@ -221,13 +229,15 @@ class Resources:
     `redis` is a URL, or ``None`` for threads in this process. `workers` is the number of threads, by default one per
     core; with Redis, the number of worker processes to start for this run, by default 0. `memory` is in bytes, by
     default half of the free memory of the machine and of the control groups of this process. `chunk` is in
-    configurations (see `Budget`). `farm` says which chunks are sent to workers: ``auto``, those that take longer to
-    work on than to send (`Farming`); ``always``, all; ``never``, none; a number N, those of layers of N or more
-    configurations. After `deadline` seconds a chunk is sent to a second worker as well. `audit` is the
-    share of the workers' chunks, 0 to 1, that this process computes again to compare. `hosts` is the number of hosts
-    that keep the run, 0 for all live ones, -1 for none. By default all live hosts take over at the first large layer at
-    which they have at least twice as many threads together as this process; until then threads make the layers.
-    `copies` is the number of hosts that store each layer's part of a new run, 1 or 2. `tuning` is set only by tests.
+    configurations (see `Budget`). `farm` says which chunks are sent to other processes. ``auto`` sends those that take
+    longer to work on than to send (`session.farm`), ``always`` all, ``never`` none, a number N those of layers of N or
+    more configurations. The other processes are workers, or without Redis children of this one if the rules are plain
+    Python. A chunk that takes a worker more than `deadline` seconds is sent to a second one as well; a child that takes
+    so long is replaced. `audit` is the share of the chunks of other processes, 0 to 1, that this process computes again
+    to compare. `hosts` is the number of hosts that keep the run, 0 for all live ones, -1 for none. By default all live
+    hosts take over at the first large layer at which they have at least twice as many threads together as this process;
+    until then threads make the layers. `copies` is the number of hosts that store each layer's part of a new run, 1 or
+    2. The coordinator begins queued runs of a higher `priority` first. `tuning` is set only by tests.
 
     Raises `PuzzleError` for numbers out of range.
     """
@@ -241,6 +251,7 @@ class Resources:
     audit: float | None = None
     hosts: int | None = None
     copies: int | None = None
+    priority: int | None = None
     tuning: Tuning = field(default=DEFAULT, repr=False)
 
     def __post_init__(self) -> None:
@@ -269,15 +280,21 @@ class Resources:
         return replace(self, redis=None, workers=workers, hosts=None, copies=None)
 
     def over(self, kept: Mapping[str, Any]) -> "Resources":
-        """Return these resources, with unset ones taken from those in a manifest; `PuzzleError` for malformed ones."""
+        """Return these resources, with unset ones taken from those in a manifest; `PuzzleError` for malformed ones.
+
+        The memory in a manifest, which others may have written, counts up to what is available.
+        """
         # Before `farm`, the number alone.
         kept = {"farm": kept["farm_from"], **kept} if "farm_from" in kept else kept
         try:
             found = typed({name: kept[name] for name in _LASTING if name in kept}, Resources)
         except ValueError as error:
             raise PuzzleError(f"the settings of the run are malformed: {error}") from error
+        if found.memory is not None and self.memory is None:
+            found = replace(found, memory=min(found.memory, available_memory()))
         return replace(self, **{name: value for name, value in found.lasting().items() if getattr(self, name) is None})
 
     def budget(self) -> Budget:
         memory = self.memory if self.memory is not None else available_memory() // 2
-        return Budget(memory, self.chunk, AUTO if self.farm is None else self.farm, self.tuning)
+        tuning = self.tuning if self.deadline is None else replace(self.tuning, deadline=self.deadline)
+        return Budget(memory, self.chunk, AUTO if self.farm is None else self.farm, tuning)

@@ -1,7 +1,6 @@
 """The session of a search: the puzzle, the executors that expand it, and the open run that it writes."""
 
 import ctypes
-import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -9,19 +8,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self, TypeVar
 
+from hakoiri.compiling import take_compiled
 from hakoiri.coordinator.errors import StopRun
-from hakoiri.coordinator.session import resources
-from hakoiri.coordinator.session.resources import AUTO, LEAST_SECONDS, LEAST_SENT_SECONDS, MARGIN, Budget, Cost, Tuning
+from hakoiri.coordinator.session.farm import Farm
+from hakoiri.coordinator.session.resources import Budget, Cost, Tuning
 from hakoiri.coordinator.session.work_log import WorkLog
 from hakoiri.errors import Hint
-from hakoiri.keys.layout import Keys
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import LayerRecord, Progress, State
-from hakoiri.worker.layers.kernels import split
+from hakoiri.timing import clock
 from hakoiri.worker.layers.partition import Shares
 from hakoiri.worker.pool import ThreadPool
-from hakoiri.worker.tasks import TASKS, do_task
+from hakoiri.worker.tasks import task_of
 from hakoiri.worker.transport.payload import Array, Arrays
 
 _Made = TypeVar("_Made")
@@ -31,10 +30,6 @@ class Interrupted(BaseException):
     """Raised in a thread while it computes. Not an ``Exception``, because a puzzle may catch those."""
 
 
-#: If sending takes this many times as long as the work, sending does not pay in other layers either.
-_NEVER_SENT = 1.5
-#: Most chunks of a layer for each thread and worker.
-_ROUNDS = 8
 #: The interval at which the store is polled for a request to cancel the run.
 _CANCEL_LOOK_SECONDS = 0.2
 
@@ -82,6 +77,7 @@ class Control:
         self._reason = ""
         self._cancelled: list[Callable[[], bool]] = []
         self._unexpected: Callable[[LayerRecord], str] = lambda _: ""
+        self._outgrown: Callable[[int], str] = lambda _: ""
         self._next_look = 0.0
         # Reentrant: a signal handler may run in a thread that holds the lock.
         self._lock, self._computing = threading.RLock(), set[int]()
@@ -95,9 +91,18 @@ class Control:
         finally:
             self._cancelled.remove(cancelled)
 
-    def expect(self, unexpected: Callable[[LayerRecord], str]) -> None:
-        """Call `unexpected` with each layer made from now on; a reason that it returns stops the run."""
-        self._unexpected = unexpected
+    def expect(self, unexpected: Callable[[LayerRecord], str], outgrown: Callable[[int], str] = lambda _: "") -> None:
+        """Call `unexpected` with each layer made from now on, and `outgrown` with the starts found so far.
+
+        A reason that they return stops the run.
+        """
+        self._unexpected, self._outgrown = unexpected, outgrown
+
+    def grown(self, count: int) -> None:
+        """Return to list more starts, after `count` keys of which none comes more than twice; or raise `StopRun`."""
+        self.check()
+        if reason := self._outgrown(count):
+            raise StopRun("interrupted", reason)
 
     def made(self, record: LayerRecord) -> None:
         """Return to continue with the next layer; raise `StopRun` to stop."""
@@ -158,47 +163,15 @@ class Control:
                 raise StopRun("cancelled", "cancelled on request")
 
 
-class Executor(Protocol):
-    """Maps a task over chunks.
-
-    `name` is its name for users; `work_log` counts the chunks of each worker.
-    """
-
-    name: str
-    work_log: WorkLog
-
-    @property
-    def workers(self) -> int:
-        """The number of chunks computed at once; chunks are cut to fit."""
-
-    @property
-    def living(self) -> int:
-        """The number of workers in other processes, those that are being started included."""
-
-    def map(
-        self, task: str, chunks: Iterable[Arrays], shared: Arrays = (), scarce: bool = False
-    ) -> Iterator[tuple[int, list[Array]]]:
-        """Yield (number of the chunk, its result) once for each chunk, in any order.
-
-        `chunks` is consumed lazily, so that bytes in flight are bounded; if they are `scarce`, because others take them
-        too, few wait for a worker. `shared` is sent once. Raises `StopRun` when the run is to stop, `TaskError` when a
-        task itself fails.
-        """
-
-    def close(self) -> None:
-        """Release threads and connections; chunks in flight are dropped."""
-
-
 @dataclass(frozen=True)
 class ComputeContext:
-    """Everything a computation needs: puzzle, executor, memory, control and observer.
+    """Everything a computation needs: puzzle, takers of chunks, memory, control and observer.
 
-    `local` are threads of this process; `executor` is `local` if no workers are used. `shares` is the budget divided
-    for the layer step.
+    `local` are threads of this process, which `farm` has too. `shares` is the budget divided for the layer step.
     """
 
     puzzle: Puzzle
-    executor: Executor
+    farm: Farm
     local: "ThreadExecutor"
     budget: Budget
     shares: Shares
@@ -219,80 +192,19 @@ class ComputeContext:
         self.control.check()
 
     @property
+    def counts_layers(self) -> bool:
+        """Return whether others may make layers, so that the log of the work says who did."""
+        return self.redis is not None or self.farm.helpers is not None
+
+    @property
     def tuning(self) -> Tuning:
         return self.budget.tuning
 
     def sums_flow(self, size: int, cost: Cost) -> bool:
-        """Return whether workers or hosts may expand a run of such layers, so that the flow of all moves is summed.
-
-        The sum takes a twentieth of the time of the 3x4 tiles, which are never worth sending.
-        """
+        """Return whether others may expand a run of such layers, so that the flow of all moves is summed."""
         if self.hosts is not None and (self.hosts.is_requested or self.hosts.living()):
             return True
-        auto = self.budget.farm == AUTO and cost.times_as_long(size, 1, self.shares.key_bytes) > _NEVER_SENT
-        return self.executor is not self.local and not auto
-
-    @property
-    def remote_workers(self) -> int:
-        """The number of live remote workers; 0 if this run sends its chunks to none."""
-        return 0 if self.executor is self.local else self.executor.workers
-
-    def farmed_chunk(self, size: int, cost: Cost) -> int:
-        """Return how many of `size` configurations to send to a worker at a time; 0 to work on them in this process.
-
-        IMPORTANT: the one place that decides which frontiers are sent, and which moves of a whole space.
-        """
-        always = self.budget.farm_from is not None
-        is_wanted = self.budget.distributes(size) if always else size * cost.seconds >= 2 * LEAST_SECONDS
-        workers = self.executor.living if is_wanted else 0
-        if not workers:
-            return 0
-        seconds, takers = size * cost.seconds, workers + (0 if always else self.threads)
-        least = math.ceil((LEAST_SENT_SECONDS if always else LEAST_SECONDS) / max(cost.seconds, 1e-9))
-        if seconds > takers * LEAST_SECONDS:
-            # As many chunks for one as for another.
-            rounds = min(_ROUNDS, int(seconds / (takers * LEAST_SECONDS)))
-            least = max(least, math.ceil(size / (takers * rounds)))
-        chunk = self.shares.chunk_size(size, cost.successors, cost.seconds, takers, least)
-        if always:
-            return chunk
-        times = cost.times_as_long(size, -(-size // chunk), self.shares.key_bytes)
-        return chunk if size > chunk and times < MARGIN else 0
-
-    def note_expanded_here(self, what: str, size: int, cost: Cost) -> bool:
-        """Note why the work on up to `size` configurations is not sent to the workers that live; return whether.
-
-        `what` is expanded, in the plural.
-        """
-        if not size or self.executor is self.local or self.budget.farm != AUTO or not self.executor.living:
-            return False
-        times = cost.times_as_long(size, 1, self.shares.key_bytes)
-        why = f"sending would take {times:.1f} times as long as expanding"
-        if times < MARGIN:
-            why = f"the largest layer takes {size * cost.seconds:.2f} s, too little to share"
-        self.observer.note(f"{what} are expanded here: {why}", Hint("give", "farm", resources.ALWAYS))
-        return True
-
-    @property
-    def threads(self) -> int:
-        """The number of threads that expand at the same time: rules in plain Python hold the interpreter's lock."""
-        return self.local.workers if self.puzzle.has_kernel else 1
-
-    def cut(self, keys: Keys) -> list[Keys]:
-        """Return `keys` in chunks for the executor, or in one piece if they are too few to be worth sending."""
-        if not self.budget.distributes(len(keys)):
-            return [keys]
-        return split(keys, self.shares.chunk_size(len(keys), self.puzzle.most_successors, 0.0, self.remote_workers))
-
-    def map_chunks(
-        self, task: str, chunks: Iterable[Arrays], configurations: int, shared: Arrays = ()
-    ) -> Iterator[tuple[int, list[Array]]]:
-        """Do as `Executor.map`, but in this process if there are too few configurations to be worth sending."""
-        if self.budget.distributes(configurations):
-            yield from self.executor.map(task, chunks, shared)
-        else:
-            for number, chunk in enumerate(chunks):
-                yield number, do_task(task, self.puzzle, chunk, shared)
+        return self.farm.may_leave_out(size, cost)
 
 
 class Session:
@@ -301,10 +213,20 @@ class Session:
     def __init__(self, store: RunStore, context: ComputeContext) -> None:
         self.store, self.context, self.puzzle = store, context, context.puzzle
         self.control, self.observer = context.control, context.observer
-        self.work_log = context.executor.work_log
+        self.work_log = context.farm.work_log
         self.work_log.go_on(store.state.work_log)
+        self._finished: State | None = None
         self._progress = store.state.progress
-        self._counted = self._committed = time.monotonic()
+        self._counted, self._committed = clock(), time.monotonic()
+
+    @property
+    def state(self) -> State:
+        """The state of the run with all finished work, committed or not."""
+        return self._finished or self.store.state
+
+    @state.setter
+    def state(self, state: State) -> None:
+        self._finished = state
 
     @property
     def commit_is_due(self) -> bool:
@@ -313,8 +235,8 @@ class Session:
 
     @property
     def seconds(self) -> float:
-        """The seconds of all sessions together, up to now."""
-        return self.store.state.seconds + time.monotonic() - self._counted
+        """The seconds of all sessions together, up to now, without those of compiling."""
+        return self.store.state.seconds + clock() - self._counted
 
     def tell(self, progress: Progress) -> None:
         """Report progress; the next commit makes it durable, for other processes to read."""
@@ -333,11 +255,13 @@ class Session:
 
     def commit(self, state: State) -> State:
         """Make staged data durable with `state`, the progress and the time since the last commit; return the state."""
-        now = time.monotonic()
+        now, compiling = clock(), state.compiling + take_compiled()
         seconds, work_log = state.seconds + now - self._counted, self.work_log.as_dict()
-        state = replace(state, seconds=seconds, progress=self._progress, work_log=work_log, idle=False)
+        state = replace(
+            state, seconds=seconds, compiling=compiling, progress=self._progress, work_log=work_log, idle=False
+        )
         self.store.commit(state)
-        self._counted, self._committed = now, time.monotonic()
+        self._counted, self._committed, self._finished = now, time.monotonic(), None
         return self.store.state
 
     def commit_staged(self, state: State) -> State:
@@ -349,7 +273,6 @@ class ThreadExecutor(ThreadPool):
     """`workers` threads, with twice as many chunks in flight."""
 
     name = "threads"
-    living = 0
 
     def __init__(self, puzzle: Puzzle, workers: int, control: Control) -> None:
         super().__init__(puzzle, workers, control)
@@ -358,4 +281,5 @@ class ThreadExecutor(ThreadPool):
     def map(
         self, task: str, chunks: Iterable[Arrays], shared: Arrays = (), scarce: bool = False
     ) -> Iterator[tuple[int, list[Array]]]:
-        return self.each(task, lambda chunk: list(TASKS[task](self._puzzle, chunk, shared)), chunks)
+        work = task_of(task, self._puzzle).work
+        return self.each(task, lambda chunk: list(work(self._puzzle, chunk, shared)), chunks)

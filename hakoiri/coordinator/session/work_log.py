@@ -14,16 +14,20 @@ layers its `configurations`, the bytes `stored`, `spilled`, `sent` and `received
 hosts. `slowest` and `mean` are the seconds that the slowest host and the average host took to expand, summed over the
 layers. `worst` is the layer in which these differ most: {"depth": 37, "host": "host-b", "seconds": 1.9, "mean": 1.3}.
 `audit`, if there was one, has the number of chunks computed again, the faulty workers, and the others that answered.
+`here` says why this session sends nothing to the workers that live, with the option that changes it, if any.
 
 Older runs have "cheaper" for layers made here, and hosts with a data Redis.
 """
 
 from collections.abc import Mapping
 from copy import deepcopy
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
-#: Hosts that keep ranges, RQ workers with threads, this process at once because the layer is small, or its threads.
-Maker = Literal["hosts", "workers", "small", "threads"]
+from hakoiri.storage.ledger.manifest import Expanded, WorkCounts
+
+#: Hosts that keep ranges, RQ workers with threads, child processes of this one with it, this process at once because
+#: the layer is small, or its threads.
+Maker = Literal["hosts", "workers", "processes", "small", "threads"]
 
 
 def expander_rows(work: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -38,13 +42,15 @@ def expander_rows(work: Mapping[str, Any]) -> list[dict[str, Any]]:
 class WorkLog:
     """The counts of a run, those of earlier sessions included. Attributes have the names of the fields."""
 
-    def __init__(self) -> None:
+    def __init__(self, own: bool = False) -> None:
+        #: Whether only child processes of this one take chunks: the log is empty until they have.
+        self._own = own
         self._seen: dict[str, set[str]] = {}
         self.layers: dict[str, list[int]] = {}
         self.hosts: dict[str, dict[str, Any]] = {}
         self.expanders: dict[str, list[float]] = {}
         self.layer: dict[str, list[float]] = {}
-        self.repeated = 0
+        self.repeated, self.here = 0, ""
         self.kept: dict[str, dict[str, float]] = {}
         self.slowest, self.mean, self.worst = 0.0, 0.0, dict[str, Any]()
         #: The number of chunks computed again, the faulty workers, and those whose answers were used.
@@ -52,9 +58,7 @@ class WorkLog:
 
     def go_on(self, earlier: Mapping[str, Any]) -> None:
         """Continue from the counts that `as_dict` returned in an earlier session, if there are any."""
-        found = deepcopy({name: value for name, value in earlier.items() if name in vars(self)})
-        for host in found.get("hosts", {}).values():
-            host.pop("data_redis", None)
+        found = deepcopy({name: value for name, value in earlier.items() if name in vars(self) and name != "here"})
         vars(self).update(found)
         if audit := earlier.get("audit"):
             self.audited, self.untrusted = audit["chunks"], [*audit["untrusted"]]
@@ -87,10 +91,10 @@ class WorkLog:
             done = zip(found.get(expander, (0, 0, 0.0, 0, 0)), (1, size, seconds, sent, received), strict=True)
             found[expander] = list(map(sum, done))
 
-    def take_layer(self) -> dict[str, list[float]]:
+    def take_layer(self) -> Mapping[str, Expanded]:
         """Return what each expander has done since the last call, for the record of a layer."""
         found, self.layer = self.layer, {}
-        return found
+        return cast(Mapping[str, Expanded], found)
 
     def add_chunk(self, task: str, host: str = "", worker: str = "") -> None:
         """Count a chunk as done, by a worker of a host or by this process."""
@@ -100,14 +104,16 @@ class WorkLog:
         known |= {worker} - {""}
         found["workers"] = max(found["workers"], len(known))
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> WorkCounts:
         """Return the counts as plain values; empty if nothing was counted."""
-        if not (self.layers or self.hosts or self.expanders):
+        if not (self.hosts or self.expanders or (self.layers and not self._own)):
             return {}
-        found: dict[str, Any] = {"layers": self.layers, "hosts": self.hosts}
+        found: dict[str, Any] = {"layers": self.layers, "hosts": self.hosts} | (
+            {"here": self.here} if self.here else {}
+        )
         if self.expanders:
             found |= {"expanders": dict(self.expanders), "layer": dict(self.layer), "repeated": self.repeated}
         if self.kept:
             found |= {"kept": self.kept, "slowest": self.slowest, "mean": self.mean, "worst": self.worst}
         audit = {"chunks": self.audited, "untrusted": self.untrusted, "answered": sorted(self.answered)}
-        return found | ({"audit": audit} if any(audit.values()) else {})
+        return cast(WorkCounts, found | ({"audit": audit} if any(audit.values()) else {}))

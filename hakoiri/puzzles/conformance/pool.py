@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -15,10 +16,22 @@ from hakoiri.puzzles.contract import Expansion, Puzzle
 _MOST_DETAIL = 300
 
 
-def try_out(puzzle: Puzzle) -> None:
-    """Raise `PuzzleError` unless kernel and reference rules agree on the start: before a puzzle is used."""
+#: Successors of the start whose texts are read back.
+_MOST_TRIED = 8
+
+
+def try_out(puzzle: Puzzle, texts: bool = False) -> None:
+    """Raise `PuzzleError` unless kernel and reference rules agree on the start: before a puzzle is used.
+
+    With `texts`, the texts of the start and of some of its successors must be read as these, too.
+    """
     if said := disagreement_among(puzzle, [puzzle.start]):
         raise PuzzleError(said)
+    after = puzzle.successors(puzzle.start) if texts else []
+    for key in [puzzle.start, *after[:: max(1, len(after) // _MOST_TRIED)]] if texts else []:
+        text = puzzle.render(key)
+        if (found := puzzle.parse(text)) != key:
+            raise PuzzleError(f"{puzzle.name}: {text!r} is the text of {key:#x} and is read as {found:#x}")
 
 
 def disagreement_among(puzzle: Puzzle, keys: Iterable[Key]) -> str:
@@ -36,10 +49,13 @@ def disagreement(puzzle: Puzzle, key: Key, fast: Keys, plain: Iterable[Key]) -> 
     if ours == theirs:
         return ""
     stray = min(ours ^ theirs)
+    if not puzzle.has_kernel:
+        said = f"gives {describe_key(puzzle, stray)} at one call and not at another; it must depend on the key alone"
+        return f"{named_with(puzzle, 'successors')}: successors of {describe_key(puzzle, key)} {said}"
     more, less = ("expand", "successors") if stray in ours else ("successors", "expand")
     return (
-        f"{puzzle.name}: {more} of {describe_key(puzzle, key)} returns {describe_key(puzzle, stray)}, {less} does not; "
-        "the two must agree"
+        f"{named_with(puzzle, more)}: {more} of {describe_key(puzzle, key)} returns {describe_key(puzzle, stray)}, "
+        f"{less} does not; the two must agree"
     )
 
 
@@ -93,9 +109,17 @@ def error_line(error: BaseException, file: str = "") -> str:
 def too_many(puzzle: Puzzle, key: Key, count: int) -> PuzzleError:
     """The error for a configuration with more successors than the puzzle promises."""
     return PuzzleError(
-        f"{puzzle.name}: {describe_key(puzzle, key)} has {count} successors, "
+        f"{named_with(puzzle, 'successors')}: {describe_key(puzzle, key)} has {count} successors, "
         f"more than most_successors, {puzzle.most_successors}"
     )
+
+
+def named_with(puzzle: Puzzle, method: str) -> str:
+    """Return the name of a puzzle; for one of a user with its file, and the line of a method that is in this file."""
+    file = getattr(puzzle, "guarded_file", "")
+    code = (vars(kind)[method].__code__ for kind in type(puzzle).__mro__ if hasattr(vars(kind).get(method), "__code__"))
+    lines = (f", line {each.co_firstlineno}" for each in code if each.co_filename == file)
+    return f"{puzzle.name} of {Path(file).name}{next(lines, '')}" if file else puzzle.name
 
 
 def kind_of(value: Any) -> str:

@@ -9,7 +9,6 @@ from hakoiri.errors import ConfigurationError, PuzzleError
 from hakoiri.keys.layout import Key, Keys, ints, key_at
 from hakoiri.keys.order import is_increasing, members
 from hakoiri.keys.splitmix import random_words
-from hakoiri.puzzles.capabilities import Placements
 from hakoiri.puzzles.conformance.pool import Pool, RefusedError, describe_key, kind_of
 from hakoiri.puzzles.contract import Puzzle, spread_of
 
@@ -28,7 +27,7 @@ def check_expand(pool: Pool) -> None:
     puzzle = pool.puzzle
     if expanded(puzzle, []) != []:
         raise RefusedError("expand of an empty batch returns successors")
-    for keys in _levels(pool):
+    for keys in pool.puzzle.batches(pool.keys):
         found = dict(zip(keys, expanded(puzzle, keys), strict=True))
         for key, successors in found.items():
             _check_agreement(puzzle, key, successors, pool.successors[key])
@@ -79,17 +78,6 @@ def _check_agreement(puzzle: Puzzle, key: Key, fast: list[Key], plain: list[Key]
         more, less = ("expand", "successors") if stray in fast else ("successors", "expand")
         said = f"{more} returns {describe_key(puzzle, stray)}, {less} does not"
     raise RefusedError(f"successors of {describe_key(puzzle, key)}: {said}")
-
-
-def _levels(pool: Pool) -> list[list[Key]]:
-    """Return the configurations that may be expanded together: all, or those of a level of a tree."""
-    if not isinstance(pool.puzzle, Placements):
-        return [pool.keys]
-    levels: dict[int, list[Key]] = {}
-    for key in pool.keys:
-        placed = int(np.count_nonzero(pool.puzzle.placings(pool.puzzle.keys([key]))))
-        levels.setdefault(placed, []).append(key)
-    return list(levels.values())
 
 
 def expanded(puzzle: Puzzle, keys: list[Key]) -> list[list[Key]]:

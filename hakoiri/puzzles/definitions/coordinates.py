@@ -10,14 +10,16 @@ the last of these is numbered within its class, so that the numbers have no gap.
 """
 
 from collections.abc import Sequence
-from itertools import product
-from math import prod
+from math import log10, prod
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hakoiri.errors import ConfigurationError, PuzzleError
+from hakoiri.errors import ConfigurationError, PuzzleError, remark
+from hakoiri.keys.order import distinct
+from hakoiri.memory import claim
+from hakoiri.puzzles.definitions.chain import Chain
 from hakoiri.puzzles.definitions.definition import Definition, Move
 from hakoiri.puzzles.definitions.stickers import classes_of, following
 from hakoiri.puzzles.permutation.orders import arrangements, digits_of, number_of, order_of
@@ -30,8 +32,23 @@ MOST_STATES, _MOST_ENTRIES = 1 << 22, 100_000_000
 #: Orders of at least so many different pieces are ranked: tables would be larger than caches.
 _LEAST_RANKED = 9
 _PRIMES = (2, 3, 5, 7)
-#: States that are looked at together.
-_BLOCK = 1 << 14
+#: States that are looked at together, and first.
+_BLOCK, _SOME = 1 << 14, 1 << 8
+#: Values of all states after all moves that take some seconds.
+_LONG = 20_000_000
+#: Bytes of a state in codes, orders and numbers of 64 bits while a table is made.
+_BESIDE = 64
+#: Places whose twists are looked at by a chain: more would take minutes.
+_MOST_CHAINED = 100
+
+
+class TooLargeError(PuzzleError):
+    """Tables or numbers of a definition would be too large."""
+
+
+def shown(number: int) -> str:
+    """Return a number as an error shows it: a power of ten if it is long."""
+    return f"{number:,}" if number < 1 << 80 else f"10^{int(number.bit_length() * log10(2))}"
 
 
 class Coordinate:
@@ -58,13 +75,14 @@ class Coordinate:
         self.moduli: list[int] = []
         self.increments: list[Row] = []
 
-    def moved(self, rows: NDArray[Any], move: int) -> NDArray[Any]:
-        rows = rows[..., self.sources[move]]
+    def moved(self, rows: NDArray[Any], sources: Any, twists: Any) -> NDArray[Any]:
+        """Return rows after a move, for each of the places its source among them and the twist."""
+        rows = rows[..., sources]
         if self.kinds == 1:
             return rows
         label, turn = np.divmod(rows, self.kinds)
         most = np.array([self.seen.get(label, 1) for label in range(max(self.seen) + 1)])
-        return np.asarray(label * self.kinds + (turn + self.twists[move]) % most[label])
+        return np.asarray(label * self.kinds + (turn + twists) % most[label])
 
 
 class Searched(Coordinate):
@@ -74,27 +92,34 @@ class Searched(Coordinate):
         super().__init__(*given)
         radix = max(self.row) + 1 if self.kinds == 1 else (max(self.seen) + 1) * self.kinds
         if radix ** len(self.row) >= 1 << 63:
-            raise PuzzleError(f"{self.what} has more than 2^63 conceivable states, which is too many")
+            raise TooLargeError(f"{self.what} has more than 2^63 conceivable states, which is too many")
         self._weights = np.array([radix**place for place in range(len(self.row))], dtype=np.int64)
         dtype = np.uint8 if radix <= 256 else np.uint16
-        layer = np.array([self.row], dtype=dtype)
-        layers, known, moves = [layer], self._codes(layer), range(len(self.sources))
+        layer, moves = np.array([self.row], dtype=dtype), list(zip(self.sources, self.twists, strict=True))
+        layers, known, most = [layer], self._codes(layer), min(MOST_STATES, _MOST_ENTRIES // len(moves))
+        # Rows three times, codes and orders, and two tables of moves; of a few states at a time also rows of 64 bits.
+        each = len(self.row) * 3 * dtype().itemsize + _BESIDE + len(moves) * 12
+        claim(f"the table of {self.what}", min(_BLOCK, radix ** len(self.row)) * len(self.row) * 40)
+        steps, is_long = len(moves) * len(self.row), False
         while len(layer):
-            after = np.concatenate([self.moved(layer, move) for move in moves]).astype(dtype)
-            codes, first = np.unique(self._codes(after), return_index=True)
-            new = ~np.isin(codes, known, assume_unique=True)
-            layer, known = after[first[new]], np.concatenate([known, codes[new]])
+            new = known[:0]
+            for move in moves:
+                # As codes, which are short, so that the layers after all moves take little memory.
+                codes = self._codes_after(layer, *move)
+                codes = codes[known[np.searchsorted(known, codes).clip(max=len(known) - 1)] != codes]
+                new = distinct(np.concatenate([new, codes]))
+                if len(known) + len(new) > most:
+                    raise TooLargeError(f"{self.what} has more than {most:,} states, which is too many for a table")
+            claim(f"the table of {self.what}", len(new) * each)
+            if not is_long and (is_long := len(known) * steps > _LONG):
+                remark(f"{self.what} has over {len(known):,} states: its table may take minutes")
+            layer, known = (new[:, None] // self._weights % radix).astype(dtype), distinct(np.concatenate([known, new]))
             layers.append(layer)
-            if len(known) > MOST_STATES or len(known) * len(moves) > _MOST_ENTRIES:
-                raise PuzzleError(
-                    f"{self.what} has more than {MOST_STATES:,} states, or {_MOST_ENTRIES:,} moves of all, which is "
-                    "too many for a table"
-                )
         self.rows = np.concatenate(layers)
         self._order()
         self.after = np.empty((len(self.rows), len(moves)), dtype=np.uint32)
-        for move in moves:
-            self.after[:, move] = self._numbers(self.moved(self.rows, move))
+        for number, move in enumerate(moves):
+            self.after[:, number] = self.after_element(*move)
         self.states = self.size = len(self.rows)
         self.classes = np.zeros((len(self.rows), 0), dtype=np.int64)
         for prime in _PRIMES:
@@ -108,8 +133,14 @@ class Searched(Coordinate):
         self._by_code = np.argsort(codes)
         self._sorted = codes[self._by_code]
 
-    def _numbers(self, rows: NDArray[Any]) -> _Numbers:
-        return np.asarray(self._by_code[np.searchsorted(self._sorted, self._codes(rows))])
+    def _codes_after(self, rows: NDArray[Any], sources: Any, twists: Any) -> _Numbers:
+        """Return the codes of rows after a move: of a few at a time, as rows of 64 bits are long."""
+        parts = (rows[begin : begin + _BLOCK] for begin in range(0, len(rows), _BLOCK))
+        return np.concatenate([self._codes(self.moved(part, sources, twists)) for part in parts])
+
+    def after_element(self, sources: Any, twists: Any) -> _Numbers:
+        """Return the full number of each state after a move."""
+        return np.asarray(self._by_code[np.searchsorted(self._sorted, self._codes_after(self.rows, sources, twists))])
 
     def _find_functionals(self, prime: int) -> None:
         """Add the functionals modulo a prime: combinations of numbers of moves that every cycle sums up to 0."""
@@ -117,29 +148,37 @@ class Searched(Coordinate):
         # How often each move is made on a way to each state; by layers, as states are numbered.
         ways = np.full((self.states, moves), -1, dtype=np.int8)
         ways[0] = 0
-        layer = np.array([0])
+        layer, by = np.array([0]), np.empty(self.states, dtype=np.int64)
         while len(layer):
-            after, states = self.after[layer].T.ravel(), np.tile(layer, moves)
-            found, first = np.unique(after, return_index=True)
-            new = ways[found, 0] < 0
-            found, first = found[new], first[new]
-            ways[found] = ways[states[first]]
-            ways[found, first // len(layer)] = (ways[found, first // len(layer)] + 1) % prime
+            after = self.after[layer].T.ravel()
+            new = np.flatnonzero(ways[after, 0] < 0)
+            # By one of the moves that lead to each.
+            by[after[new]] = new
+            new = new[by[after[new]] == new]
+            found, (made, before) = after[new], np.divmod(new, len(layer))
+            ways[found] = ways[layer[before]]
+            ways[found, made] = (ways[found, made] + 1) % prime
             layer = found
-        # The functionals that are 0 on the cycles met so far: a cycle for each move of each state.
-        cycles, functionals = np.zeros((0, moves), dtype=np.int64), np.eye(moves, dtype=np.int64)
-        for begin, move in product(range(0, self.states, _BLOCK), range(moves)):
-            if len(functionals):
-                block = slice(begin, begin + _BLOCK)
-                sums = ways[block].astype(np.int64) - ways[self.after[block, move]]
-                sums[:, move] += 1
-                while (others := (sums @ functionals.T % prime).any(axis=1)).any():
-                    cycles = reduced(np.concatenate([cycles, sums[others][:moves]]), prime)
-                    functionals = null_space(cycles.T, prime)
-        for functional in functionals:
-            self.moduli.append(prime)
-            self.increments.append(functional.tolist())
-            self.classes = np.column_stack([self.classes, ways.astype(np.int64) @ functional % prime])
+        # The functionals that are 0 on the cycles met so far: a cycle for each move of each state, of some first.
+        functionals, after = np.eye(moves, dtype=np.int64), self.after
+        # A move that changes no state is such a cycle, and adds 0.
+        functionals = functionals[(after != np.arange(self.states)[:, None]).any(axis=0)]
+        for move in range(moves):
+            sums = ways[:_SOME].astype(np.int64) - ways[after[:_SOME, move]]
+            sums[:, move] += 1
+            while (values := sums @ functionals.T % prime).any():
+                functionals = _orthogonal(values, prime) @ functionals % prime
+        # The classes of all states, with those after a move, and what differs.
+        claim(f"the classes of {self.what}", self.states * 8 * 4 * len(functionals))
+        classes = _classes(ways, functionals, prime)
+        for move in range(moves):
+            while (values := (classes + functionals[:, move] - classes[after[:, move]]) % prime).any():
+                kept = _orthogonal(values, prime)
+                functionals, classes = kept @ functionals % prime, classes @ kept.T % prime
+        functionals = reduced(functionals, prime)
+        self.moduli += [prime] * len(functionals)
+        self.increments += functionals.tolist()
+        self.classes = np.column_stack([self.classes, _classes(ways, functionals, prime)])
 
     def number_within(self, chosen: _Numbers, moduli: Sequence[int]) -> None:
         """Number states within their classes: `chosen` has the class of each state, a column for each modulus."""
@@ -149,7 +188,9 @@ class Searched(Coordinate):
         within = np.empty(self.states, dtype=np.int64)
         within[order] = np.arange(self.states) % self.size
         self.rows, self.classes = self.rows[order], self.classes[order]
-        self.after = within[self.after[order]].astype(np.uint32)
+        # Move by move, as all numbers of 64 bits are twice the table.
+        for move in range(self.after.shape[1]):
+            self.after[:, move] = within[self.after[order, move]]
         self._order()
 
     def full_of(self, rows: _Numbers) -> _Numbers:
@@ -182,7 +223,7 @@ class Ranked(Coordinate):
         super().__init__(what, [place for _, place, _ in pairs], [value for *_, value in pairs], *given)
         self.states = self.size = arrangements(self.row)
         if self.states * len(self.row) >= 1 << 63:
-            raise PuzzleError(f"{self.what} has {self.states:,} states, which is too many")
+            raise TooLargeError(f"{self.what} has {shown(self.states)} states, which is too many")
         self.base = [label for label, *_ in pairs]
         self.distinct = len(self._labels) == len(self.row)
         if self.distinct:
@@ -229,6 +270,16 @@ def reduced(rows: _Numbers, prime: int) -> _Numbers:
     return rows[:rank]
 
 
+def _orthogonal(values: _Numbers, prime: int) -> _Numbers:
+    """Return combinations of columns, as rows, that are 0 in some of the rows that are not 0."""
+    return null_space(values[values.any(axis=1)][: values.shape[1]].T, prime)
+
+
+def _classes(ways: NDArray[np.int8], functionals: _Numbers, prime: int) -> _Numbers:
+    blocks = (ways[begin : begin + _BLOCK].astype(np.int64) for begin in range(0, len(ways), _BLOCK))
+    return np.concatenate([block @ functionals.T % prime for block in blocks])
+
+
 def null_space(matrix: _Numbers, prime: int) -> _Numbers:
     """Return a basis, as rows, of the vectors v modulo a prime with ``v @ matrix == 0``."""
     rows, width = matrix.shape
@@ -268,9 +319,9 @@ class Coordinates(NamedTuple):
 def numbering_of(definition: Definition, moves: Sequence[Move]) -> Coordinates:
     """Return the coordinates of a definition under some moves, solved states first.
 
-    Raises `PuzzleError` for one that is too large.
+    Raises `TooLargeError` where tables or numbers would be too large, as far as possible before they are made.
     """
-    found, leaders, followers = list[Searched | Ranked](), list[Row](), list[dict[int, int]]()
+    drafts, leaders, followers = list[tuple[type[Searched | Ranked], Any]](), list[Row](), list[dict[int, int]]()
     sources = [move.source for move in moves]
     for places in sorted(classes_of(sources), key=lambda places: (-len(places), places)):
         pieces, seen = [definition.pieces[place] for place in places], [definition.seen[place] for place in places]
@@ -280,10 +331,10 @@ def numbering_of(definition: Definition, moves: Sequence[Move]) -> Coordinates:
         if len(set(seen)) > 1:
             row = [piece * max(seen) + twist for piece, twist in zip(pieces, twists, strict=True)]
             by_label = dict(zip(pieces, seen, strict=True))
-            found.append(Searched(f"pieces and twists of {orbit}", places, row, by_label, moves, (True, True)))
+            drafts.append((Searched, (f"pieces and twists of {orbit}", places, row, by_label, moves, (True, True))))
             continue
         if seen[0] > 1:
-            found.append(Searched(f"the twists of {orbit}", places, twists, {0: seen[0]}, moves, (False, True)))
+            drafts.append((Searched, (f"the twists of {orbit}", places, twists, {0: seen[0]}, moves, (False, True))))
         if len(set(pieces)) == len(pieces):
             images = (following(places, [[place] for place in leader], sources) for leader in leaders)
             if len(places) > 1 and (image := next(filter(None, images), None)):
@@ -292,15 +343,40 @@ def numbering_of(definition: Definition, moves: Sequence[Move]) -> Coordinates:
             leaders.append(places)
         if len(set(pieces)) > 1:
             kind = Ranked if arrangements(pieces) > MOST_STATES or len(set(pieces)) >= _LEAST_RANKED else Searched
-            found.append(kind(f"the order of {orbit}", places, pieces, dict.fromkeys(pieces, 1), moves, (True, False)))
-    if sum(isinstance(each, Ranked) for each in found) > 1:
-        raise PuzzleError(f"{definition.name} has two orbits of more than {MOST_STATES:,} orders, which is too many")
-    found = [each for each in found if each.states > 1]
+            by_label = dict.fromkeys(pieces, 1)
+            drafts.append((kind, (f"the order of {orbit}", places, pieces, by_label, moves, (True, False))))
+    if sum(kind is Ranked for kind, _ in drafts) > 1:
+        raise TooLargeError(f"{definition.name} has two orbits of more than {MOST_STATES:,} orders, which is too many")
+    for _, (what, places, _, by_label, _, holds) in drafts:
+        if holds == (False, True):
+            _require_small(what, places, by_label[0], moves)
+    found = [each for each in (kind(*given) for kind, given in drafts) if each.states > 1]
     if not found:
         raise PuzzleError(f"no move of {definition.name} changes anything")
     # Innermost the ranked one, or the largest table that stays in the cache; the rest by size.
     found.sort(key=lambda each: (isinstance(each, Ranked), _fits(each, len(moves)), each.states))
     return _related(found, followers)
+
+
+def _require_small(what: str, places: Row, kinds: int, moves: Sequence[Move]) -> None:
+    """Raise `TooLargeError` if elements that only twist show that there are too many states for a table."""
+    most, at = min(MOST_STATES, _MOST_ENTRIES // len(moves)), {place: index for index, place in enumerate(places)}
+    count, rows = len(places), list[Row]()
+    if kinds**count <= most:
+        return
+    if count > _MOST_CHAINED:
+        raise TooLargeError(f"{what} are of {count} places, which is too many for a table")
+    for move in moves:
+        row = [0] * (count * (1 + kinds))
+        for place in places:
+            row[at[move.source[place]]] = at[place]
+            for turn in range(kinds):
+                after = (turn + move.twist[place]) % kinds
+                row[count + kinds * at[move.source[place]] + turn] = count + kinds * at[place] + after
+        rows.append(row)
+    chain = Chain(rows, range(count * (1 + kinds)))
+    if (least := prod(len(level.members) for level in chain.levels if level.point >= count)) > most:
+        raise TooLargeError(f"{what} has at least {shown(least)} states, which is too many for a table")
 
 
 def _fits(coordinate: Searched | Ranked, moves: int) -> bool:

@@ -60,6 +60,57 @@ class Ranks(NamedTuple):
     parities: _Words
 
 
+class Levels(NamedTuple):
+    """The tables of a chain of stabilisers (`chain.Level`): a row of `place` for each level, the others by member.
+
+    The members of level i are those from `firsts[i]` on. `moves` has for each move where it leads each point.
+    """
+
+    points: _Words
+    sizes: _Words
+    firsts: _Words
+    place: NDArray[np.int32]
+    there: NDArray[np.int32]
+    back: NDArray[np.int32]
+    moves: NDArray[np.int32]
+
+
+@jit
+def expand_levels(keys: Keys, tables: Levels, room: Keys) -> None:
+    """Write the successors of `keys` into `room`: only the images of the points of the levels are computed."""
+    points, sizes, firsts, place, there, back, moves = tables
+    count, at = len(points), 0
+    images, digits, after = (
+        np.empty(count, dtype=np.int64),
+        np.empty(count, dtype=np.int64),
+        np.empty(count, dtype=np.int64),
+    )
+    for index in range(len(keys)):
+        number = np.int64(keys[index])
+        for level in range(count - 1, -1, -1):
+            digits[level] = number % sizes[level]
+            number //= sizes[level]
+        for level in range(count):
+            image = np.int64(there[firsts[level] + digits[level], points[level]])
+            for before in range(level - 1, -1, -1):
+                if digits[before]:
+                    image = np.int64(there[firsts[before] + digits[before], image])
+            images[level] = image
+        for move in range(len(moves)):
+            for level in range(count):
+                after[level] = moves[move, images[level]]
+            number = np.int64(0)
+            for level in range(count):
+                digit = np.int64(place[level, after[level]])
+                number = number * sizes[level] + digit
+                if digit:
+                    row = firsts[level] + digit
+                    for later in range(level + 1, count):
+                        after[later] = back[row, after[later]]
+            room[at] = number
+            at += 1
+
+
 @jit
 def _move_outer(outer: int | np.int64, tables: Outer, after: _Words) -> int:
     """Set the outer number `after` each move; return the class of the innermost coordinate."""

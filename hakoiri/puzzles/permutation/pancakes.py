@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from hakoiri.compiling import jit, lowest_bit, popcount
 from hakoiri.keys.layout import Key, Keys
 from hakoiri.keys.splitmix import mix
-from hakoiri.puzzles.capabilities import Sized
 from hakoiri.puzzles.contract import BitKernel, Expansion, Numbered
 from hakoiri.puzzles.options import Number
 from hakoiri.puzzles.permutation.orders import all_orders, draw_stack, number_of, order_of, pack_places
@@ -38,12 +37,18 @@ _TABLE_PANCAKES = 8
 _BLOCK_ORDERS, _FEW = 40_320, 1_000
 #: With fewer pancakes the kernel for bitmaps saves less than its tables take.
 _LEAST_SPREAD = 10
-#: Keys of burnt pancakes that a kernel processes together.
+#: With fewer burnt pancakes the sides of an order take less than a word.
+_LEAST_SIDES = 6
+#: Orders of burnt pancakes that a kernel processes together.
 _BLOCK = 1024
+#: The most pancakes whose numbers fit in 63 bits, as the kernels need.
+_MOST_PLAIN, _MOST_BURNT = 20, 16
 
 
-class _Stacks(Numbered, Sized):
+class _Stacks(Numbered):
     """The base of both puzzles. A move reverses the upper `least` pancakes, or more."""
+
+    size_options = ("n",)
 
     undirected = paired = True
     # The moves do not depend on the names of the sizes, so any stack can be called the ordered one.
@@ -92,7 +97,7 @@ class Pancakes(_Stacks):
 
     name = "pancakes"
     summary = "a stack of pancakes: any number of upper ones is turned over at once (prefix reversals)"
-    options = {"n": Number(8, 2, 13)}
+    options = {"n": Number(8, 2, _MOST_PLAIN)}
     least = 2
 
     def expand(self, keys: Keys) -> Expansion:
@@ -274,7 +279,7 @@ class BurntPancakes(_Stacks):
 
     name = "burnt-pancakes"
     summary = "a stack of pancakes, each burnt on one side, which must be down in the end"
-    options = {"n": Number(5, 1, 10)}
+    options = {"n": Number(5, 1, _MOST_BURNT)}
     least = 1
 
     def prepare(self, start: str | None) -> None:
@@ -290,6 +295,14 @@ class BurntPancakes(_Stacks):
         room = self.layout.empty(len(keys) * self.most_successors)
         expand_burnt(keys, self._tables, self._sides, self.n, room)
         return Expansion(room, np.full(len(keys), self.most_successors, dtype=np.uint16))
+
+    @property
+    def spread(self) -> BitKernel | None:
+        """The kernel for bitmaps, where the sides of an order fill words."""
+        if self.n < _LEAST_SIDES:
+            return None
+        tables, sides, n = self._tables, np.ascontiguousarray(self._sides.T), self.n
+        return BitKernel(lambda words, base, marks: spread_burnt(words, base, tables, sides, n, marks), 1 << n)
 
     def unpack(self, key: Key) -> Stack:
         order = order_of(key >> self.n, range(self.n))
@@ -392,8 +405,8 @@ def expand_plain(keys: Keys, tables: PancakeTables, n: int, room: Keys) -> None:
 @jit
 def expand_burnt(keys: Keys, tables: PancakeTables, sides: _Numbers, n: int, room: Keys) -> None:
     """Write the successors of all `keys` into `room`, n for each. Neighbours of the same order share the work."""
-    orders = np.empty(_BLOCK, dtype=np.uint32)
-    found = np.empty(_BLOCK * n, dtype=np.uint32)
+    orders = np.empty(_BLOCK, dtype=np.uint64)
+    found = np.empty(_BLOCK * n, dtype=np.uint64)
     mask = (np.int64(1) << n) - 1
     at = 0
     for begin in range(0, len(keys), _BLOCK):
@@ -414,3 +427,47 @@ def expand_burnt(keys: Keys, tables: PancakeTables, sides: _Numbers, n: int, roo
             for move in range(1, n):
                 room[at + move] = np.int64(found[last * (n - 1) + move - 1]) << n | np.int64(sides[key & mask, move])
             at += n
+
+
+@jit
+def spread_burnt(words: _Masks, base: int, tables: PancakeTables, sides: _Numbers, n: int, marks: _Masks) -> None:
+    """Set the successors of the bits of `words`, of which the first is key `base`, in `marks`.
+
+    The 2**n sides of an order are neighbours, and turning over k pancakes takes all of them to one other order. There
+    `sides[k - 1]` tells the place of each.
+    """
+    size = np.int64(1) << n >> 6
+    orders, found = np.empty(_BLOCK, dtype=np.uint64), np.empty(_BLOCK * n, dtype=np.uint64)
+    places = np.empty(1 << n, dtype=np.uint16)
+    first = np.int64(0)
+    while first < len(words):
+        count = 0
+        while first < len(words) and count < _BLOCK:
+            for word in range(first, first + size):
+                if words[word] != np.uint64(0):
+                    orders[count] = (base >> n) + first // size
+                    count += 1
+                    break
+            first += size
+        expand_plain(orders[:count], tables, n, found)
+        for index in range(count):
+            own = np.int64(orders[index])
+            some = _list_places(words[own * size - (base >> 6) :][:size], places)
+            for move in range(n):
+                target = (np.int64(found[index * (n - 1) + move - 1]) if move else own) * size
+                for place in range(some):
+                    side = np.int64(sides[move, places[place]])
+                    marks[target + (side >> 6)] |= np.uint64(1) << np.uint64(side & 63)
+
+
+@jit
+def _list_places(words: _Masks, places: _Numbers) -> int:
+    """Write the places of the bits of `words`; return their number."""
+    count = 0
+    for index in range(len(words)):
+        word = words[index]
+        while word != np.uint64(0):
+            places[count] = 64 * index + np.int64(lowest_bit(word))
+            word &= word - np.uint64(1)
+            count += 1
+    return count

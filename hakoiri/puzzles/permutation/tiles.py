@@ -27,13 +27,12 @@ from numpy.typing import NDArray
 
 from hakoiri.errors import ConfigurationError, Hint, PuzzleError
 from hakoiri.keys.layout import Key, Keys, Mask
-from hakoiri.puzzles.capabilities import Sized, SizedMember
 from hakoiri.puzzles.contract import Expansion, Matching, Numbered, Orbits
 from hakoiri.puzzles.options import Choice, Number
 from hakoiri.puzzles.permutation.orders import digits_of, draw_tiles, number_of, order_of
 from hakoiri.puzzles.permutation.tiles_kernels import expand_keys, expand_lines, find_boards, tables_of, write_images
 from hakoiri.puzzles.pictures import Picture
-from hakoiri.puzzles.texts import marks_in, rows_in
+from hakoiri.puzzles.texts import marks_in, plain_rows, rows_in
 
 #: The tiles of a board in the order of their cells, 0 for the blank.
 Arrangement = list[int]
@@ -46,14 +45,15 @@ _LETTERS = ".123456789abcdef"
 _DIRECTIONS = {(-1, 0): "up", (0, 1): "right", (1, 0): "down", (0, -1): "left"}
 
 
-class Tiles(Numbered, Sized):
+class Tiles(Numbered):
     """Options `rows` and `columns`, at most 16 cells in all.
 
     Option `metric`: by ``single`` a move is one tile by one cell, by ``multi`` any number of tiles in a line by one
     cell each: the blank goes any way along its row or column.
 
     Option `blank`: the place of the blank on the solved board. A start from which slides lead only to the solved board
-    with the blank last has that one. Numbers may be decimal, 0 is the blank, and a board may be one line.
+    with the blank last has that one; if they lead to both, as on 3 x 3, it is first. Numbers may be decimal, ``0``,
+    ``_`` or ``-`` is the blank, and a board may be one line, or a list of lists.
 
     Orbits: a reflection of the board, or an exchange of rows and columns where it is square, keeps all moves, and so
     does any renaming of the tiles. Let such a symmetry take the blank of one configuration to the blank of another.
@@ -61,6 +61,7 @@ class Tiles(Numbered, Sized):
     the other's. So two configurations of a component are alike if the cells of their blanks are.
     """
 
+    notation = "arrows"
     name = "tiles"
     summary = "sliding tiles with one blank: the 8-puzzle, the 15-puzzle, any board of up to 16 cells"
     options = {
@@ -71,13 +72,14 @@ class Tiles(Numbered, Sized):
     }
     undirected = paired = True
 
+    asks_for = "blank"
     size_options = ("rows", "columns")
 
     @classmethod
-    def members(cls, size: int) -> list[SizedMember]:
+    def members(cls, size: int) -> list[tuple[dict[str, str], int, str]]:
         """The boards of so many cells that have two rows or more, and no more rows than columns."""
         return [
-            SizedMember({"rows": str(rows), "columns": str(size // rows)}, size // rows, f"{rows} rows")
+            ({"rows": str(rows), "columns": str(size // rows)}, size // rows, f"{rows} rows")
             for rows in range(2, size)
             if size % rows == 0 and rows * rows <= size <= _MOST_CELLS
         ]
@@ -112,7 +114,14 @@ class Tiles(Numbered, Sized):
         self._is_turned = self.parameters.pop("blank") == "last"
         if not self._is_turned and start is not None and not start.lower().startswith("0x"):
             board = self._read(start)
-            self._is_turned = self._leads_to(board, last=True) and not self._leads_to(board, last=False)
+            last, first = self._leads_to(board, last=True), self._leads_to(board, last=False)
+            self._is_turned = last and not first
+            if last and first and "blank" not in self.given_options:
+                solved = [self._text(self._solved(last=False)), self._text(self._solved(last=True))]
+                self.start_notes = (
+                    f"the start leads to both solved boards; the goal is {solved[0]}, the blank first; for {solved[1]} "
+                    "add blank=last",
+                )
         if self._is_turned:
             self.parameters["blank"] = "last"
 
@@ -195,6 +204,7 @@ class Tiles(Numbered, Sized):
     def _read(self, text: str, anything: str = "") -> Arrangement:
         """The tiles of a text in reading order; `_ANY` for `anything`."""
         letters = _LETTERS[: self._cells]
+        text = re.sub("[_-]", ".", plain_rows(text))
         words = re.findall(r"[^\s,/]+", text)
         if re.search(r"[^/][\s,]+[^/]", text) and all(word in (".", anything) or word.isdecimal() for word in words):
             numbered = {str(tile): letter for tile, letter in enumerate(_LETTERS)}
@@ -235,6 +245,10 @@ class Tiles(Numbered, Sized):
             return self.pack(board) >= 0
         return False
 
+    def _solved(self, last: bool) -> Arrangement:
+        """Return the solved board with its blank first or last."""
+        return [*range(1, self._cells), 0] if last else [*range(self._cells)]
+
     def _turned(self, board: Arrangement) -> Arrangement:
         """Return the board of keys for one of this puzzle, and the other way round."""
         if not self._is_turned:
@@ -252,7 +266,7 @@ class Tiles(Numbered, Sized):
 
     def pack(self, board: Arrangement) -> Key:
         """The key of a board; `ConfigurationError` if no slides lead from the solved board to it."""
-        solved = self._text(self._turned(list(range(self._cells))))
+        solved = self._text(self._solved(self._is_turned))
         order = [self._inner[tile] for tile in map(self._turned(board).__getitem__, self._outer)]
         order.pop(blank := order.index(0))
         if self._length == 1 and order != sorted(order):

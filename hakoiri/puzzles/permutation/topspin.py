@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from hakoiri.compiling import jit, popcount
 from hakoiri.errors import ConfigurationError, PuzzleError
 from hakoiri.keys.layout import Key, Keys
-from hakoiri.puzzles.capabilities import Sized
 from hakoiri.puzzles.contract import Expansion, Symmetric
 from hakoiri.puzzles.options import Number
 from hakoiri.puzzles.permutation.orders import all_orders, draw_rings, number_of, order_of, pack_places
@@ -35,18 +34,22 @@ _Sets = NDArray[np.uint64]
 
 #: The orders of at most this many tokens have tables.
 _TABLE_TOKENS = 8
+#: The kernels have four bits for each token.
+_MOST_TOKENS = 16
 
 
-class TopSpin(Symmetric, Sized):
+class TopSpin(Symmetric):
     """Options `n` and `k`, k <= n.
 
     Vertex-transitive: a move is defined by places, so any renaming of the tokens keeps all moves, and some
     renaming takes any ring to any other.
     """
 
+    size_options = ("n",)
+
     name = "topspin"
     summary = "TopSpin(n, k): tokens on a ring, any k neighbours are reversed; turning the ring is free"
-    options = {"n": Number(8, 4, 14), "k": Number(4, 2, 14)}
+    options = {"n": Number(8, 4, _MOST_TOKENS), "k": Number(4, 2, _MOST_TOKENS)}
     undirected = paired = True
     vertex_transitive = True
 

@@ -6,6 +6,10 @@ piece. In goals ``*`` stands for a cell that may hold anything.
 A board of 5x5 to 8x8 cells may be one line, as the collections of Rush Hour write it: `OPEN` cells, `BLOCKED` ones; in
 one with ``.`` both marks are letters. Rows joined by ``|`` have runs, as in collections of Sokoban: a number stands
 before the mark that it repeats, so ``4#|#@2-#|4#`` is ``####/#@--#/####``. Without ``|`` a digit is a mark like others.
+
+``-`` and ``_`` are empty cells, too, and so is ``0`` on a board without others. Blanks or commas between all cells, a
+printed frame and the brackets of lists do not count (`plain_rows`). One row may be longer by the letter of the exit,
+which is nowhere else.
 """
 
 import re
@@ -13,7 +17,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from hakoiri.errors import ConfigurationError
-from hakoiri.puzzles.texts import marks_in, rows_in
+from hakoiri.puzzles.texts import EXIT, marks_in, plain_rows, rows_in
 
 _ROW_END = "|"
 #: The most marks of a board, short rows filled: a text of some kilobytes could have gigabytes of them.
@@ -50,9 +54,14 @@ def expand_runs(text: str, blank: str = "") -> str:
 EMPTY = "."
 WALL = "#"
 ANYTHING = "*"
-#: In a board of one line without `EMPTY`: an empty cell, and a wall.
+#: In a board without another mark for an empty cell: an empty cell, and a wall.
 OPEN, BLOCKED = "o", "x"
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+
+#: Marks of empty cells.
+_EMPTIES = EMPTY + "-_"
+#: The piece that leaves a board of Rush Hour: the first of these that lies in a row; the last one only in the exit row.
+_CARS = "XxA"
 
 #: The first letter that is a digit.
 _DIGIT = LETTERS.index("0")
@@ -84,7 +93,8 @@ def parse_rectangles(text: str, rows: int, columns: int) -> dict[str, Piece]:
 
     Raises `ConfigurationError` that names the row of a wrong length or character, or the piece that is no rectangle.
     """
-    marks = marks_in(rows_in(expand_runs(text), rows, columns), LETTERS + EMPTY, f"a letter or '{EMPTY}'")
+    text = expand_runs(_unspaced(text))
+    marks = marks_in(rows_in(text, rows, columns), LETTERS + EMPTY, f"a letter or '{EMPTY}'")
     cells: dict[str, list[tuple[int, int]]] = {}
     for cell, (*_, letter) in enumerate(marks):
         if letter != EMPTY:
@@ -100,13 +110,53 @@ def parse_rectangles(text: str, rows: int, columns: int) -> dict[str, Piece]:
     return found
 
 
-def is_one_line(text: str) -> bool:
-    """Return whether a text is the one-line form of a square board, row after row."""
-    return "/" not in text and "|" not in text and len(text) in _SQUARES
+def _unspaced(text: str, is_part: bool = False) -> str:
+    """Return a board in rows, or one line, with `EMPTY` for each empty cell, unless it `is_part` of one.
+
+    `ConfigurationError` if empty cells are written in two ways.
+    """
+    text = plain_rows(text)
+    rows = [re.split(r"[\s,]+", row.strip(" ,")) for row in text.split("/")]
+    used = [mark for mark in _EMPTIES if mark in text]
+    if len(used) > 1:
+        raise ConfigurationError(f"empty cells are written both as {used[0]!r} and as {used[1]!r}; write '{EMPTY}'")
+    if all(len(words) > 1 and max(map(len, words)) == 1 for words in rows):
+        found = "/".join(map("".join, rows))
+        # Or a blank may be an empty cell.
+        text = found if used or "0" in found or OPEN in found or is_part else text
+    if re.search(r"[\s,]", text):
+        return text
+    if used or is_part or "|" in text:
+        return re.sub("[_-]", EMPTY, text)
+    lengths, cells = {*map(len, text.split("/"))}, len(text.replace("/", ""))
+    # Rows of one length: in a board without another mark for an empty cell nothing could move.
+    if OPEN in text and len(lengths) == 1 and (cells in _SQUARES if lengths == {cells} else "0" not in text):
+        return text.replace(OPEN, EMPTY).replace(BLOCKED, WALL)
+    return text.replace("0", EMPTY)
+
+
+def _without_exit(text: str) -> tuple[str, tuple[int, bool] | None]:
+    """Return a board in rows without the letter of its exit, and where that is (`ParsedBoard.exit`)."""
+    rows = text.split("/")
+    wide = min(map(len, rows))
+    longer = [number for number, row in enumerate(rows) if len(row) > wide]
+    if len(rows) < 3 or len(longer) != 1 or len(row := rows[longer[0]]) != wide + 1:
+        return text, None
+    ends = [
+        right for right in (False, True) if (mark := row[-right]) == EXIT or (mark in LETTERS and text.count(mark) == 1)
+    ]
+    if len(ends) != 1:
+        return text, None
+    rows[longer[0]] = row[:-1] if ends[0] else row[1:]
+    return "/".join(rows), (longer[0], ends[0])
 
 
 class ParsedBoard(NamedTuple):
-    """The content of a board's text: its pieces, each in reading order of its first cell, and other marks."""
+    """The content of a board's text: its pieces, each in reading order of its first cell, and other marks.
+
+    `exit` is the row of the exit, from 0, and whether it is at the right end. `cars` are the letters of the pieces that
+    leave a board of Rush Hour at the right end of their row, the first that there is; empty on other boards.
+    """
 
     rows: int
     columns: int
@@ -114,6 +164,8 @@ class ParsedBoard(NamedTuple):
     walls: Cells
     blanks: Cells
     anything: Cells
+    exit: tuple[int, bool] | None = None
+    cars: str = ""
 
 
 def parse_board(text: str, with_anything: bool = False) -> ParsedBoard:
@@ -122,20 +174,21 @@ def parse_board(text: str, with_anything: bool = False) -> ParsedBoard:
     Raises `ConfigurationError` that names the row of a wrong length or character, or the piece that is not connected.
     """
     # A board of one line, or of runs, in rows; any other as it is.
-    unfolded = text
-    if is_one_line(text):
-        side = _SQUARES[len(text)]
-        if EMPTY not in text:
-            unfolded = text.replace(OPEN, EMPTY).replace(BLOCKED, WALL)
-        elif text.count(BLOCKED) == 1:
+    unfolded = plain = _unspaced(text, with_anything)
+    one_line = "/" not in plain and "|" not in plain and len(plain) in _SQUARES
+    if one_line:
+        side = _SQUARES[len(plain)]
+        if EMPTY in plain and plain.count(BLOCKED) == 1:
             raise ConfigurationError(f"{BLOCKED!r} is a piece in a board that has '{EMPTY}'; write '{WALL}' for a wall")
-        unfolded = "/".join(unfolded[begin : begin + side] for begin in range(0, len(text), side))
+        unfolded = "/".join(plain[begin : begin + side] for begin in range(0, len(plain), side))
     # A row of so few cells needs no digits as letters.
-    elif "/" not in text and "|" not in text and len(text) < _DIGIT and any(map(str.isdigit, text)):
+    elif "/" not in plain and "|" not in plain and len(plain) < _DIGIT and any(map(str.isdigit, plain)):
         raise ConfigurationError(
             f"{text!r} may be one row or have runs; join rows by '|' if numbers repeat marks, else leave out digits"
         )
-    unfolded = expand_runs(unfolded)
+    unfolded, exit_at = expand_runs(unfolded), None
+    if not with_anything:
+        unfolded, exit_at = _without_exit(unfolded)
     rows, columns = unfolded.count("/") + 1, len(unfolded.partition("/")[0])
     if not columns:
         raise ConfigurationError(f"row 1 of the board is empty: {text!r}")
@@ -160,9 +213,12 @@ def parse_board(text: str, with_anything: bool = False) -> ParsedBoard:
                 f"piece {letter} is not connected: its cells are {where}{_ROWS if rows == 1 else ''}"
             )
     wall, empty, anything = (frozenset(marks.get(mark, ())) for mark in (WALL, EMPTY, ANYTHING))
+    cars = _CARS if one_line or (OPEN in text and OPEN not in plain) else _CARS[:-1]
+    cars = cars if rows == columns and rows in _SQUARES.values() else ""
     return ParsedBoard(
-        rows, columns, {letter: frozenset(cells) for letter, cells in pieces.items()}, wall, empty, anything
-    )
+        rows, columns, {letter: frozenset(cells) for letter, cells in pieces.items()}, wall, empty, anything, exit_at,
+        cars,
+    )  # fmt: skip
 
 
 def images_of(text: str) -> list[str]:

@@ -25,9 +25,9 @@ from hakoiri.keys.layout import U32, Counts, Key, Keys, Mask
 from hakoiri.puzzles.contract import OVERFLOW, Expansion, Matching
 from hakoiri.puzzles.options import Choice
 from hakoiri.puzzles.sliding_blocks.boards import ANYTHING, parse_board, parse_rectangles
+from hakoiri.puzzles.sliding_blocks.goals import Wishes, goal_board, remark_on_letters
 from hakoiri.puzzles.sliding_blocks.pieces import Blocks, PieceSet, PlacedPiece
 from hakoiri.puzzles.sliding_blocks.shapes import DIRECTIONS
-from hakoiri.puzzles.sliding_blocks.sliding import Wishes, goal_board, remark_on_letters
 
 ROWS, COLUMNS = 5, 4
 _SIZE = ROWS * COLUMNS

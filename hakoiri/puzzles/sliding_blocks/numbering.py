@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from hakoiri.compiling import jit, lowest_bit
 from hakoiri.errors import PuzzleError
 from hakoiri.keys.layout import Keys
+from hakoiri.memory import claim
 from hakoiri.puzzles.sliding_blocks.boards import MOST_CELLS, Cell, Cells
 from hakoiri.puzzles.sliding_blocks.shapes import ALONG, DIRECTIONS, count_sequences
 
@@ -105,6 +106,8 @@ def _count_sequences(counts: Sequence[int], strides: Sequence[int]) -> Words:
             f"{_MOST_ENTRIES * 8 >> 20} MiB; use "
             "fewer kinds of pieces, or make fewer of them distinct"
         )
+    # Twice, in two orders, and the sequences, which may be numbers of Python.
+    claim("the table of the kinds of pieces", entries * 8 * 2 + entries // (len(counts) + 1) * 32)
     ways = _ways(counts)
     words = ways.shape[1]
     numbers = np.arange(len(ways))

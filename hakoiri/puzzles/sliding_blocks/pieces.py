@@ -282,6 +282,7 @@ class Blocks(Puzzle):
     """
 
     undirected = paired = True
+    notation = "arrows"
     pieces: PieceSet
     #: Pieces and blanks that must be in their places; empty without a goal.
     wishes: frozenset[PlacedPiece]

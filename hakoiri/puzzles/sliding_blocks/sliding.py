@@ -6,107 +6,39 @@ for distinct ones. That takes 19 bits for the pieces of Hakoiri-musume, and 92 a
 64 cells; 28 bits where all of its ten pieces are distinct.
 """
 
-import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Self, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
-from hakoiri.errors import ConfigurationError, Hint, PuzzleError, remark
+from hakoiri.errors import ConfigurationError, Hint, PuzzleError
 from hakoiri.keys.layout import Key, Keys, Mask, narrowest
-from hakoiri.keys.splitmix import random_words
-from hakoiri.puzzles.capabilities import Dealt, Family
 from hakoiri.puzzles.contract import Expansion
-from hakoiri.puzzles.options import Choice, Text
+from hakoiri.puzzles.options import Choice, Number, Text
 from hakoiri.puzzles.pictures import Lettered
 from hakoiri.puzzles.sliding_blocks import boards, shapes, sliding_kernels
 from hakoiri.puzzles.sliding_blocks.boards import ANYTHING, EMPTY, MOST_CELLS, WALL
+from hakoiri.puzzles.sliding_blocks.goals import (
+    FIRST_CAR,
+    PIECE_AT,
+    Wishes,
+    check_walls,
+    exit_of,
+    goal_board,
+    goal_piece,
+    remark_on_letters,
+)
 from hakoiri.puzzles.sliding_blocks.numbering import Words, make_edges, make_tables
-from hakoiri.puzzles.sliding_blocks.pieces import Blocks, PieceSet, PlacedPiece, exchanges, images_by, reflections
+from hakoiri.puzzles.sliding_blocks.pieces import Blocks, PieceSet, exchanges, images_by, reflections
 from hakoiri.puzzles.sliding_blocks.sliding_kernels import METRICS
+from hakoiri.puzzles.texts import one_line
 
 #: Every piece is distinct.
 ALL = "all"
-#: The piece that leaves a board of one line: the first of these that lies in a row; `_FIRST_CAR` only in the exit row.
-_CARS, _FIRST_CAR = "XxA", "A"
-#: Pieces and blanks that must be in their places; empty without a goal.
-Wishes = frozenset[PlacedPiece]
-_AT = re.compile(r"(.)@(\d+),(\d+)")
 _Read = TypeVar("_Read")
-
-
-def goal_piece(pieces: PieceSet, start: boards.ParsedBoard, text: str) -> Wishes:
-    """Return the piece of a goal ``PIECE@ROW,COLUMN`` with a letter of the start.
-
-    Warns of a piece that is meant by its letter alone and is not distinct from others of its shape.
-    """
-    match = _AT.fullmatch(text)
-    if not match:
-        raise PuzzleError("expected PIECE@ROW,COLUMN, e.g. A@1,2, or a board with * for anything")
-    letter, row, column = match[1], int(match[2]), int(match[3])
-    if letter not in start.pieces:
-        raise PuzzleError(f"the board has no piece {letter}; its pieces are {''.join(start.pieces)}")
-    wish = PlacedPiece(pieces.kind_of(start.pieces[letter], letter), (row - 1, column - 1))
-    if wish.corner not in pieces.kinds[wish.kind].places:
-        raise PuzzleError(f"piece {letter} does not fit on the board at row {row} column {column}")
-    rivals = pieces.able(wish)
-    if letter not in rivals:
-        raise PuzzleError(f"piece {letter} cannot leave its {pieces.kinds[wish.kind].axis} to get there")
-    if len(rivals) > 1:
-        several = f"any of the {len(rivals)} pieces of the shape of {letter} satisfies it"
-        remark(f"goal={text}: {several}; for {letter} itself add distinct={letter}")
-    return frozenset({wish})
-
-
-def exit_of(start: boards.ParsedBoard, pieces: PieceSet) -> str:
-    """Return the usual goal of a board of one line: its car at the right end of its row.
-
-    Raises `PuzzleError` if no car is known to be the one that leaves.
-    """
-    cars = {letter: pieces.place(cells, letter) for letter, cells in start.pieces.items()}
-    cars = {letter: car for letter, car in cars.items() if pieces.kinds[car.kind].axis == shapes.ROW}
-    exits = {
-        letter: max(corner for corner in pieces.kinds[car.kind].places if corner[0] == car.corner[0])
-        for letter, car in cars.items()
-    }
-    at = {letter: f"{letter}@{row + 1},{column + 1}" for letter, (row, column) in exits.items()}
-    for letter in _CARS:
-        if letter in cars and (letter != _FIRST_CAR or cars[letter].corner[0] == (pieces.rows - 1) // 2):
-            return at[letter]
-    raise PuzzleError("which piece must leave?", Hint("give", "goal", next(iter(at.values()), "PIECE@ROW,COLUMN")))
-
-
-def remark_on_letters(pieces: PieceSet, text: str, distinguishes: bool) -> None:
-    """Warn of letters of the start that mean other pieces of their shape on a board.
-
-    On a whole board pieces of a shape are known by their order; where `ANYTHING` is, each may be any of them.
-    """
-    if "@" in text or text.strip().lower().startswith("0x"):
-        return
-    board = boards.parse_board(text.replace("?", ANYTHING), with_anything=True)
-    places = {letter: pieces.place(cells, letter) for letter, cells in board.pieces.items()}
-    there = {} if board.anything else {piece: letter for letter, piece in pieces.lettered(places.values()).items()}
-    able = {letter: pieces.able(place) for letter, place in places.items() if letter in pieces.first}
-    means = {letter: there.get(places[letter], others) for letter, others in able.items() if len(others) > 1}
-    if loose := {letter: others for letter, others in means.items() if others != letter}:
-        said = ", ".join(f"{letter} means {' or '.join(others)}" for letter, others in loose.items())
-        how = f"; to tell them apart add distinct={','.join(sorted(loose))}" if distinguishes else ""
-        remark(f"{text}: pieces of one shape are the same, so {said}{how}")
-
-
-def goal_board(pieces: PieceSet, text: str) -> Wishes:
-    """Return the pieces and blanks of a goal board with ``*`` for anything."""
-    goal = boards.parse_board(text, with_anything=True)
-    check_walls(pieces, goal)
-    wishes = [pieces.place(cells, letter) for letter, cells in goal.pieces.items()]
-    wishes += [PlacedPiece(pieces.blank, divmod(cell, pieces.columns)) for cell in goal.blanks]
-    for number, wished in Counter(wish.kind for wish in wishes).items():
-        if wished > pieces.counts[number]:
-            raise PuzzleError(f"expected {pieces.amount(number)} in the goal, found {wished}")
-    return frozenset(wishes)
 
 
 def parse_distinct(start: boards.ParsedBoard, text: str) -> tuple[frozenset[str], str]:
@@ -119,23 +51,17 @@ def parse_distinct(start: boards.ParsedBoard, text: str) -> tuple[frozenset[str]
     return frozenset(letters), ALL if letters == start.pieces.keys() else ",".join(sorted(letters))
 
 
-def check_walls(pieces: PieceSet, board: boards.ParsedBoard) -> None:
-    """`ConfigurationError` for a text whose board has another size, or walls elsewhere."""
-    if (board.rows, board.columns) != (pieces.rows, pieces.columns):
-        ours, theirs = f"{pieces.rows} x {pieces.columns}", f"{board.rows} x {board.columns}"
-        raise ConfigurationError(f"expected {ours} cells (rows x columns), found {theirs}")
-    for cell in sorted(board.walls ^ pieces.walls - board.anything):
-        row, column = divmod(cell, pieces.columns)
-        which = ("a wall", "none") if cell in pieces.walls else ("no wall", "one")
-        raise ConfigurationError(f"expected {which[0]} at row {row + 1} column {column + 1}, found {which[1]}")
-
-
 _EXAMPLE = "AABB/AACC/DE../FGHH/FGII"
-#: Changes that make a random board of the start; and how often a change is tried before the board is left as it is.
-_CHANGES, _TRIES = 100, 200
+#: By name, so that completion finds them in the source of a derived class, too.
+OPTIONS: Mapping[str, Choice | Number | Text] = {
+    "metric": Choice(METRICS),
+    "goal": Text(what="PIECE@ROW,COLUMN (kept as a board) or a board with * for anything"),
+    "distinct": Text(what="pieces to distinguish from others of their shape: A,B or all"),
+    "axis": Text(what="pieces that move along an axis only: rows-and-columns, or A:row,BC:column"),
+}
 
 
-class Sliding(Blocks, Dealt, Family):
+class SlidingBlocks(Blocks):
     """The start says which pieces and walls there are. Option `metric` is what counts as one move of one piece.
 
     ``unit`` is one step, ``straight`` any distance in one direction, ``finger`` any way at all. Option `goal` is a
@@ -151,21 +77,16 @@ class Sliding(Blocks, Dealt, Family):
     letters, too: pieces of one shape and axis are the same.
 
     A square board of 5 to 8 rows may be one line, row after row, with ``.`` for an empty cell, or without one ``o`` for
-    an empty cell and ``x`` for a wall. Where pieces are bound and no goal is given, the goal of such a board is its car
-    X at the right edge of its row. Without a car X in a row it is the car A, if that lies in the middle row.
+    an empty cell and ``x`` for a wall. Where pieces are bound and no goal is given, the goal of such a board, or of a
+    square one in rows, is its car X at the right edge of its row. Without a car X in a row it is the car A of a board
+    of one line, if that lies in the middle row. A letter beside a row that is nowhere else is the exit of the one car
+    in that row.
     """
 
     name = "sliding"
     summary = "sliding blocks of any shape on any board"
-    options = {
-        "metric": Choice(METRICS),
-        "goal": Text(what="PIECE@ROW,COLUMN (kept as a board) or a board with * for anything"),
-        "distinct": Text(what="pieces to distinguish from others of their shape: A,B or all"),
-        "axis": Text(what="pieces that move along an axis only: rows-and-columns, or A:row,BC:column"),
-    }
+    options = OPTIONS
     start_is_board = True
-    hunted = True
-    judged_together = True
     #: The number of keys in a block of `configurations`.
     block = 1 << 20
 
@@ -189,7 +110,7 @@ class Sliding(Blocks, Dealt, Family):
         self._tables = make_tables(places, pieces.counts, pieces.bits(pieces.free), pieces.stride)
         self._edges = make_edges([kind.axis for kind in pieces.kinds], pieces.numbers, pieces.columns)
         self._metric = METRICS.index(self.parameters["metric"])
-        self.wishes = self._goal(board, boards.is_one_line(start))
+        self.wishes = self._goal(board)
         self._wanted = np.full(MOST_CELLS, sliding_kernels.ANY, dtype=np.int64)
         for wish in self.wishes:
             self._wanted[min(pieces.bits(pieces.cells(wish)))] = wish.kind
@@ -218,15 +139,19 @@ class Sliding(Blocks, Dealt, Family):
             found, self.parameters[option] = parse(board, text)
         return found
 
-    def _goal(self, board: boards.ParsedBoard, one_line: bool) -> Wishes:
-        """Return the goal, pinned as a board; by default, for a one-line board of Rush Hour, the exit of its car."""
-        text, wishes = self.parameters["goal"].strip(), Wishes()
-        if not text and "axis" in self.parameters and one_line:
-            text = exit_of(board, self.pieces)
+    def _goal(self, board: boards.ParsedBoard) -> Wishes:
+        """Return the goal, pinned as a board; by default, for a board of Rush Hour, the exit of its car."""
+        text, wishes = one_line(self.parameters["goal"]), Wishes()
+        if not text and (board.exit or "axis" in self.parameters):
+            # A run without a goal has pinned an empty one.
+            known = board.exit or FIRST_CAR in board.cars or "goal" not in self.given_options
+            text = exit_of(board, self.pieces) if known else ""
+        if board.exit:
+            self.start_notes = (f"the letter beside row {board.exit[0] + 1} is the exit, so the goal is {text}",)
         if text:
             with self._naming("goal", text):
                 wishes = goal_piece(self.pieces, board, text) if "@" in text else goal_board(self.pieces, text)
-            if _AT.fullmatch(text):
+            if PIECE_AT.fullmatch(text):
                 marks: Lettered = {text[0]: self.pieces.cells(*wishes)}
             else:
                 goal = boards.parse_board(text, with_anything=True)
@@ -279,24 +204,18 @@ class Sliding(Blocks, Dealt, Family):
 
     def mirrors(self) -> Sequence[Callable[[Keys], Keys]]:
         """The left-right mirror, if board, pieces and goal are symmetric."""
-        return () if self._images is None else [partial(self._image, images=self._images)]
+        return () if self._images is None else [partial(self.image, images=self._images)]
 
-    def _image(self, keys: Keys, images: Words) -> Keys:
+    def image(self, keys: Keys, images: Words) -> Keys:
+        """Return images of keys by a table of `pieces.images_by`."""
         found = np.empty_like(keys)
         sliding_kernels.write_images(keys, images, self._tables, found)
         return found
 
-    def member(self, start: str, goal: str = "") -> Self:
-        return type(self)({**self.parameters, "goal": goal}, start)
-
-    def images(self, keys: Keys) -> list[Keys]:
-        """By reflections left to right and upside down, and by both."""
-        return [self._image(keys, table) for table in reflections(self.pieces)]
-
     def symmetry_maps(self) -> Sequence[Callable[[Keys], Keys]]:
         """Reflections, and exchanges of distinct pieces with others of their shape."""
         tables = [*reflections(self.pieces), *exchanges(self.pieces)]
-        return [partial(self._image, images=table) for table in tables]
+        return [partial(self.image, images=table) for table in tables]
 
     def configurations(self) -> Iterator[Keys]:
         """Blocks of `block` keys but for the last one."""
@@ -308,33 +227,6 @@ class Sliding(Blocks, Dealt, Family):
                 yield room[:count]
             if count < self.block:
                 return
-
-    # Boards to be hunted among: all of the pieces of the start.
-
-    def random_deal(self, seed: int, number: int) -> str:
-        """The start after many changes (`varied`)."""
-        words, standing = random_words((seed << 32) + number), self.unpack(self.start)
-        for _ in range(_CHANGES):
-            standing = self._changed(standing, words)
-        return self.render(self.pack(standing))
-
-    def varied(self, deal: str, word: int) -> str:
-        """A piece is put elsewhere, or two pieces change places."""
-        return self.render(self.pack(self._changed(self.unpack(self.parse(deal)), random_words(word))))
-
-    def _changed(self, standing: list[PlacedPiece], words: Iterator[int]) -> list[PlacedPiece]:
-        for _ in range(_TRIES):
-            first, second = (standing[next(words) % len(standing)] for _ in range(2))
-            moved = {first: PlacedPiece(first.kind, second.corner), second: PlacedPiece(second.kind, first.corner)}
-            if next(words) % 2:
-                places = list(self.pieces.kinds[first.kind].places)
-                moved = {first: PlacedPiece(first.kind, places[next(words) % len(places)])}
-            changed = [moved.get(piece, piece) for piece in standing]
-            # For each piece in the goal one is on the line of its axis.
-            reach = all(any(self.pieces.on_one_line(piece, wish) for piece in changed) for wish in self._aims)
-            if reach and set(changed) != set(standing) and self.pieces.fit(changed):
-                return changed
-        return standing
 
     def check_key(self, key: Key) -> None:
         total = shapes.count_sequences(self.pieces.counts)

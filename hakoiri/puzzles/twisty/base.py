@@ -88,6 +88,8 @@ def _token(names: tuple[str, ...]) -> re.Pattern[str]:
 
 _MARKS = frozenset("()[],:")
 _MOST_DIGITS = 3
+#: Signs of a wrong turn, and names of turns, in an error.
+_SHOWN = 30
 #: Characters that are written for ``'``: primes, accents, quotation marks.
 PRIMES = str.maketrans(dict.fromkeys("\u2019\u2018\u2032\u00b4\u02b9\uff07`", "'"))
 _CLOSING = {"(": ")", "[": "]"}
@@ -111,18 +113,19 @@ def read_algorithm(text: str, turns: Mapping[str, Turn], puzzle: str) -> Turn:
     """
     unmoved = tuple(range(len(next(iter(turns.values())))))
     groups, number, at, text = [_Group("", unmoved)], 0, 0, text.strip()
-    tokens = _token(tuple(turns))
+    tokens, known_names = _token(tuple(turns)), {*turns, *_MARKS}
     while at < len(text):
         token = tokens.match(text, at)
         name = (token[1] or token[2]) if token else ""
         number += name not in _MARKS
-        if not token or name not in {*turns, *_MARKS}:
-            word, known = token[0].strip() if token else text[at:].split()[0], ", ".join(turns)
+        if not token or name not in known_names:
+            word = (token[0].strip() if token else text[at:].split()[0])[:_SHOWN]
+            known = ", ".join([*turns][:_SHOWN])
             raise ConfigurationError(
                 f"turn {number}, {word!r}, is not a turn of {puzzle}; expected {known}, each alone or with 2 or '"
             )
         if len(token[3] or "") > _MOST_DIGITS:
-            raise ConfigurationError(f"turn {number}, {token[0].strip()!r}, is repeated more than 999 times")
+            raise ConfigurationError(f"turn {number}, {token[0].strip()[:_SHOWN]!r}, is repeated more than 999 times")
         done = turns[name] if name in turns else _follow_bracket(name, groups, unmoved, number)
         turn, done, times = done, unmoved, int(token[3] or 1)
         # By squaring: groups of groups may repeat it millions of times.
@@ -196,6 +199,7 @@ class Twisty(Symmetric):
     """The base class of twisty puzzles; a subclass defines `pieces` and `turns`."""
 
     undirected = paired = True
+    notation = "turns"
     # Renaming the stickers makes any configuration the solved one.
     vertex_transitive = True
     pieces: Pieces

@@ -19,7 +19,6 @@ caller starts the same program again in a process of its own.
 
 import fcntl
 import hashlib
-import inspect
 import json
 import os
 import re
@@ -30,7 +29,7 @@ from contextlib import redirect_stdout, suppress
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import platformdirs
 
@@ -39,6 +38,7 @@ from hakoiri.owned import NotOwnedError, read_named, read_owned, require_owned_d
 
 if TYPE_CHECKING:
     from hakoiri.puzzles.contract import Puzzle
+    from hakoiri.puzzles.user.modules import Modules
 
 #: If this environment variable is set, the list is not used: a service's children execute named files alone.
 ONLY_NAMED = "HAKOIRI_ONLY_NAMED_PUZZLES"
@@ -98,6 +98,11 @@ def owned_state_folder() -> Path:
     """Return `state_folder`, made if it is missing; `NotOwnedError` if others can write to it."""
     folder = state_folder()
     folder.parent.mkdir(parents=True, exist_ok=True)
+    return owned_folder(folder)
+
+
+def owned_folder(folder: Path) -> Path:
+    """Return a folder, made if it is missing; `NotOwnedError` if others can write to it."""
     folder.mkdir(mode=0o700, exist_ok=True)
     require_owned_directory(folder)
     return folder
@@ -188,9 +193,9 @@ def load(word: str) -> tuple[str, str]:
 
 def load_file(path: Path) -> str:
     """Execute a file with puzzles, at most once in this process; returns its digest."""
-    raw, digest = _read(path)
-    if (path.name, digest) not in _files:
-        _files[path.name, digest] = _run(path.absolute(), raw, digest)
+    content = _read(path)
+    if (path.name, digest := content.digest) not in _files:
+        _files[path.name, digest] = _run(path.absolute(), content)
     return digest
 
 
@@ -246,15 +251,16 @@ def find_again(name: str, digest: str, word: str | None = None) -> None:
     reasons = []
     for path in [*named, *made]:
         try:
-            raw, found = _read(path, owned=path not in named)
+            content = _read(path, owned=path not in named)
         except PuzzleError as error:
             reasons.append(str(error))
             continue
-        if found == digest:
-            _files[file, digest] = _run(path.absolute(), raw, digest)
+        if content.digest == digest:
+            _files[file, digest] = _run(path.absolute(), content)
             return
-        was, now = digest[:_SHOWN_DIGITS], found[:_SHOWN_DIGITS]
-        reasons.append(f"{path} has changed since (its digest was {was}, it is {now})")
+        was, now = digest[:_SHOWN_DIGITS], content.digest[:_SHOWN_DIGITS]
+        which = f"{path}, or a module beside it," if content.modules else path
+        reasons.append(f"{which} has changed since (its digest was {was}, it is {now})")
     reasons = reasons or ["no file with this digest was named, and you have not made a run of one"]
     raise PuzzleError(
         f"its puzzle is {name}, SHA-256 {digest}: {'; '.join(reasons)}; restore the file, or name it in {FILES} if you "
@@ -281,11 +287,30 @@ def _parts(word: str) -> tuple[Path, str]:
     return Path(match["path"]), match["name"] or ""
 
 
-def _read(path: Path, owned: bool = False) -> tuple[bytes, str]:
-    """Return the content of a file, and its digest."""
+class _Content(NamedTuple):
+    """The bytes of a file, and the modules beside it that it imports."""
+
+    raw: bytes
+    modules: "Modules"
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the file; with modules, of their names and digests and that of the file."""
+        alone = hashlib.sha256(self.raw).hexdigest()
+        if not self.modules:
+            return alone
+        parts = sorted((name, hashlib.sha256(raw).hexdigest()) for name, (_, raw) in self.modules.items())
+        return hashlib.sha256(repr([alone, *parts]).encode()).hexdigest()
+
+
+def _read(path: Path, owned: bool = False) -> _Content:
+    """Return the content of a file and of the modules beside it."""
+    from hakoiri.puzzles.user.modules import modules_beside
+
+    read = read_owned if owned else read_named
     try:
-        raw = read_owned(path) if owned else read_named(path)
-        return raw, hashlib.sha256(raw).hexdigest()
+        raw = read(path)
+        return _Content(raw, modules_beside(path.absolute(), raw, read))
     except NotOwnedError as error:
         where = "" if error.filename == str(path) else f" ({error.filename})"
         raise PuzzleError(f"{path} is not loaded unless it is named: {error.strerror}{where}") from None
@@ -295,25 +320,27 @@ def _read(path: Path, owned: bool = False) -> tuple[bytes, str]:
         raise PuzzleError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
-def _run(path: Path, raw: bytes, digest: str) -> ModuleType:
+def _run(path: Path, content: _Content) -> ModuleType:
     """Execute the bytes that were read: the file may have changed since."""
     from hakoiri.puzzles.conformance.pool import error_line
+    from hakoiri.puzzles.user.modules import execute
+    from hakoiri.puzzles.user.watch import watch
 
     require()
     if path in _loading:
         raise _CalledError(f"{path.name} opens a run of itself {_UNDER_MAIN}")
     # The name says where compiled kernels lie (`hakoiri.compiling`); it is the same for the same file on every machine.
-    identity = hashlib.sha256(repr((path.name, digest)).encode())
+    identity = hashlib.sha256(repr((path.name, content.digest)).encode())
     module = ModuleType(f"{_MODULE}{identity.hexdigest()[:16]}")
     module.__file__ = str(path)
-    vars(module)["__source__"] = raw  # For what it imports (`worker.program`).
-    sys.modules[module.__name__] = module  # Dataclasses and numba look for it there.
+    vars(module)["__source__"] = content.raw  # For what it imports (`worker.program`).
+    watch(str(path))
     _loading.append(path)
     known = set(sys.modules)
     try:
         # Output of the file must not mix with the results.
         with redirect_stdout(sys.stderr):
-            exec(compile(raw, str(path), "exec", dont_inherit=True), vars(module))  # noqa: S102  (the user's own file)
+            execute(module, content.raw, content.modules)
         # Keep the sources of imported modules that are not installed (`worker.program`): their files may be edited.
         for other in map(sys.modules.get, set(sys.modules) - known):
             file = getattr(other, "__file__", None) or ""
@@ -323,10 +350,10 @@ def _run(path: Path, raw: bytes, digest: str) -> ModuleType:
     except KeyboardInterrupt:
         raise
     except _CalledError as error:
-        del sys.modules[module.__name__]
+        sys.modules.pop(module.__name__, None)
         raise PuzzleError(str(error)) from None
     except BaseException as error:
-        del sys.modules[module.__name__]
+        sys.modules.pop(module.__name__, None)
         raise PuzzleError(f"{path}: {error_line(error, str(path))}") from error
     finally:
         _loading.pop()
@@ -344,12 +371,9 @@ def _checked(module: ModuleType, name: str) -> "type[Puzzle]":
         raise PuzzleError(f"{file} has no class {name}; it has {_classes_in(module)}")
     if not issubclass(found, Puzzle):
         raise PuzzleError(f"{where} is not a puzzle; expected 'class {name}(Puzzle)', a subclass of hakoiri.Puzzle")
-    if inspect.isabstract(found):
-        missing = ", ".join(sorted(found.__abstractmethods__))
-        raise PuzzleError(f"{where} does not define: {missing} (see docs/tutorial/own-puzzle.md)")
     called: Any = getattr(found, "name", None)
-    if called is None:
-        raise PuzzleError(f"{where} does not define: name (see docs/tutorial/own-puzzle.md)")
+    if missing := sorted(found.__abstractmethods__) or ["name"] * (called is None):
+        raise PuzzleError(f"{where} does not define: {', '.join(missing)} (see docs/tutorial/own-puzzle.md)")
     if not isinstance(called, str) or not _NAME.fullmatch(called):
         raise PuzzleError(f"{where}: name {called!r} is not allowed; use up to 40 lower-case letters, digits and '-'")
     return guarded(found, str(module.__file__))

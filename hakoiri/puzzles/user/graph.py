@@ -1,26 +1,29 @@
 """Graphs given by a function: states of any kind, their keys made from their texts, all in plain Python.
 
-The key of a state is a BLAKE2b digest of its text in 128 bits, so equal states have equal keys in every process. A
-process that is given a key looks for its state breadth first from the start, and keeps all states that it meets.
+Equal states have equal keys in every process. A process that is given a key looks for its state breadth first from the
+start, and keeps all states that it meets. Where the source of the function is not known, the whole graph is kept as a
+table of texts.
 """
 
-import hashlib
+import json
 import re
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable
 from contextlib import suppress
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
-from hakoiri.errors import ConfigurationError, Hint, PuzzleError
-from hakoiri.keys.layout import U128, Key, Keys, Mask, as_line, ints
+from hakoiri.errors import ConfigurationError, PuzzleError, remark
+from hakoiri.keys.layout import U128, Key, Keys, Mask, ints
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.user.sources import definition, written
+from hakoiri.puzzles.user.forms import expression, text_of
+from hakoiri.puzzles.user.reopening import reopened
+from hakoiri.puzzles.user.sources import NoSourceError, definition, written
+from hakoiri.puzzles.user.states import Moves, Walk, after, digest_of, is_goal, key_of
 
-#: The most states that are looked at before a run.
-_MOST = 2_000_000
-_KEY_BYTES = 16
+#: The most states of a graph that is kept as a table.
+_MOST_KEPT = 250_000
 _FILE = '''
 from hakoiri.puzzles.user import graph as _graph
 
@@ -29,18 +32,16 @@ class Graph(_graph.{kind}):
     """All states that {moves} leads to from the start."""
 
     name, undirected, most_successors = {name!r}, {undirected}, {most}
-    first = {start}
-    moves = staticmethod({moves})
 '''
-Moves = Callable[[Any], Iterable[Hashable]]
 
 
 class StateGraph(Puzzle):
     """A graph of states: `first` is the start, `moves` the function."""
 
-    layout = U128
+    layout, remembers = U128, True
     first: ClassVar[Hashable]
     moves: ClassVar[Any]
+    _text: ClassVar[Any] = staticmethod(text_of)
     _states: ClassVar[dict[Key, Any]]
     _queue: ClassVar[deque[Key]]
     #: The keys after those that were met before the run.
@@ -52,7 +53,7 @@ class StateGraph(Puzzle):
             cls._states, cls._queue, cls._following = {}, deque(), {}
 
     def usual_start(self) -> Key:
-        key = key_of(self.first)
+        key = digest_of(self._text(self.first))
         if key not in self._states:
             self._states[key] = self.first
             self._queue.append(key)
@@ -61,11 +62,11 @@ class StateGraph(Puzzle):
     def successors(self, key: Key) -> list[Key]:
         if key in self._following:
             return list(self._following[key])
-        found = {key_of(state): state for state in self.moves(self._state(key))}
-        for after, state in found.items():
-            if after not in self._states:
-                self._states[after] = state
-                self._queue.append(after)
+        found = {key_of(state): state for state in after(self.moves, self._state(key))}
+        for other, state in found.items():
+            if other not in self._states:
+                self._states[other] = state
+                self._queue.append(other)
         return list(found)
 
     def _state(self, key: Key) -> Any:
@@ -78,12 +79,12 @@ class StateGraph(Puzzle):
         return self._states[key]
 
     def render(self, key: Key) -> str:
-        return text_of(self._state(key))
+        return str(self._text(self._state(key)))
 
     def parse_text(self, text: str) -> Key:
         for spelling in (text, re.sub(r",\s*", ", ", text)):
             with suppress(ConfigurationError):
-                self._state(key := _digest(spelling))
+                self._state(key := digest_of(spelling))
                 return key
         raise ConfigurationError(f"the start does not lead to {text!r}")
 
@@ -94,98 +95,102 @@ class GoalGraph(StateGraph):
     goal: ClassVar[Any]
 
     def is_goal(self, keys: Keys) -> Mask:
-        return np.array([bool(self.goal(self._state(key))) for key in ints(keys)], dtype=np.bool_)
+        return np.array([is_goal(self.goal, self._state(key)) for key in ints(keys)], dtype=np.bool_)
 
 
-def text_of(state: Any) -> str:
-    """Return the text of a state: a text itself, others as Python writes them, sets in order."""
-    if isinstance(state, str) and state == as_line(state) and state.isprintable() and state[:2].lower() != "0x":
-        return state
-    return _inner_text(state)
+class TableGraph(StateGraph):
+    """A graph whose states are texts. `table` is JSON: the texts, the places after each or ``null``, those of goals."""
+
+    remembers = False
+    table: ClassVar[str]
+    _text = staticmethod(str)
+
+    def __init_subclass__(cls) -> None:
+        if "table" not in vars(cls):
+            return
+        texts, places, goals = json.loads(cls.table)
+        keys = [*map(digest_of, texts)]
+        cls.first, cls._queue, cls._states = texts[0], deque(), dict(zip(keys, texts, strict=True))
+        after_each = zip(keys, places, strict=True)
+        cls._following = {key: tuple(keys[place] for place in found) for key, found in after_each if found is not None}
+        cls.goal = frozenset(texts[place] for place in goals).__contains__  # type: ignore[attr-defined]
+
+    @staticmethod
+    def moves(state: str) -> list[Hashable]:
+        raise PuzzleError(f"the moves from {state} were not kept: it is in the last layer of a graph kept as a table")
 
 
-def _inner_text(state: Any) -> str:
-    if type(state) is tuple:
-        return f"({', '.join(map(_inner_text, state))}{',' if len(state) == 1 else ''})"
-    if isinstance(state, frozenset):
-        return f"{{{', '.join(sorted(map(_inner_text, state)))}}}"
-    if isinstance(state, bool) or (isinstance(state, float) and state.is_integer()):
-        # Equal to a whole number.
-        return repr(int(state))
-    text = " ".join(repr(state).split())
-    if re.search(r" at 0x[0-9a-f]+>", text):
-        raise PuzzleError(f"a state is {text}; expected values whose repr shows them, such as tuples or dataclasses")
-    return text
-
-
-def key_of(state: Any) -> Key:
-    """Return the key of a state."""
-    return _digest(text_of(state))
-
-
-def _digest(text: str) -> Key:
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=_KEY_BYTES).digest(), "big")
-
-
-class Met(NamedTuple):
-    """States by their keys, and for each that was left the keys after it."""
-
-    states: dict[Key, Any]
-    following: dict[Key, tuple[Key, ...]]
+class GoalTable(TableGraph, GoalGraph):
+    """A table with goals."""
 
 
 def graph_word(
     start: Hashable, moves: Moves, goal: Callable[[Any], bool] | None, layers: int | None, until_goal: bool
-) -> tuple[str, Met]:
-    """Return FILE.py:Graph of a file that is written here, and the states of its graph that the run needs.
+) -> tuple[str, Walk | None]:
+    """Return FILE.py:Graph of a file that is written here, and what was met of its graph; ``None`` for a table.
 
-    Raises `PuzzleError` if the source of the functions is not known, or if there are too many states.
+    Raises `PuzzleError` if the functions are wrong, if there are too many states, or too many for a table where the
+    source of the functions is not known.
     """
-    key_of(start)  # Refuses values without a text.
     functions = [each for each in (moves, goal) if each is not None]
-    file, text = definition(functions, repr(start))
-    met = _met(start, moves, layers, goal if until_goal else None)
-    following, whole = met.following, layers is None and not (goal and until_goal)
-    undirected = whole and all(key in following[after] for key, found in following.items() for after in found)
-    names = [each.__qualname__ for each in functions]
-    name = re.sub(r"[^a-z0-9]+", "-", names[0].lower()).strip("-")[:40] or "graph"
-    text += _FILE.format(
-        kind="StateGraph" if goal is None else "GoalGraph", moves=names[0], name=name, undirected=undirected,
-        most=max([1, *map(len, following.values())]), start=repr(start),
-    )  # fmt: skip
-    text += "" if goal is None else f"    goal = staticmethod({names[1]})\n"
-    return f"{written(file, text)}:Graph", met
+    # Before the functions are called: they may change what they use.
+    reason, source = "", None
+    try:
+        source = definition(functions, expression(start))
+    except NoSourceError as error:
+        reason = str(error)
+    walk = _met(start, moves, layers, goal if until_goal else None)
+    following, whole = walk.following, layers is None and not (goal and until_goal)
+    undirected = whole and all(key in following[other] for key, found in following.items() for other in found)
+    names = [getattr(each, "__qualname__", type(each).__name__) for each in functions]
+    name = re.sub(r"[^a-z0-9]+", "-", names[0].lower())[-40:].strip("-") or "graph"
+    facts = {"name": name, "moves": names[0], "undirected": undirected}
+    if source is not None:
+        file, text, modules = source
+        text += _FILE.format(kind="StateGraph" if goal is None else "GoalGraph", most=walk.most, **facts)
+        text += f"    first = {expression(start)}\n    moves = staticmethod({names[0]})\n"
+        text += "" if goal is None else f"    goal = staticmethod({names[1]})\n"
+        path = written(file, text, modules)
+        if not (reason := reopened(path, walk)):
+            return f"{path}:Graph", walk
+    if len(walk.states) > _MOST_KEPT:
+        raise PuzzleError(f"{reason}; only graphs of up to {_MOST_KEPT:,} states run without it")
+    remark(
+        f"{reason}. The graph of {len(walk.states):,} states is kept as a table: its run can be asked, but not resumed "
+        "or verified elsewhere by the function",
+        calls=4,
+    )
+    # `verify` looks as far beyond the last layer of the run.
+    for _ in range(2):
+        if walk.layers[-1]:
+            walk.step()
+    text = _FILE.format(kind="TableGraph" if goal is None else "GoalTable", most=walk.most, **facts)
+    return f"{written(f'{name}.py', f'{text}    table = {_table(walk, goal)!r}{chr(10)}', {})}:Graph", None
 
 
-def share(kind: Any, start: Hashable, met: Met) -> None:
-    """Let the class of the written file know what was met; `PuzzleError` if its start is another one."""
-    if key_of(kind.first) != key_of(start):
-        raise PuzzleError(f"{start!r} cannot be written as Python; its repr must be an expression for it")
+def _table(walk: Walk, goal: Callable[[Any], bool] | None) -> str:
+    places = {key: place for place, key in enumerate(walk.states)}
+    moves = [walk.following.get(key) for key in walk.states]
+    found = [None if each is None else [places[key] for key in each] for each in moves]
+    goals = [places[key] for key, state in walk.states.items() if goal and is_goal(goal, state)]
+    return json.dumps([[*map(text_of, walk.states.values())], found, goals], separators=(",", ":"))
+
+
+def share(kind: Any, start: Hashable, walk: Walk) -> None:
+    """Let the class of the written file know what was met, if its states are of the same classes."""
     # Otherwise states are of a class that the file defines anew: its functions make their own.
     if kind.first == start:
-        kind._states.update(met.states)
-        kind._following.update(met.following)
+        kind._states.update(walk.states)
+        kind._following.update(walk.following)
 
 
-def _met(start: Hashable, moves: Moves, layers: int | None, goal: Callable[[Any], bool] | None) -> Met:
-    """Return the states met within some layers, or up to the first layer with a `goal`, and the successor keys."""
-    first = key_of(start)
-    states: dict[Key, Any] = {first: start}
-    following: dict[Key, tuple[Key, ...]] = {}
-    layer, depth = [first], 0
-    while layer and (layers is None or depth < layers) and not (goal and any(goal(states[key]) for key in layer)):
-        after = list[Key]()
-        for key in layer:
-            found = dict[Key, None]()
-            for state in moves(states[key]):
-                found[other := key_of(state)] = None
-                if other not in states:
-                    states[other] = state
-                    after.append(other)
-                elif states[other] != state:
-                    raise PuzzleError(f"the states {states[other]!r} and {state!r} have the same text")
-            following[key] = tuple(found)
-            if len(states) > _MOST:
-                raise PuzzleError(f"there are more than {_MOST:,} states", Hint("give", "layers"))
-        layer, depth = after, depth + 1
-    return Met(states, following)
+def _met(start: Hashable, moves: Moves, layers: int | None, goal: Callable[[Any], bool] | None) -> Walk:
+    """Return the states met within some layers, or up to the first layer with a `goal`."""
+    walk = Walk(start, moves)
+    while (
+        (layer := walk.layers[-1])
+        and (layers is None or len(walk.layers) <= layers)
+        and not (goal and any(is_goal(goal, walk.states[key]) for key in layer))
+    ):
+        walk.step()
+    return walk

@@ -4,7 +4,7 @@ Every error of a guarded puzzle's methods becomes a `PuzzleError` that names the
 Their results are checked before use. The guard costs a microsecond a call and three passes over the counts of a batch.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from operator import index
@@ -15,12 +15,13 @@ import numpy as np
 
 from hakoiri.errors import NO_FAULT, ConfigurationError, MisreadError, PuzzleError
 from hakoiri.keys.layout import Key, Keys, Layout, ints, key_at
-from hakoiri.puzzles.capabilities import Dealt, Scored
-from hakoiri.puzzles.conformance.pool import check_expansion, describe_key, error_line, kind_of, too_many
+from hakoiri.puzzles.conformance.pool import check_expansion, describe_key, error_line, kind_of, named_with, too_many
 from hakoiri.puzzles.contract import Expansion, Puzzle
 from hakoiri.puzzles.pictures import Part, Picture, Shape
 
 _NEEDED = ("layout", "undirected", "most_successors")
+#: Methods that are often written for one key.
+_ARRAYS = ("is_goal", "are_keys")
 
 
 def guarded(plain: type[Puzzle], file: str) -> type[Puzzle]:
@@ -29,8 +30,9 @@ def guarded(plain: type[Puzzle], file: str) -> type[Puzzle]:
     chosen = {
         name: method
         for name, method in _GUARDED.items()
-        for kind in (Puzzle, Scored, Dealt)
-        if issubclass(plain, kind) and hasattr(kind, name) and getattr(plain, name) is not getattr(kind, name)
+        for kind in plain.__mro__
+        if kind.__module__.startswith("hakoiri.") and hasattr(kind, name)
+        if getattr(plain, name) is not getattr(kind, name)
     }
     about = {"__module__": plain.__module__, "__doc__": plain.__doc__, "guarded_file": file}
     made: type[Puzzle] = type(plain.__name__, (_Guard, plain), chosen | about)
@@ -52,18 +54,21 @@ class _Guard(Puzzle):
             raise PuzzleError(f"{self._here}: __init__ failed: {error_line(error, self.guarded_file)}") from error
         self._check_attributes()
         with self._naming("the start"):
-            self.start = self._checked_key(
-                self.start, "usual_start returned" if start is None else "parse_text returned"
-            )
+            method = "usual_start" if start is None else "parse_text"
+            self.start = self._checked_key(self.start, f"{method} returned", method)
         self.check_key(self.start)
 
     def successors(self, key: Key) -> list[Key]:
         with self._naming("successors", key):
-            found = list(super().successors(key))  # type: ignore[safe-super]
+            given: Any = super().successors(key)  # type: ignore[safe-super]
+            if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+                self._fitting(False, "successors", given, "the keys after one move, as a list or by yield")
+            found = list(given)
         greatest = self.layout.greatest
         for place, successor in enumerate(found):
             if type(successor) is not int or not 0 <= successor <= greatest:
-                found[place] = self._checked_key(successor, f"one of the successors of {describe_key(self, key)} is")
+                what = f"one of the successors of {describe_key(self, key)} is"
+                found[place] = self._checked_key(successor, what, "successors")
         if len(found) > self.most_successors:
             raise too_many(self, key, len(found))
         return found
@@ -84,23 +89,26 @@ class _Guard(Puzzle):
 
     def _blame(self, what: str, keys: Sequence[Key], error: BaseException) -> PuzzleError:
         about = f" of {' to '.join(describe_key(self, key) for key in keys)}" if keys else ""
-        return PuzzleError(f"{self._here}: {what}{about} failed: {error_line(error, self.guarded_file)}")
+        said = "; it is given an array of keys" if what in _ARRAYS else ""
+        return PuzzleError(f"{self._here}: {what}{about} failed: {error_line(error, self.guarded_file)}{said}")
 
     def _fitting(self, fits: bool, name: str, found: Any, expected: str) -> Any:
         """Return what the method `name` has `found`, if it `fits`; else raise `PuzzleError`."""
         if not fits:
-            raise PuzzleError(f"{self._here}: {name} returned {kind_of(found)}; expected {expected}")
+            said = " (it is given an array of keys)" if name in _ARRAYS else ""
+            about = named_with(self, name.partition(" ")[0])
+            raise PuzzleError(f"{about}: {name} returned {kind_of(found)}; expected {expected}{said}")
         return found
 
-    def _checked_key(self, value: Any, what: str) -> Key:
+    def _checked_key(self, value: Any, what: str, method: str) -> Key:
         """`value` as a key of this puzzle's layout; else a `PuzzleError` that says what it is instead."""
         try:
             key = index(value)
         except TypeError:
-            raise PuzzleError(f"{self._here}: {what} {kind_of(value)}; expected a whole number") from None
+            raise PuzzleError(f"{named_with(self, method)}: {what} {kind_of(value)}; expected a whole number") from None
         if not 0 <= key <= self.layout.greatest:
             raise PuzzleError(
-                f"{self._here}: {what} {key:#x}, which is out of range; layout {self.layout.name} "
+                f"{named_with(self, method)}: {what} {key:#x}, which is out of range; layout {self.layout.name} "
                 f"holds 0 to {self.layout.greatest:#x}"
             )
         return key
@@ -154,7 +162,7 @@ def _parse_text(self: _Guard, text: str) -> Key:
     except BaseException as error:
         said = error_line(error, self.guarded_file)
         raise ConfigurationError(f"{text!r} is not a configuration of {self.name}: {said}") from error
-    key = self._checked_key(key, f"parse_text of {text!r} returned")
+    key = self._checked_key(key, f"parse_text of {text!r} returned", "parse_text")
     if (written := self.render(key)) != f"{key:#x}" and not self.same_text(text, written):
         raise MisreadError(
             f"{text!r} is not a configuration of {self.name}: parse_text takes it for {written!r}; if both are right, "

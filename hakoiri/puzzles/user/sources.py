@@ -2,7 +2,8 @@
 
 A run pins a file. The source of ``__main__``, a script or the cells of a notebook, also calls what is not part of the
 puzzle, such as `explore`. So the statements that bind the names that a definition uses, and what changes their values
-in place, are taken from it, and nothing else. The file is in the user state folder, by the digest of its text.
+in place, are taken from it, and nothing else; names of plain data are bound to their present values. The file is in the
+user state folder, by the digest of its text, and the modules beside it that it imports are copied there.
 """
 
 import ast
@@ -10,15 +11,19 @@ import hashlib
 import inspect
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from symtable import SymbolTable, symtable
+from types import ModuleType
 from typing import Any
 
 from hakoiri.errors import PuzzleError
-from hakoiri.owned import require_owned_directory
-from hakoiri.puzzles.user.files import owned_state_folder
+from hakoiri.puzzles.user.files import owned_folder, owned_state_folder
+from hakoiri.puzzles.user.forms import literal
+from hakoiri.puzzles.user.modules import Modules, absolute, modules_beside
 
 _ROOT = Path(__file__).parents[3]
 #: Numbers that anybody would look through.
@@ -114,6 +119,8 @@ def _called(kind: str, given: list[Any]) -> Any:
 
 
 _NOTEBOOK = "notebook.py"
+#: Characters of plain data; the statements that make more than this are executed again instead.
+_MOST_DATA = 1 << 20
 
 
 def file_of(kind: type) -> Path:
@@ -125,16 +132,24 @@ def file_of(kind: type) -> Path:
     return written(*definition([kind]))
 
 
-def definition(its: "Sequence[type | Callable[..., Any]]", expression: str = "None") -> tuple[str, str]:
+class NoSourceError(PuzzleError):
+    """The source of a class or function is not known, or cannot be executed elsewhere."""
+
+
+def definition(its: "Sequence[type | Callable[..., Any]]", expression: str = "None") -> tuple[str, str, Modules]:
     """Return the name for a file with top-level classes or functions of one module, and the part that defines them.
 
-    The part also defines what an `expression` uses. Raises `PuzzleError` if a source is not known, or not at the top
-    level of that module, and if the expression is not one.
+    The part also defines what an `expression` uses; plain data has its present values. The modules are those beside the
+    file that the part imports. Raises `NoSourceError` if a source is not known, or not at the top level of that module,
+    and if the expression is not one.
     """
-    module = sys.modules.get(getattr(its[0], "__module__", ""))
+    module = sys.modules.get(getattr(its[0], "__module__", "")) or ModuleType("")
     path = getattr(module, "__file__", None)
-    cells = getattr(module, "In", None) if path is None else None
-    texts = cells if isinstance(cells, list) else ["" if path is None else Path(path).read_text(encoding="utf-8")]
+    cells, known = getattr(module, "In", None) if path is None else None, vars(module)
+    try:
+        texts = cells if isinstance(cells, list) else ["" if path is None else Path(path).read_text(encoding="utf-8")]
+    except (OSError, UnicodeError):
+        texts = []
     file, statements = Path(path or _NOTEBOOK).name, [each for text in texts for each in _parsed(text)]
     bound: dict[str, list[ast.stmt]] = {}
     for statement in statements:
@@ -142,21 +157,75 @@ def definition(its: "Sequence[type | Callable[..., Any]]", expression: str = "No
             bound.setdefault(target, []).append(statement)
     names = [getattr(it, "__qualname__", "") for it in its]
     for name, it in zip(names, its, strict=True):
-        if name not in bound or getattr(it, "__module__", "") != its[0].__module__:
+        if name not in bound or getattr(it, "__module__", "") != its[0].__module__ or known.get(name) is not it:
             what = f"the source of {name or it!r} is not known"
-            raise PuzzleError(f"{what}; define it at the top level of one file or notebook, or give FILE.py:NAME")
+            raise NoSourceError(f"{what}; define it at the top level of one file or notebook, or give FILE.py:NAME")
     try:
-        needed, queue = set[int](), [*names, *_used_by(symtable(expression, file, "eval"))]
+        queue = [*names, *_used_by(symtable(expression, file, "eval"))]
     except SyntaxError:
-        raise PuzzleError(f"{expression} cannot be written as Python; its repr must be an expression for it") from None
+        said = f"{expression} cannot be written as Python; its repr must be an expression for it"
+        raise NoSourceError(said) from None
+    chosen, values = _needed(queue, bound, vars(module))
+    chosen += [each for each in statements if _is_future(each) and each not in chosen]
+    chosen.sort(key=statements.index)
+    package = str(getattr(module, "__package__", None) or "")
+    again = [(0, values[name][1]) for name in dict.fromkeys(chain(*map(_bound_by, chosen))) if name in values]
+    if path is None:
+        chosen.sort(key=lambda each: not _is_future(each))
+        parts = [(0, ast.unparse(each)) for each in chosen]
+        begin = sum(map(_is_future, chosen))
+        parts[begin:begin] = [(0, value) for _, value in values.values()]
+    else:
+        lines = texts[0].split("\n")
+        parts = sorted([*values.values(), *(_written(each, lines, package) for each in chosen)], key=itemgetter(0))
+    text = _laid_out([*parts, *again])
+    beside = {} if path is None else modules_beside(Path(path).absolute(), text.encode(), Path.read_bytes)
+    return file, text, beside
+
+
+def _needed(
+    queue: list[str], bound: Mapping[str, list[ast.stmt]], known: Mapping[str, Any]
+) -> tuple[list[ast.stmt], dict[str, tuple[int, str]]]:
+    """Return the statements that define names and what these use; for plain data its first line and assignment."""
+    chosen, values = dict[int, ast.stmt](), dict[str, tuple[int, str]]()
     for wanted in queue:
-        for statement in bound.get(wanted, ()):
-            if id(statement) not in needed:
-                needed.add(id(statement))
-                queue += _used_by(symtable(ast.unparse(statement), file, "exec"))
-    chosen = [statement for statement in statements if id(statement) in needed]
-    chosen[:0] = [each for each in statements if isinstance(each, ast.ImportFrom) and each.module == "__future__"]
-    return file, "\n".join(ast.unparse(statement) for statement in chosen) + "\n"
+        if wanted in values or wanted not in bound:
+            continue
+        with suppress(KeyError, TypeError, ValueError, RecursionError):
+            if len(value := literal(known[wanted])) <= _MOST_DATA:
+                values[wanted] = bound[wanted][0].lineno, f"{wanted} = {value}"
+                continue
+        for statement in bound[wanted]:
+            if id(statement) not in chosen:
+                chosen[id(statement)] = statement
+                queue += _used_by(symtable(ast.unparse(statement), "", "exec"))
+    return [*chosen.values()], values
+
+
+def _is_future(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
+
+
+def _written(statement: ast.stmt, lines: list[str], package: str) -> tuple[int, str]:
+    """Return the first line of a statement and its text, with the full names of what it imports."""
+    begin = min([statement.lineno, *(each.lineno for each in getattr(statement, "decorator_list", ()))])
+    text = "\n".join(lines[begin - 1 : statement.end_lineno])
+    nearby = [node for node in ast.walk(statement) if isinstance(node, ast.ImportFrom) and node.level]
+    for node in nearby:
+        node.module, node.level = absolute(node, package), 0
+    # Other statements may share its lines.
+    whole = not nearby and len(_parsed(text)) == 1
+    return begin, text if whole else ast.unparse(statement)
+
+
+def _laid_out(parts: Iterable[tuple[int, str]]) -> str:
+    """Return a text with each part at its line, if the parts before leave room: errors name lines of the original."""
+    text, line = "", 1
+    for place, part in parts:
+        before = "\n" * (place - line)
+        text += f"{before}{part}\n"
+        line += len(before) + part.count("\n") + 1
+    return text
 
 
 def _parsed(text: str) -> list[ast.stmt]:
@@ -197,16 +266,21 @@ def _bound_by(statement: ast.stmt) -> Iterator[str]:
                 yield from _bound_by(node)
 
 
-def written(name: str, text: str) -> Path:
-    """Write a file of this name and text to the user state folder; return its path."""
-    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+def written(name: str, text: str, modules: Modules) -> Path:
+    """Write a file of this name and text, and the modules beside it, to the user state folder; return its path."""
+    files = {name: text.encode()}
+    for module, (path, raw) in modules.items():
+        place = Path(*module.split("."))
+        files[str(place / path.name if path.name == "__init__.py" else place.with_name(path.name))] = raw
+    identity = text if not modules else repr(sorted(files.items()))
     folder = owned_state_folder()
-    for part in ("sources", digest):
-        folder /= part
-        folder.mkdir(mode=0o700, exist_ok=True)
-        require_owned_directory(folder)
-    path = folder / name
-    with tempfile.NamedTemporaryFile("w", dir=folder, delete=False, encoding="utf-8") as file:
-        file.write(text)
-    Path(file.name).replace(path)
-    return path
+    for part in ("sources", hashlib.sha256(identity.encode()).hexdigest()[:16]):
+        folder = owned_folder(folder / part)
+    for each, raw in files.items():
+        place = folder
+        for part in Path(each).parent.parts:
+            place = owned_folder(place / part)
+        with tempfile.NamedTemporaryFile("wb", dir=place, delete=False) as file:
+            file.write(raw)
+        Path(file.name).replace(folder / each)
+    return folder / name

@@ -22,7 +22,7 @@ import lmdb
 
 from hakoiri import errors
 from hakoiri.errors import AddressSpaceError, DamagedError, Hint, NotWritableError, StorageError, TakenOverError
-from hakoiri.storage.engine.files import allocate, descriptor, require_files
+from hakoiri.storage.engine.files import Given, allocate
 from hakoiri.storage.engine.pages import DataFile, PageError, Snapshot
 from hakoiri.storage.names import DATA_FILE, DATABASES, LOCK_FILE, MAP_BYTES, run_of
 
@@ -45,7 +45,7 @@ def _translation(error: Exception, directory: Path) -> Exception:
     code = error.errno if isinstance(error, OSError) else getattr(error, "code", None)
     # LMDB's code for a failed or short write. Reads go through the memory map and never raise it.
     failed = isinstance(error, lmdb.Error) and code == errno.EIO
-    if failed or isinstance(error, lmdb.MapFullError) or code in _NO_ROOM:
+    if failed or code in _NO_ROOM:
         return disk_full(directory, perhaps_broken=failed)
     is_missing = code == errno.ENOENT
     no_folder = is_missing and not directory.parent.is_dir()
@@ -56,16 +56,21 @@ def _translation(error: Exception, directory: Path) -> Exception:
         return damaged(directory, "a file of it is missing") if directory.exists() else gone(directory)
     if code == errno.ENOMEM:
         return MemoryError(f"run {run}: {error}")
-    if isinstance(error, lmdb.Error) and code == errno.EAGAIN:
-        return StorageError(f"run {run} is being opened by another process; try again")
-    return StorageError(f"run {run}: {error}") if isinstance(error, OSError) else damaged(directory, str(error))
+    text, hints = f"run {run}: {error}", list[Hint]()
+    if isinstance(error, lmdb.MapFullError):
+        text = f"the data file of run {run} has reached its limit of {MAP_BYTES >> 30:,} GiB; start it anew"
+        hints.append(Hint("give", "keep", "depths"))
+    elif isinstance(error, lmdb.Error) and code == errno.EAGAIN:
+        text = f"run {run} is being opened by another process; try again"
+    elif not isinstance(error, OSError):
+        return damaged(directory, str(error))
+    return StorageError(text, *hints)
 
 
 def disk_full(directory: Path, perhaps_broken: bool = False) -> errors.DiskFullError:
     """Return the error for a write that found no room, or, with `perhaps_broken`, that failed for an unknown reason."""
     state, advice = ("full or broken", " or look at the system's log") if perhaps_broken else ("full", "")
-    there = next(parent for parent in (directory, *directory.resolve().parents) if parent.exists())
-    free = shutil.disk_usage(there).free >> 20
+    free = _free_bytes(directory) >> 20
     return errors.DiskFullError(
         f"the disk under {directory.parent} is {state} ({free} MiB free); all committed layers are safe; "
         f"free some space{advice}",
@@ -90,8 +95,7 @@ def gone(directory: Path) -> errors.GoneError:
 def damaged(directory: Path, what: str) -> DamagedError:
     """Return the error for a data file that LMDB cannot read."""
     return DamagedError(
-        f"the data file of run {directory.name} is damaged ({what}); restore it from a copy, or delete "
-        "the run and make it again",
+        f"the data file of run {directory.name} is damaged ({what}); restore it from an archive, or make it again",
         Hint("delete", directory.name),
     )
 
@@ -141,7 +145,7 @@ class Environment:
         self._books_checked = False
         self._replaced, self._closed, self._least_pages = 0, False, 2
         with translated(directory), ExitStack() as opened:
-            self._file = DataFile(descriptor(self.directory, DATA_FILE, os.O_RDWR if writable else os.O_RDONLY))
+            self._file = DataFile(Given(self.directory).descriptor(DATA_FILE, os.O_RDWR if writable else os.O_RDONLY))
             opened.callback(self._file.close)
             self._identity = (os.getpid(), self.directory, self._file.number)
             with _opening:
@@ -238,12 +242,12 @@ class Environment:
     def release(self) -> None:
         """Give free pages back to the disk; the file keeps its length. Readers of older states read again.
 
-        The last commit stands whatever happens.
+        The last two commits stand whatever happens: if the disk loses the last one, the run goes on from the other.
         """
         self._read(lambda snapshot: snapshot.transaction)
         # IMPORTANT: within a transaction, so that no other process uses a free page meanwhile.
         with translated(self.directory), self._handle.begin(write=True):
-            self._file.free(self._file.newest().free_pages())
+            self._file.free(self._file.newest().free_pages(since=1))
 
     @property
     def _handle(self) -> lmdb.Environment:
@@ -326,7 +330,7 @@ class Environment:
 
 def _open(directory: Path, durable: bool) -> lmdb.Environment:
     # LMDB opens files by name, follows links, and creates missing files.
-    require_files(directory, DATA_FILE, LOCK_FILE)
+    Given(directory).require_files(DATA_FILE, LOCK_FILE)
     _fill_lock_file(directory)
     try:
         # As bytes, because a name need not be text.
@@ -351,7 +355,7 @@ def _fill_lock_file(directory: Path) -> None:
 
     IMPORTANT: not while this process has the environment open: closing any descriptor of a file releases its locks.
     """
-    lock_file = descriptor(directory, LOCK_FILE, os.O_RDWR | os.O_CREAT)
+    lock_file = Given(directory).descriptor(LOCK_FILE, os.O_RDWR | os.O_CREAT)
     written = os.fstat(lock_file).st_blocks
     try:
         allocate(lock_file, _LOCK_BYTES)
@@ -388,9 +392,14 @@ def refuse_network_file_system(directory: Path) -> None:
 
 
 def require_free(directory: Path, needed: int) -> None:
-    """Raise `DiskFullError` unless `needed` bytes and the reserve are free on the run's disk."""
-    if shutil.disk_usage(directory).free < needed + RESERVE_BYTES:
+    """Raise `DiskFullError` unless `needed` bytes and the reserve are free on the disk of a directory, or a name."""
+    if _free_bytes(directory) < needed + RESERVE_BYTES:
         raise disk_full(directory)
+
+
+def _free_bytes(directory: Path) -> int:
+    there = next(parent for parent in (directory, *directory.resolve().parents) if parent.exists())
+    return shutil.disk_usage(there).free
 
 
 def require_writable(data: Path) -> None:

@@ -11,7 +11,7 @@ import secrets
 import shutil
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePath
 from typing import IO, Any
@@ -20,107 +20,142 @@ from hakoiri.errors import DamagedError, NotWritableError, StorageError
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _SAFE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+#: Prefix of the name of a file under construction, which its writer keeps locked.
+_PART_PREFIX = ".hakoiri-"
+_YOUNG_SECONDS = 60
 
 
-def open_inside(directory: Path, name: str, mode: str, encoding: str | None = None) -> IO[Any]:
-    """Open the file `name`, perhaps in a subfolder of `directory`. Raises `DamagedError` if it is not a plain file."""
-    return open(directory / name, mode, encoding=encoding, opener=lambda _, flags: descriptor(directory, name, flags))
+class Given:
+    """A directory that the user named, whatever others have put into it: runs, questions, archives.
 
+    A name may lead into subfolders. Raises `DamagedError` for a link, a pipe, a folder in place of a file, a file in
+    place of a folder, and a name that leads out.
+    """
 
-def descriptor(directory: Path, name: str, flags: int) -> int:
-    """Return a descriptor of a file as `open_inside` opens it; `flags` as for `os.open`."""
-    with _folder(directory, PurePath(name).parent) as folder:
-        last = PurePath(name).name
-        with suppress(FileNotFoundError):
-            _require_file(os.stat(last, dir_fd=folder, follow_symlinks=False), directory, name, flags)
-        # Truncated only after the second check, which is of the file that was opened.
-        found = os.open(last, flags & ~os.O_TRUNC | _SAFE, 0o666, dir_fd=folder)
-    try:
-        _require_file(os.fstat(found), directory, name, flags)
-        if flags & os.O_TRUNC:
-            os.ftruncate(found, 0)
-    except BaseException:
-        os.close(found)
-        raise
-    return found
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
 
+    def open(self, name: str, mode: str, encoding: str | None = None) -> IO[Any]:
+        """Open a file."""
+        return open(
+            self.directory / name, mode, encoding=encoding, opener=lambda _, flags: self.descriptor(name, flags)
+        )
 
-def require_files(directory: Path, *names: str) -> None:
-    """Raise `DamagedError` if one of these exists and is not a file that may be written."""
-    for name in names:
-        with suppress(FileNotFoundError):
-            _require_file((directory / name).lstat(), directory, name, os.O_RDWR)
-
-
-def names_inside(directory: Path, folder: str) -> list[str]:
-    """Return the names in a folder of `directory`; empty if it does not exist."""
-    try:
-        with _folder(directory, PurePath(folder)) as found:
-            return os.listdir(found)  # noqa: PTH208  (by its descriptor)
-    except FileNotFoundError:
-        return []
-
-
-def remove_inside(directory: Path, name: str) -> None:
-    """Remove a file or a link, if it exists. Raises `DamagedError` for a folder."""
-    try:
-        with suppress(FileNotFoundError), _folder(directory, PurePath(name).parent) as folder:
-            os.unlink(PurePath(name).name, dir_fd=folder)
-    except IsADirectoryError:
-        raise _strange(directory, name, "file") from None
-
-
-def make_folder(directory: Path, name: str) -> None:
-    """Make a folder in `directory`, if it does not exist. Raises `DamagedError` if the name is not that of a folder."""
-    with suppress(FileExistsError):
-        (directory / name).mkdir()
-    with _folder(directory, PurePath(name)):
-        pass
-
-
-def remove_folder(directory: Path, name: str) -> None:
-    """Remove a folder of `directory` with its contents, as far as possible; links are not followed."""
-    # Opening a pipe would block.
-    if is_folder(directory / name):
-        shutil.rmtree(directory / name, ignore_errors=True)
-
-
-def is_folder(path: Path) -> bool:
-    """Return whether a path is a folder, and not a link to one."""
-    return path.is_dir() and not path.is_symlink()
-
-
-@contextmanager
-def _folder(directory: Path, inner: PurePath) -> Iterator[int]:
-    found = os.open(directory, _FOLDER)
-    try:
-        for part in inner.parts:
-            if not stat.S_ISDIR(os.stat(part, dir_fd=found, follow_symlinks=False).st_mode):
-                raise _strange(directory, str(inner), "folder")
-            next_one = os.open(part, _FOLDER | os.O_NOFOLLOW, dir_fd=found)
+    def descriptor(self, name: str, flags: int) -> int:
+        """Return a descriptor of a file as `open` opens it; `flags` as for `os.open`."""
+        with self._folder(PurePath(name).parent) as folder:
+            last = PurePath(name).name
+            with suppress(FileNotFoundError):
+                self._require_file(os.stat(last, dir_fd=folder, follow_symlinks=False), name, flags)
+            # Truncated only after the second check, which is of the file that was opened.
+            found = os.open(last, flags & ~os.O_TRUNC | _SAFE, 0o666, dir_fd=folder)
+        try:
+            self._require_file(os.fstat(found), name, flags)
+            if flags & os.O_TRUNC:
+                os.ftruncate(found, 0)
+        except BaseException:
             os.close(found)
-            found = next_one
-        yield found
-    finally:
-        os.close(found)
+            raise
+        return found
 
+    def read(self, name: str, most: int) -> bytes:
+        """Return the bytes of a file; `DamagedError` if there are more than `most`."""
+        with self.open(name, "rb") as file:
+            if len(found := file.read(most + 1)) > most:
+                raise DamagedError(f"{self.directory / name} has more than {most:,} bytes; remove it")
+            return bytes(found)
 
-def _require_file(found: os.stat_result, directory: Path, name: str, flags: int) -> None:
-    written = flags & os.O_ACCMODE != os.O_RDONLY
-    if not stat.S_ISREG(found.st_mode) or (written and found.st_nlink > 1):
-        raise _strange(directory, name, "file")
+    def write(self, name: str, chunks: Iterable[bytes]) -> None:
+        """Make or replace a file, and make its folders; durable. After an error, it is as it was."""
+        inner = PurePath(name)
+        with self._folder(inner.parent, make=True) as folder:
+            part = f"{_PART_PREFIX}{secrets.token_hex(3)}-{inner.name}"
+            with open(part, "xb", opener=lambda part, flags: os.open(part, flags, 0o666, dir_fd=folder)) as file:
+                try:
+                    with suppress(OSError):
+                        fcntl.flock(file, fcntl.LOCK_EX)
+                    remove_parts(self.directory / inner.parent)
+                    file.writelines(chunks)
+                    file.flush()
+                    os.fsync(file.fileno())
+                    os.rename(part, inner.name, src_dir_fd=folder, dst_dir_fd=folder)
+                    os.fsync(folder)
+                except IsADirectoryError:
+                    raise self._strange(name, "file") from None
+                finally:
+                    with suppress(OSError):
+                        os.unlink(part, dir_fd=folder)
 
+    def require_files(self, *names: str) -> None:
+        """Raise `DamagedError` if one of these exists and is not a file that may be written."""
+        for name in names:
+            with suppress(FileNotFoundError), self._folder(PurePath(name).parent) as folder:
+                found = os.stat(PurePath(name).name, dir_fd=folder, follow_symlinks=False)
+                self._require_file(found, name, os.O_RDWR)
 
-def _strange(directory: Path, name: str, what: str) -> DamagedError:
-    kind = f"is not a plain {what} of its own"
-    return DamagedError(f"run {directory.name}: {name!r} in its directory {kind}; remove it")
+    def names(self, folder: str = "") -> list[str]:
+        """Return the names in a folder; empty if it does not exist."""
+        try:
+            with self._folder(PurePath(folder)) as found:
+                return os.listdir(found)  # noqa: PTH208  (by its descriptor)
+        except FileNotFoundError:
+            return []
+
+    def unlink(self, name: str) -> None:
+        """Remove a file or a link, if it exists."""
+        try:
+            with suppress(FileNotFoundError), self._folder(PurePath(name).parent) as folder:
+                os.unlink(PurePath(name).name, dir_fd=folder)
+        except IsADirectoryError:
+            raise self._strange(name, "file") from None
+
+    def make_folder(self, name: str) -> None:
+        """Make a folder, and those on the way to it, if they do not exist; durable."""
+        with self._folder(PurePath(name), make=True):
+            pass
+
+    def flush(self, folder: str) -> None:
+        """Make the names in a folder durable, if it exists."""
+        with suppress(FileNotFoundError), self._folder(PurePath(folder)) as found:
+            os.fsync(found)
+
+    def remove_folder(self, name: str) -> None:
+        """Remove a folder with its contents, as far as possible; no effect on anything else of this name."""
+        inner = PurePath(name)
+        # Opened first: to open a pipe would block.
+        with suppress(FileNotFoundError, DamagedError), self._folder(inner), self._folder(inner.parent) as parent:
+            shutil.rmtree(inner.name, ignore_errors=True, dir_fd=parent)
+
+    @contextmanager
+    def _folder(self, inner: PurePath, make: bool = False) -> Iterator[int]:
+        found = os.open(self.directory, _FOLDER)
+        try:
+            for part in inner.parts:
+                with suppress(FileExistsError):
+                    if make:
+                        os.mkdir(part, dir_fd=found)
+                        os.fsync(found)
+                is_folder = stat.S_ISDIR(os.stat(part, dir_fd=found, follow_symlinks=False).st_mode)
+                if not is_folder or part == ".." or inner.is_absolute():
+                    raise self._strange(str(inner), "folder")
+                next_one = os.open(part, _FOLDER | os.O_NOFOLLOW, dir_fd=found)
+                os.close(found)
+                found = next_one
+            yield found
+        finally:
+            os.close(found)
+
+    def _require_file(self, found: os.stat_result, name: str, flags: int) -> None:
+        written = flags & os.O_ACCMODE != os.O_RDONLY
+        if not stat.S_ISREG(found.st_mode) or (written and found.st_nlink > 1):
+            raise self._strange(name, "file")
+
+    def _strange(self, name: str, what: str) -> DamagedError:
+        return DamagedError(f"{name!r} in {self.directory} is not a plain {what} of its own; remove it")
 
 
 #: The bytes that are written at a time where the system cannot allocate them.
 _ALLOCATED = 1 << 20
-#: Prefix of the name of a file under construction, which its writer keeps locked.
-_PART_PREFIX = ".hakoiri-"
-_YOUNG_SECONDS = 60
 
 
 @contextmanager

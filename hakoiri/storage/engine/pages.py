@@ -307,9 +307,14 @@ class Snapshot:
         for number in self.free_pages():
             seen.add(number)
 
-    def free_pages(self) -> Iterator[int]:
-        """Yield the numbers of the pages that nothing uses; `PageError` if their list is damaged."""
-        for _, value in self.entries(self.meta.free):
+    def free_pages(self, since: int = 0) -> Iterator[int]:
+        """Yield the numbers of the pages that nothing uses; `PageError` if their list is damaged.
+
+        Those that the state of `since` transactions before uses are left out, for up to one.
+        """
+        for name, value in self.entries(self.meta.free):
+            if NUMBER.unpack(name)[0] > self.transaction - since:
+                continue
             # The first number is the count of those that follow; an empty value fails the check below.
             count, *numbers = struct.unpack_from(f"={len(value) // NUMBER.size}Q", value) or (1,)
             del numbers[count:]

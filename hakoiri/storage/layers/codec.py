@@ -19,11 +19,13 @@ from hakoiri.keys.layout import Key, Keys, Layout
 from hakoiri.keys.order import equal
 
 Bytes = NDArray[np.uint8]
+#: Bits in eight bytes of a varint, and the bits of each that tell that another follows.
+_GROUPED, _MORE = 56, np.uint64(0x8080808080808080)
 
 
 def longest_varint(layout: Layout) -> int:
-    """Return the most bytes that a difference takes."""
-    return -(-layout.bits // 7)
+    """Return the room that a difference takes while it is written: wide ones are, eight bytes at a time."""
+    return -(-layout.bits // 7) if layout.words == 1 else 8 * -(-layout.bits // _GROUPED)
 
 
 @jit
@@ -66,25 +68,22 @@ def _encode_wide(keys: Keys, begin: int, room: Bytes, longest: int) -> tuple[int
     used = 0
     count = 1
     index = begin + 1
-    low = np.uint64(127)
     last = len(room) - longest
     words = keys.shape[1]
-    difference = np.empty(words, dtype=np.uint64)
+    # A word of zeros stands above the difference.
+    difference = np.zeros(words + 1, dtype=np.uint64)
     while index < len(keys) and used <= last:
-        _difference(keys, index, difference)
-        while _above_word(difference):
-            room[used] = np.uint8((difference[words - 1] & low) | np.uint64(128))
-            _shift_right(difference)
-            used += 1
-        rest = difference[words - 1]
-        while rest > low:
-            room[used] = np.uint8((rest & low) | np.uint64(128))
-            rest >>= np.uint64(7)
-            used += 1
-        room[used] = np.uint8(rest)
-        new = int(rest != np.uint64(0))
-        used += new
-        count += new
+        bits = _difference(keys, index, difference)
+        for at in range(0, bits, _GROUPED):
+            word, shift = words - (at >> 6), np.uint64(at & 63)
+            part = difference[word] >> shift | difference[word - 1] << (np.uint64(63) - shift) << np.uint64(1)
+            grouped, place = _grouped(part) | _MORE, np.uint64(used + at // 7)
+            for byte in range(8):
+                room[place + np.uint64(byte)] = np.uint8(grouped >> np.uint64(8 * byte))
+        if bits:
+            used += (bits + 6) // 7
+            room[used - 1] &= np.uint8(127)
+            count += 1
         index += 1
     while index < len(keys) and equal(keys, index, keys, index - 1):
         index += 1
@@ -92,28 +91,35 @@ def _encode_wide(keys: Keys, begin: int, room: Bytes, longest: int) -> tuple[int
 
 
 @jit
-def _difference(keys: Keys, index: int, difference: Keys) -> None:
-    borrow = np.uint64(0)
-    for word in range(keys.shape[1] - 1, -1, -1):
+def _grouped(bits: np.uint64) -> np.uint64:
+    """Return the lowest 56 bits, seven in each byte."""
+    bits = bits & np.uint64(0xFFFFFFF) | (bits & np.uint64(0xFFFFFFF0000000)) << np.uint64(4)
+    bits = bits & np.uint64(0x3FFF00003FFF) | (bits & np.uint64(0xFFFC0000FFFC000)) << np.uint64(2)
+    return bits & np.uint64(0x7F007F007F007F) | (bits & np.uint64(0x3F803F803F803F80)) << np.uint64(1)
+
+
+@jit
+def _together(bits: np.uint64) -> np.uint64:
+    """Return 56 bits that have seven in each byte: the inverse."""
+    bits = bits & np.uint64(0x7F007F007F007F) | (bits & np.uint64(0x7F007F007F007F00)) >> np.uint64(1)
+    bits = bits & np.uint64(0x3FFF00003FFF) | (bits & np.uint64(0x3FFF00003FFF0000)) >> np.uint64(2)
+    return bits & np.uint64(0xFFFFFFF) | (bits & np.uint64(0xFFFFFFF00000000)) >> np.uint64(4)
+
+
+@jit
+def _difference(keys: Keys, index: int, difference: Keys) -> int:
+    """Set the words of a difference but the first; return how many bits it has."""
+    borrow, top, words = np.uint64(0), 0, keys.shape[1]
+    for word in range(words - 1, -1, -1):
         upper, lower = keys[index, word], keys[index - 1, word]
-        difference[word] = upper - lower - borrow
+        difference[word + 1] = upper - lower - borrow
         borrow = np.uint64(upper < lower or (upper == lower and borrow > np.uint64(0)))
-
-
-@jit
-def _above_word(difference: Keys) -> bool:
-    """Return whether a difference needs more than the last word."""
-    more = np.uint64(0)
-    for word in range(len(difference) - 1):
-        more |= difference[word]
-    return bool(more != np.uint64(0))
-
-
-@jit
-def _shift_right(difference: Keys) -> None:
-    for word in range(len(difference) - 1, 0, -1):
-        difference[word] = (difference[word] >> np.uint64(7)) | (difference[word - 1] << np.uint64(57))
-    difference[0] >>= np.uint64(7)
+        if difference[word + 1] != np.uint64(0):
+            top = word + 1
+    below = difference[top]
+    for shift in (1, 2, 4, 8, 16, 32):
+        below |= below >> np.uint64(shift)
+    return 64 * (words - top) + int(popcount(below)) if top else 0
 
 
 @jit
@@ -157,63 +163,42 @@ def _decode(data: Bytes, keys: Keys) -> bool:
 def _decode_wide(data: Bytes, keys: Keys) -> bool:
     """`_decode` for keys of several words."""
     used = 0
+    longest = (64 * keys.shape[1] + 6) // 7
     for index in range(1, len(keys)):
-        # Most differences fit a word: 15 ns a key instead of 100.
-        low = np.uint64(0)
-        shift = 0
-        byte = np.uint64(128)
-        while byte > np.uint64(127) and shift < 63:
-            if used == len(data):
-                return False
-            byte = np.uint64(data[used])
-            used += 1
-            low |= (byte & np.uint64(127)) << np.uint64(shift)
-            shift += 7
-        if byte < np.uint64(128):
-            if not _add_word(keys, index, low):
-                return False
-            continue
+        word = keys.shape[1] - 1
         keys[index, :] = np.uint64(0)
-        keys[index, keys.shape[1] - 1] = low
-        while byte > np.uint64(127):
-            if used == len(data):
+        held, shift, begin, last = np.uint64(0), 0, used, np.uint64(0)
+        while last == np.uint64(0):
+            taken, place = np.uint64(0), np.uint64(used)
+            if used + 8 <= len(data):
+                for byte in range(8):
+                    taken |= np.uint64(data[place + np.uint64(byte)]) << np.uint64(8 * byte)
+            else:
+                for byte in range(len(data) - used):
+                    taken |= np.uint64(data[used + byte]) << np.uint64(8 * byte)
+            # The top bit of the last byte.
+            last = ~taken & _MORE
+            last &= ~last + np.uint64(1)
+            used += 8 if last == np.uint64(0) else int(popcount(last - np.uint64(1)) + np.uint64(1)) // 8
+            if used > len(data) or used - begin > longest:
                 return False
-            byte = np.uint64(data[used])
-            used += 1
-            if not _add_bits(keys, index, byte & np.uint64(127), shift):
-                return False
-            shift += 7
+            bits = _together(taken & (last + last - np.uint64(1)) & ~_MORE)
+            held |= bits << np.uint64(shift)
+            shift += _GROUPED
+            if shift >= 64:
+                keys[index, word] = held
+                shift -= 64
+                held = bits >> np.uint64(_GROUPED - shift)
+                word -= 1
+                if word < 0:
+                    break
+        if word >= 0:
+            keys[index, word] = held
+        elif held != np.uint64(0) or last == np.uint64(0):
+            return False
         if not _add_row(keys, index):
             return False
     return used == len(data)
-
-
-@jit
-def _add_word(keys: Keys, index: int, difference: np.uint64) -> bool:
-    """Write row `index`: the row before and a difference of one word; false if that is 0 or goes beyond the key."""
-    carry = difference
-    for word in range(keys.shape[1] - 1, -1, -1):
-        total = keys[index - 1, word] + carry
-        carry = np.uint64(total < carry)
-        keys[index, word] = total
-    return bool(difference != np.uint64(0) and carry == np.uint64(0))
-
-
-@jit
-def _add_bits(keys: Keys, index: int, bits: np.uint64, shift: int) -> bool:
-    """Put seven bits at `shift` into the difference that row `index` holds; false if they go beyond the key."""
-    words = keys.shape[1]
-    word = words - 1 - shift // 64
-    within = np.uint64(shift % 64)
-    over = bits >> (np.uint64(64) - within) if within > np.uint64(57) else np.uint64(0)
-    if word < 0:
-        return False
-    keys[index, word] |= bits << within
-    if over != np.uint64(0):
-        if word == 0:
-            return False
-        keys[index, word - 1] |= over
-    return True
 
 
 @jit

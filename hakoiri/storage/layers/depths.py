@@ -6,7 +6,8 @@ to the start (Cooperman, Finkelstein, "New methods for using Cayley graphs in in
 The *code* of a key is 1 + depth % 3, or 0 if the table lacks it. Entry number N (`storage.names.number_key`) of the
 database CLOSED has the codes of the keys from N * 2**18 on. It is a CRC-32 (`storage.ledger.manifest.seal`) and two
 bitmaps: the low bits of the codes, and the high bits. Their words have 64 bits and are little-endian; the least key has
-the lowest bit. Entries without keys are missing.
+the lowest bit. Entries without keys are missing. A table that does not fit in memory is in a file
+(`storage.layers.table_file`), and read by the same numbers.
 """
 
 from bisect import bisect_left, bisect_right
@@ -21,6 +22,7 @@ from hakoiri.compiling import jit
 from hakoiri.errors import DamagedError, PuzzleError
 from hakoiri.keys.layout import Key, Keys, Layout, key_at
 from hakoiri.keys.order import slice_between
+from hakoiri.storage.layers.table_file import TableLedger
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Depth, seal, unseal
 from hakoiri.storage.names import CLOSED, KEPT_KEY, META, number_key
@@ -48,7 +50,21 @@ class Kept:
     @classmethod
     def of(cls, ledger: Ledger) -> "Kept":
         """Return the record of a run; most runs have none, and keep all layers."""
-        return ledger.read_if_any(cls, META, KEPT_KEY, "record of the kept layers") or cls()
+        found = ledger.read_if_any(cls, META, KEPT_KEY, "record of the kept layers") or cls()
+        if found.first < 0:
+            raise ledger.damaged(f"it keeps the layers from {found.first} on")
+        return found
+
+    def require_in(self, ledger: Ledger, numbers: int) -> None:
+        """Raise `DamagedError` unless layers and table are those of a run, whose puzzle has so many numbers, or 0."""
+        # Read after this record: another process may have made layers since.
+        depth, blocks = ledger.read_state().depth, ledger.names(CLOSED) if self.table else []
+        if self.first > depth + 1 or (self.table and not numbers):
+            raise ledger.damaged(f"it keeps the layers from {self.first} on, but has {depth + 1} layers")
+        if wrong := [name for name in blocks if len(name) != 4 or DepthTable.first_key(name) >= numbers]:
+            raise ledger.damaged(
+                f"its table of depths has a block {wrong[0].hex()}, but the puzzle {numbers:,} numbers"
+            )
 
     def stage(self, ledger: Ledger) -> None:
         """Stage the record."""
@@ -63,7 +79,7 @@ def code_of(depth: Depth) -> int:
 class DepthTable:
     """The table in the store of a run."""
 
-    def __init__(self, store: Ledger) -> None:
+    def __init__(self, store: TableLedger) -> None:
         self._store = store
 
     def codes(self, keys: Keys) -> Codes:
@@ -102,8 +118,15 @@ class DepthTable:
         name = number_key(number)
         self._store.stage(CLOSED, name, seal(planes.astype(_WORD, copy=False).data, CLOSED + name))
 
+    @staticmethod
+    def first_key(name: bytes) -> Key:
+        """Return the first key of a block by its name."""
+        return int.from_bytes(name, "big") << _BLOCK_BITS
+
     def numbers(self) -> list[int]:
         """Return the numbers of all blocks."""
+        if (file := self._store.table_file) is not None:
+            return file.units()
         return [int.from_bytes(name, "big") for name in self._store.names(CLOSED)]
 
     def block(self, number: int) -> Codes:
@@ -113,18 +136,33 @@ class DepthTable:
     @property
     def stored_bytes(self) -> int:
         """The bytes of the table on disk."""
+        if (file := self._store.table_file) is not None:
+            return file.stored_bytes
         return len(self._store.names(CLOSED)) * BLOCK_KEYS // 4
 
     def planes(self, number: int) -> Planes:
         """Return a block, of zeroes if it is missing; `DamagedError` if it is damaged."""
         name = number_key(number)
         if (raw := self._store.read(CLOSED, name)) is None:
-            return np.zeros((2, BLOCK_WORDS), dtype=_WORD)
+            # Otherwise it may have been moved to the file meanwhile.
+            return self._filed(number)
         try:
             payload = unseal(raw, f"block {number} of its depths", CLOSED + name)
             return np.frombuffer(payload, dtype=_WORD).reshape(2, BLOCK_WORDS)
         except (DamagedError, ValueError) as error:
             raise self._store.damaged(str(error)) from error
+
+    def _filed(self, number: int) -> Planes:
+        """Return a block of the table's file, without the layer that is not committed yet."""
+        if (file := self._store.table_file) is None or number >= file.shape.blocks * file.shape.units:
+            return np.zeros((2, BLOCK_WORDS), dtype=_WORD)
+        bitmaps, layer = file.read_unit(number)
+        planes = bitmaps[:2].copy()
+        if layer > file.committed:
+            code = code_of(layer)
+            low, high = (planes[0] if code & 1 else ~planes[0]), (planes[1] if code >> 1 else ~planes[1])
+            planes &= ~(bitmaps[2] & low & high)
+        return planes
 
 
 def require_below(keys: Keys, depth: Depth, numbers: int) -> None:
@@ -148,7 +186,7 @@ def enter_keys(planes: NDArray[np.uint64], touched: NDArray[np.bool_], keys: Key
 class TableLayer:
     """All configurations in the table of a run: they are subtracted in place of a layer that is not kept."""
 
-    def __init__(self, store: Ledger, layout: Layout) -> None:
+    def __init__(self, store: TableLedger, layout: Layout) -> None:
         self._table, self._layout = DepthTable(store), layout
         self._numbers = self._table.numbers()
         self.size = len(self._numbers) * BLOCK_KEYS

@@ -25,7 +25,7 @@ from typing import IO, Final, Literal
 from hakoiri.errors import DamagedError, Hint
 from hakoiri.keys.layout import Layout
 from hakoiri.storage.engine.environment import require_free, translated
-from hakoiri.storage.engine.files import flush, make_folder, names_inside, open_inside, remove_folder, remove_inside
+from hakoiri.storage.engine.files import Given
 from hakoiri.storage.layers.blocks import Block, Coded, count_of, is_sound
 from hakoiri.storage.ledger.lock import require_held
 from hakoiri.storage.ledger.manifest import Depth, seal, unseal
@@ -66,6 +66,7 @@ class Spill:
 
     def __init__(self, directory: Path, layout: Layout, depth: Depth) -> None:
         self._run, self.layout, self._depth = directory, layout, depth
+        self._given = Given(directory)
         self.files = NO_FILES
         #: The files appended to since the last `sync`.
         self._unsynced: set[str] = set()
@@ -92,8 +93,8 @@ class Spill:
         require_free(self._run, len(raw))
         require_held(self._run)
         with translated(self._run):
-            make_folder(self._run, SPILL_FOLDER)
-            with open_inside(self._run, self._name(number), "ab") as file:
+            self._given.make_folder(SPILL_FOLDER)
+            with self._given.open(self._name(number), "ab") as file:
                 # Bytes that another session left here are not in the run's ledger.
                 file.truncate(begin)
                 file.write(raw)
@@ -107,7 +108,7 @@ class Spill:
         length = self.files.lengths.get(str(number), 0)
         if not length:
             return
-        with translated(self._run), open_inside(self._run, self._name(number), "rb") as file:
+        with translated(self._run), self._given.open(self._name(number), "rb") as file:
             while file.tell() < length:
                 yield self._read_frame(file, number)
 
@@ -126,40 +127,41 @@ class Spill:
     def keep(self, files: SpillFiles) -> None:
         """Remove the files of all ranges but those in `files`."""
         for name in self.files.lengths.keys() - files.lengths.keys():
-            remove_inside(self._run, self._name(name))
+            self._given.unlink(self._name(name))
         self.files = files
 
     def sync(self) -> None:
         """Make everything appended durable."""
         with translated(self._run):
             for name in self._unsynced:
-                with suppress(FileNotFoundError), open_inside(self._run, self._name(name), "rb") as file:
+                with suppress(FileNotFoundError), self._given.open(self._name(name), "rb") as file:
                     os.fsync(file.fileno())
-            # The folder may be new, so its name in the run's directory must be durable, too.
-            for path in (self._run / SPILL_FOLDER, self._run):
-                if path.exists():
-                    flush(path)
+            self._given.flush(SPILL_FOLDER)
         self._unsynced.clear()
+
+    def are_left_out(self, files: SpillFiles) -> bool:
+        """Return whether none of some files exists, as in a run that was archived in the midst of a layer."""
+        return bool(files.lengths) and not self._given.names(SPILL_FOLDER)
 
     def restore(self, files: SpillFiles) -> None:
         """Adopt the files recorded in the run's ledger, remove others; `DamagedError` if one is missing or short."""
         with translated(self._run):
             for name, length in files.lengths.items():
                 try:
-                    with open_inside(self._run, self._name(name), "r+b") as file:
+                    with self._given.open(self._name(name), "r+b") as file:
                         if os.fstat(file.fileno()).st_size < length:
                             raise self._broken(int(name))
                         file.truncate(length)
                 except FileNotFoundError:
                     raise self._broken(int(name)) from None
-            for name in {*names_inside(self._run, SPILL_FOLDER)} - {f"{self._depth}-{name}" for name in files.lengths}:
-                remove_inside(self._run, f"{SPILL_FOLDER}/{name}")
+            for name in {*self._given.names(SPILL_FOLDER)} - {f"{self._depth}-{name}" for name in files.lengths}:
+                self._given.unlink(f"{SPILL_FOLDER}/{name}")
         self.files = files
 
     def clear(self) -> None:
         self.files = NO_FILES
         self._unsynced.clear()
-        remove_folder(self._run, SPILL_FOLDER)
+        self._given.remove_folder(SPILL_FOLDER)
 
     def _name(self, number: int | str) -> str:
         return f"{SPILL_FOLDER}/{self._depth}-{number}"

@@ -6,7 +6,6 @@ killed processes.
 """
 
 import os
-import shutil
 import sys
 import tempfile
 import time
@@ -27,13 +26,23 @@ from hakoiri.errors import DamagedError, DiskFullError, ElsewhereError, Hint, No
 from hakoiri.keys.layout import LAYOUTS, Key, Keys, Mask, ints, key_at
 from hakoiri.keys.order import difference, lower_bounds, members, slice_between
 from hakoiri.storage.engine.environment import require_free, taken_over, translated
-from hakoiri.storage.engine.files import allocate, is_folder
+from hakoiri.storage.engine.files import Given, allocate
 from hakoiri.storage.layers.blocks import Block, Coded, code_keys, count_of, decode, digest_text, lanes_of
 from hakoiri.storage.layers.depths import DepthTable, Kept, code_of
-from hakoiri.storage.ledger.ledger import Ledger, begin_books
+from hakoiri.storage.layers.table_file import TableLedger
+from hakoiri.storage.ledger.ledger import begin_books
 from hakoiri.storage.ledger.lock import RunLock, holder_of
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord, State
-from hakoiri.storage.names import BLOCKS, LABELS, LAYERS, SCRATCH_PREFIX, block_key, number_key, split_block_key
+from hakoiri.storage.names import (
+    BLOCKS,
+    HOLDER_FILE,
+    LABELS,
+    LAYERS,
+    SCRATCH_PREFIX,
+    block_key,
+    number_key,
+    split_block_key,
+)
 
 #: What most runs keep.
 _ALL = Kept()
@@ -57,7 +66,7 @@ class HostedEntries(Entries, Protocol):
     def members(self, depth: Depth, keys: Keys) -> Mask: ...
 
 
-class RunStore(Ledger):
+class RunStore(TableLedger):
     """An open run. Open it `writable` only while holding its lock; `layout` is that of its keys.
 
     `database` in some methods is BLOCKS, the layers by depth, or CLOSED, the segments of a directed search by number.
@@ -451,14 +460,14 @@ class StoredLayer:
         self._recent: tuple[int, Callable[[], Keys]] = -1, partial(store.layout.empty, 0)
 
     def chunks(self, begin: int, size: int) -> Iterator[Keys]:
-        parts, count = list[Keys](), 0
+        parts, count, left = list[Keys](), 0, self.size - begin
         reads = (self._read(number, number + _AT_ONCE) for number in range(0, len(self._firsts), _AT_ONCE))
         for block in chain.from_iterable(reads):
             if begin >= block.size:
                 begin -= block.size
                 continue
             parts.append(self._decode(block)[begin:])
-            begin, count = 0, count + len(parts[-1])
+            begin, count, left = 0, count + len(parts[-1]), left - len(parts[-1])
             if count >= size:
                 together = np.concatenate(parts)
                 for first in range(0, count - size + 1, size):
@@ -467,6 +476,8 @@ class StoredLayer:
                 count %= size
         if count:
             yield np.concatenate(parts)
+        if left > 0:
+            raise self._store.damaged(f"layer {self._number} has {left:,} configurations less than its record says")
 
     def _read(self, begin: int, end: int) -> list[Block]:
         return self._store.coded(self._number, self._firsts[begin:end], self._database)
@@ -543,12 +554,12 @@ _YOUNG_SECONDS = 60
 @contextmanager
 def scratch_folder(run: Path) -> Iterator[Path]:
     """Yield an empty folder for this process alone. A `DiskFullError` says that the run itself is unchanged."""
-    for folder in filter(is_folder, run.glob(f"{SCRATCH_PREFIX}*")):
+    for name in Given(run).names():
         # Its question may be answered meanwhile.
         with suppress(FileNotFoundError):
-            old = time.time() - folder.stat().st_mtime > _YOUNG_SECONDS
-            if old and holder_of(folder) is None:
-                shutil.rmtree(folder, ignore_errors=True)
+            old = name.startswith(SCRATCH_PREFIX) and time.time() - (run / name).lstat().st_mtime > _YOUNG_SECONDS
+            if old and holder_of(run, f"{name}/{HOLDER_FILE}") is None:
+                Given(run).remove_folder(name)
     beside = run if os.access(run, os.W_OK) else None
     try:
         with translated(run):

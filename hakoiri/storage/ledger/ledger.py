@@ -10,7 +10,6 @@ threads merge them in 0.69 ns.
 """
 
 import errno
-import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
@@ -25,7 +24,7 @@ from msgspec import Raw
 from hakoiri.errors import DamagedError, DiskFullError, FormatError, Hint, NameTakenError, PoisonedError, StorageError
 from hakoiri.storage import names
 from hakoiri.storage.engine.environment import Environment, create_environment, require_free, translated
-from hakoiri.storage.engine.files import flush
+from hakoiri.storage.engine.files import Given, flush
 from hakoiri.storage.ledger.lock import making, remove_abandoned
 from hakoiri.storage.ledger.manifest import (
     ENDED,
@@ -116,7 +115,10 @@ class Ledger:
 
     def layer_record(self, depth: Depth) -> LayerRecord:
         """Return the record of layer `depth`, without reading its keys."""
-        return self.read_as(LayerRecord, names.LAYERS, names.number_key(depth), f"record of layer {depth}")
+        found = self.read_as(LayerRecord, names.LAYERS, names.number_key(depth), f"record of layer {depth}")
+        if found.depth != depth:
+            raise self.damaged(f"the record of layer {depth} is of layer {found.depth}")
+        return found
 
     def layer_records(self) -> list[LayerRecord]:
         """Return the records of all committed layers, by depth."""
@@ -158,7 +160,7 @@ class Ledger:
 
     @property
     def staged(self) -> bool:
-        return bool(self._pending)
+        return bool(self._pending or self._erasures)
 
     def stage_record(self, database: bytes, name: bytes, fields: dict[str, Any]) -> None:
         """Stage a record for the next `commit`."""
@@ -337,13 +339,14 @@ def create_run(
     final, building = data / manifest.run, creating(data, manifest.run)
     with translated(final):
         remove_abandoned(data)
-        building.mkdir(parents=True)
+        data.mkdir(parents=True, exist_ok=True)
+        building.mkdir()
     try:
         with making(building):
             require_free(building, 0)
             begin_books(building, manifest, State(figures=figures or {}), limits or {})
             with translated(final):
-                (building / names.CREATED_FILE).write_text(str(time.time_ns()), encoding="ascii")
+                (building / names.CREATED_FILE).write_text(str(names.next_age(data)), encoding="ascii")
                 if queued:
                     (building / names.QUEUED_FILE).touch()
                 for entry in (*building.iterdir(), building):
@@ -360,7 +363,7 @@ def create_run(
         what, _, advice = str(error).partition(", all committed layers are safe; ")
         raise DiskFullError(f"{what}; {advice} and try again") from error
     finally:
-        shutil.rmtree(building, ignore_errors=True)
+        Given(data).remove_folder(building.name)
     return final
 
 

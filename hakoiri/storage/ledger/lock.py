@@ -3,7 +3,6 @@
 import fcntl
 import json
 import os
-import shutil
 import signal
 import socket
 import sys
@@ -16,9 +15,16 @@ from typing import IO, Any
 
 from hakoiri.errors import DamagedError, Hint, RunHeldError
 from hakoiri.storage.engine.environment import gone, taken_over, translated
-from hakoiri.storage.engine.files import descriptor, open_inside, remove_parts
+from hakoiri.storage.engine.files import Given, flush, remove_parts
 from hakoiri.storage.ledger.manifest import local_time
-from hakoiri.storage.names import HOLDER_FILE, SERVED_BY_THREADS_FILE, SERVED_FILE, deleted_directories, runs_being_made
+from hakoiri.storage.names import (
+    HOLDER_FILE,
+    SERVED_BY_THREADS_FILE,
+    SERVED_FILE,
+    deleted_directories,
+    restored_directories,
+    runs_being_made,
+)
 
 #: `holder_of` holds the lock for an instant; a driver that meets it then tries again this often.
 _TRIES, _PAUSE_SECONDS = 20, 0.01
@@ -33,17 +39,21 @@ _held: dict[Path, IO[bytes]] = {}
 
 
 class RunLock:
-    """The right to write to a run, held from construction until `release`. `RunHeldError` names the present holder."""
+    """The right to write to a run, held from construction until `release`. `RunHeldError` names the present holder.
 
-    def __init__(self, directory: Path) -> None:
+    A holder that `drives` the run looks for requests to cancel it; others end soon.
+    """
+
+    def __init__(self, directory: Path, drives: bool = True) -> None:
         with translated(directory):
             # Unbuffered: a buffered file cannot be closed on a full disk.
-            holder = descriptor(directory, HOLDER_FILE, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+            holder = Given(directory).descriptor(HOLDER_FILE, os.O_RDWR | os.O_CREAT | os.O_APPEND)
             self._file = open(holder, "ab+", buffering=0)  # noqa: SIM115  (closed by release)
         if not locked(self._file):
             who = describe_holder(_said_by(self._file))
             self._file.close()
-            raise RunHeldError(f"run {directory.name} is held by {who}; wait for it", Hint("cancel", directory.name))
+            hints = Hint("wait", directory.name), Hint("cancel", directory.name)
+            raise RunHeldError(f"run {directory.name} is held by {who}", *hints)
         if not _is_of(self._file, directory):
             # The run was deleted before the lock was acquired.
             self._file.close()
@@ -57,6 +67,7 @@ class RunLock:
             name = program.parent.name if program.name == "__main__.py" else program.name
             command = " ".join([name, *sys.argv[1:2]])
             described = {"pid": os.getpid(), "host": socket.gethostname(), "command": command, "since": local_time()}
+            described["drives"] = drives
             self._file.write(json.dumps(described).encode())
 
     def release(self) -> None:
@@ -94,28 +105,31 @@ def _is_of(file: IO[bytes], directory: Path) -> bool:
     return False
 
 
-def holder_of(directory: Path) -> dict[str, Any] | None:
-    """Return the process that drives the run (``pid, host, command, since``), or ``None``."""
-    with suppress(FileNotFoundError, DamagedError), open_inside(directory, HOLDER_FILE, "r", "utf-8") as file:
+def holder_of(directory: Path, name: str = HOLDER_FILE) -> dict[str, Any] | None:
+    """Return the process that holds the lock of a run, or the lock `name` in a directory; ``None`` if it is free.
+
+    It has ``pid, host, command, since``, and ``drives`` (`RunLock`).
+    """
+    with suppress(FileNotFoundError, DamagedError), Given(directory).open(name, "r", "utf-8") as file:
         return None if _try_lock(file.fileno(), fcntl.LOCK_SH) else _said_by(file)
     return None
 
 
 def was_left(directory: Path) -> bool:
     """Return whether the last process that drove the run ended without releasing its lock."""
-    with suppress(FileNotFoundError, DamagedError), open_inside(directory, HOLDER_FILE, "r") as file:
+    with suppress(FileNotFoundError, DamagedError), Given(directory).open(HOLDER_FILE, "r") as file:
         return _try_lock(file.fileno(), fcntl.LOCK_SH) and bool(_said_by(file))
     return False
 
 
-def interrupt_holder(directory: Path) -> None:
-    """Send SIGINT to the process that holds a lock, as its lock file names it.
+def interrupt_holder(directory: Path, name: str = HOLDER_FILE) -> None:
+    """Send SIGINT to the process that holds the lock `name` in a directory, as the lock file names the process.
 
     IMPORTANT: anybody may have written the process id. The signal goes only to a process of this user that has the lock
     file open, and through a pidfd, so that it reaches the process that was checked.
     """
     # Only Linux has pidfds and ``/proc``.
-    with suppress(OSError, DamagedError, AttributeError), open_inside(directory, HOLDER_FILE, "r", "utf-8") as file:
+    with suppress(OSError, DamagedError, AttributeError), Given(directory).open(name, "r", "utf-8") as file:
         number = _said_by(file).get("pid")
         if type(number) is not int or not 1 < number < 1 << 31 or _try_lock(file.fileno(), fcntl.LOCK_SH):
             return
@@ -145,7 +159,7 @@ def serving(data: Path, by_threads: bool = False) -> Iterator[None]:
     with ExitStack() as opened:
         for name in (SERVED_FILE, SERVED_BY_THREADS_FILE)[: 1 + by_threads]:
             with translated(data / name):
-                file = opened.enter_context(open_inside(data, name, "a"))
+                file = opened.enter_context(Given(data).open(name, "a"))
             fcntl.flock(file, fcntl.LOCK_SH)
         yield
 
@@ -153,7 +167,7 @@ def serving(data: Path, by_threads: bool = False) -> Iterator[None]:
 def is_served(data: Path, by_threads: bool = False) -> bool:
     """Return whether a coordinator takes the queued runs of a data directory; with `by_threads`, one without Redis."""
     name = SERVED_BY_THREADS_FILE if by_threads else SERVED_FILE
-    with suppress(FileNotFoundError, DamagedError), open_inside(data, name, "r") as file:
+    with suppress(FileNotFoundError, DamagedError), Given(data).open(name, "r") as file:
         # A probe holds the lock briefly, a coordinator permanently.
         return not locked(file, _TRIES_OF_SERVED)
     return False
@@ -170,13 +184,16 @@ def making(building: Path) -> Iterator[None]:
         os.close(place)
 
 
-def abandoned(buildings: Iterable[Path]) -> Iterator[Path]:
-    """Yield the directories that a kill within `making` has left behind, each locked while it is yielded."""
+def abandoned(buildings: Iterable[Path], young: float = _YOUNG_SECONDS) -> Iterator[Path]:
+    """Yield the directories that a kill within `making` has left behind, each locked while it is yielded.
+
+    Those that are younger than `young` seconds may not be locked yet, and are passed over.
+    """
     for left in buildings:
         with suppress(OSError):  # It was removed, or belongs to another user.
-            if time.time() - left.stat().st_mtime < _YOUNG_SECONDS:
+            if time.time() - left.lstat().st_mtime < young:
                 continue
-            place = os.open(left, os.O_RDONLY)
+            place = os.open(left, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
             try:
                 if _try_lock(place):
                     yield left
@@ -187,11 +204,28 @@ def abandoned(buildings: Iterable[Path]) -> Iterator[Path]:
 def remove_abandoned(data: Path) -> None:
     """Remove the remains of killed processes in a data directory: runs half made or half deleted, and parts of files.
 
-    Only for commands that make, delete or drive runs: commands that only read leave the directory unchanged.
+    Runs of a killed `restore` of which all files were right are moved to their names. Only for commands that make,
+    delete or drive runs: commands that only read leave the directory unchanged.
     """
+    # They were locked under another name.
+    for left in abandoned(restored_directories(data), young=0):
+        move_restored(left)
     for left in chain(abandoned(runs_being_made(data)), deleted_directories(data)):
-        shutil.rmtree(left, ignore_errors=True)
+        Given(data).remove_folder(left.name)
     remove_parts(data)
+
+
+def move_restored(place: Path) -> list[str]:
+    """Move the runs in a directory, all of them whole, to their names; return the names that others have taken."""
+    taken = []
+    for name in Given(place.parent).names(place.name):
+        try:
+            (place / name).rename(place.parent / name)
+        except OSError:
+            taken.append(name)
+    flush(place.parent)
+    Given(place.parent).remove_folder(place.name)
+    return taken
 
 
 def _try_lock(descriptor: int, kind: int = fcntl.LOCK_EX) -> bool:

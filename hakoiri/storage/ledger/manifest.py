@@ -4,19 +4,23 @@ The CRC covers the record's place (the names of its database and entry) and the 
 A right CRC proves nothing about who wrote the map: `read_msgpack` reads it, as it reads all msgpack of others.
 """
 
+import json
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from functools import cache
-from typing import Annotated, Any, Literal, Self, TypeVar
+from hashlib import sha256
+from typing import Annotated, Any, Literal, NotRequired, Self, TypedDict, TypeVar
 
 import msgspec
 
 from hakoiri.errors import DamagedError, Hint, StorageError, visible
 
 _CRC_BYTES = 4
+#: What data compressed by zstd begins with.
+_ZSTD = b"\x28\xb5\x2f\xfd"
 #: The most bytes of a value with a type, and without one: there an empty map takes one byte, and 72 in memory.
 MOST_BYTES, MOST_UNTYPED = 1 << 24, 1 << 22
 #: The most levels of maps and lists in a record without a type: what prints a record recurses.
@@ -29,6 +33,8 @@ DIGEST = "[0-9a-f]{32}"
 Digest = Annotated[str, msgspec.Meta(pattern=rf"\A{DIGEST}\Z")]
 #: A finite number.
 Real = Annotated[float, msgspec.Meta(gt=-(2.0**64), lt=2.0**64)]
+#: Chunks, configurations, seconds, bytes sent and received.
+Expanded = tuple[Count, Count, Real, Count, Count]
 _Read = TypeVar("_Read")
 _decoder: Callable[[Any], msgspec.msgpack.Decoder[Any]] = cache(msgspec.msgpack.Decoder)
 
@@ -43,6 +49,31 @@ def read_msgpack(raw: bytes | memoryview, kind: type[_Read], most: int = MOST_BY
     with _in_one_line():
         found: _Read = _decoder(kind).decode(raw)
         return found
+
+
+def decompressed(raw: bytes | memoryview, most: int = MOST_BYTES) -> bytes:
+    """Return what zlib, or zstd with its size, has compressed; ``ValueError`` unless it is at most so many bytes.
+
+    No more memory is taken than that.
+    """
+    if bytes(raw[:4]) == _ZSTD:
+        import zstandard
+
+        try:
+            size = zstandard.frame_content_size(raw)
+            found = zstandard.decompress(raw) if 0 <= size <= most else b""
+        except zstandard.ZstdError as error:
+            raise ValueError(str(error)) from None
+    else:
+        try:
+            inflate = zlib.decompressobj()
+            found = inflate.decompress(raw, most + 1)
+        except zlib.error as error:
+            raise ValueError(str(error)) from None
+        size = len(found) if inflate.eof or len(found) > most else -1
+    if not 0 <= size <= most:
+        raise ValueError("its end is missing" if size < 0 else f"above the limit of {most:,} bytes when decompressed")
+    return found
 
 
 def typed(fields: Mapping[str, Any], kind: type[_Read]) -> _Read:
@@ -110,7 +141,7 @@ def unseal(raw: bytes | memoryview, what: str, context: bytes = b"") -> memoryvi
     return payload
 
 
-Depth = int
+Depth = Annotated[int, msgspec.Meta(ge=-1, le=(1 << 31) - 1)]
 Status = Literal["queued", "running", "complete", "interrupted", "cancelled", "failed"]
 _MSGPACK_BITS = 64
 #: The kinds of run that have another name in manifests on disk, and the inverse.
@@ -160,6 +191,20 @@ class Manifest:
     plan: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def identity(self) -> str:
+        """The SHA-256 of all that determines the results of the run: what leaves it carries this.
+
+        Covers the puzzle with options, start or starts, mirrors and definition, its version and layout, the kind, and
+        the plan with its limits; not the name, the time or the settings.
+        """
+        # Earlier versions wrote neither of two fields. The first of several starts is that of the order they came in.
+        left_out = "start" if self.puzzle.get("starts") else "starts"
+        puzzle = {name: self.puzzle[name] for name in self.puzzle if name != left_out}
+        puzzle |= {"definition": self.puzzle.get("definition", "")}
+        fields = [puzzle, self.puzzle_version, self.layout, self.kind, self.plan]
+        return sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
+
     def as_dict(self) -> dict[str, Any]:
         fields = vars(self) | {"kind": _IN_RECORDS.get(self.kind, self.kind)}
         return {"mode" if name == "kind" else name: value for name, value in fields.items()}
@@ -202,11 +247,49 @@ def per_second(progress: Progress) -> str:
 
 
 @dataclass(frozen=True)
+class _SharedFigures:
+    """The figures that several kinds of run have, and lists of runs show."""
+
+    configurations: Count | None = None
+    depth: Depth | None = None
+    goal_depth: Depth | None = None
+
+
+class _HostWork(TypedDict):
+    workers: Count
+    chunks: dict[str, Count]
+
+
+class _Audit(TypedDict):
+    chunks: Count
+    untrusted: list[str]
+    answered: NotRequired[list[str]]
+    first_layers: NotRequired[dict[str, Any]]
+
+
+class WorkCounts(TypedDict, total=False):
+    """The fields of `coordinator.session.work_log`."""
+
+    layers: dict[str, tuple[Count, Count]]
+    hosts: dict[str, _HostWork]
+    expanders: dict[str, Expanded]
+    layer: dict[str, Expanded]
+    repeated: Count
+    here: str
+    kept: dict[str, dict[str, int | Real]]
+    slowest: Real
+    mean: Real
+    worst: dict[str, int | Real | str]
+    audit: _Audit
+
+
+@dataclass(frozen=True)
 class State:
     """The state of a run as of its last commit; the same for every kind of run.
 
     `reason` says why it stopped, `hints` what may help. `depth` is that of the last committed layer, -1 before the
-    first. `seconds` is the time of all sessions together, `updated` a Unix time, `stored_bytes` the size of all
+    first. `seconds` is the time of all sessions together without `compiling`, the seconds in which this
+    process compiled kernels; `updated` is a Unix time, `stored_bytes` the size of all
     committed layers on disk. `figures` are those of the run's kind, by the names that users see (`Figures`). `work_log`
     says where the work was done (`coordinator.session.work_log`). An `idle` session has not committed any work yet.
     """
@@ -214,16 +297,22 @@ class State:
     status: Status = "queued"
     reason: str = ""
     hints: tuple[Hint, ...] = ()
-    session: int = 0
+    session: Count = 0
     depth: Depth = -1
-    stored_bytes: int = 0
+    stored_bytes: Count = 0
     digest: str = ""
     seconds: Real = 0.0
+    compiling: Real = 0.0
     updated: Real = 0.0
     progress: Progress = field(default_factory=Progress)
     figures: Mapping[str, Any] = field(default_factory=dict)
-    work_log: Mapping[str, Any] = field(default_factory=dict)
+    work_log: WorkCounts = field(default_factory=WorkCounts)
     idle: bool = False
+
+    @property
+    def configurations(self) -> int:
+        """The figure of this name, 0 without it."""
+        return self.figures.get("configurations") or 0
 
     def become(self, status: Status, reason: str = "", hints: tuple[Hint, ...] = ()) -> "State":
         """Return the state with another status."""
@@ -238,6 +327,7 @@ class State:
         # Version 0.1 called them steps and places.
         hints = Hint.read(fields.get("hints", fields.get("steps", ())))
         work_log = fields.get("work_log", fields.get("places", {}))
+        typed(fields.get("figures", {}), _SharedFigures)
         return typed(fields | {"hints": hints, "work_log": work_log}, cls)
 
 
@@ -273,15 +363,15 @@ class LayerRecord:
     """
 
     depth: Depth
-    size: int
+    size: Count
     digest: Digest
-    goals: int
-    stored_bytes: int
-    index: int
-    session: int
+    goals: Count
+    stored_bytes: Count
+    index: Count
+    session: Count
     net_flow: int | None = None
     hosted: bool = False
-    work: Mapping[str, Any] = field(default_factory=dict)
+    work: Mapping[str, Expanded] = field(default_factory=dict)
     represented: Count = 0
 
     def as_dict(self) -> dict[str, Any]:

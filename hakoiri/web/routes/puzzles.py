@@ -17,20 +17,20 @@ from hakoiri.errors import remarks
 from hakoiri.reading import parse_options
 from hakoiri.render.images import svg
 from hakoiri.rows.positions import UNKNOWN, configuration_row, moves_row, position_row, table_of
-from hakoiri.rows.puzzles import classic_rows, full_puzzle_row, probe_row, puzzle_row, puzzle_rows
+from hakoiri.rows.puzzles import classic_rows, full_puzzle_row, kind_rows, probe_row, puzzle_row, puzzle_rows
 from hakoiri.web.asking import Asked, AskedRun, Runs, named_puzzle
 from hakoiri.web.routes.runs import NewRun
 from hakoiri.web.runs.questions import BusyError
 
 router = APIRouter(prefix="/api/puzzles", tags=["puzzles"])
-_built_in = cache(puzzle_rows)
+_built_in, _kinds = cache(puzzle_rows), cache(kind_rows)
 
 
 @router.get("", summary="The puzzles and their options.")
 def puzzles(request: Request) -> dict[str, Any]:
-    """Return the built-in puzzles, the user puzzles that the server was started with, and the classics."""
+    """Return the built-in puzzles, the user puzzles that the server was started with, the classics, and the kinds."""
     own = [puzzle_row(spec.name, spec.kind()) for spec in request.app.state.own_puzzles.values()]
-    return {"puzzles": _built_in() + own, "classics": classic_rows()}
+    return {"puzzles": _built_in() + own, "classics": classic_rows(), "kinds": _kinds()}
 
 
 @router.get("/{name}", summary="One puzzle: its rules in words, its options, its usual start.")

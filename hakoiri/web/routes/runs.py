@@ -3,6 +3,7 @@
 import asyncio
 import fcntl
 import json
+import stat
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -10,12 +11,12 @@ from dataclasses import replace
 from hashlib import sha256
 from http import HTTPStatus
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 from weakref import WeakSet
 
-from fastapi import APIRouter, Header, Query, Request
+from fastapi import APIRouter, Body, Depends, Header, Query, Request
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, validate_call
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError, WithJsonSchema
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import Response, StreamingResponse
@@ -23,17 +24,19 @@ from starlette.responses import Response, StreamingResponse
 from hakoiri.coordinator.graphs.bounding import KIND as ECCENTRICITIES
 from hakoiri.coordinator.runs.catalogue import belonging_to, cancel_run, delete_run, queue_again
 from hakoiri.coordinator.runs.create import make_planned, plan_for, plan_run
-from hakoiri.coordinator.runs.kinds import kind_of, usual_kind
+from hakoiri.coordinator.runs.kinds import KINDS, kind_class, kind_of
 from hakoiri.coordinator.runs.summary import layer_row
 from hakoiri.coordinator.session.job import Request as Asked
+from hakoiri.coordinator.session.kind import documented
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.errors import GoneError, HakoiriError, remarks
+from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.rows.runs import status_row
 from hakoiri.storage.engine.environment import translated
-from hakoiri.storage.engine.files import open_inside, write_file
+from hakoiri.storage.engine.files import Given
 from hakoiri.storage.ledger.manifest import Manifest
-from hakoiri.storage.names import DATA_FILE, MOST_TITLE, REQUESTS_FOLDER, TITLE_FILE, by_age
+from hakoiri.storage.names import MOST_TITLE, REQUESTS_FOLDER, TITLE_FILE, by_age
 from hakoiri.web.asking import RunName, Runs, named_puzzle
 from hakoiri.web.runs.opened import OpenRuns
 
@@ -94,84 +97,125 @@ def event(kind: str, row: Mapping[str, Any], number: str = "") -> str:
     return f"event: {kind}\n" + (f"id: {number}\n" if number else "") + f"data: {json.dumps(row)}\n\n"
 
 
-_LOCK = "lock"
+_LOCK, _MOST_RECORD = "lock", 10_000
 #: A key is forgotten after a week.
 _KEPT_SECONDS = 7 * 24 * 3600.0
 
 
 def made_once(
-    data: Path, key: str, request: Mapping[str, Any], plan: Callable[[], Manifest], make: Callable[[Manifest], Path]
-) -> Path:
+    opened: OpenRuns, key: str, request: Mapping[str, Any], plan: Callable[[], Manifest],
+    make: Callable[[Manifest], Path],
+) -> Path:  # fmt: skip
     """Return the run of an earlier request with this key, else a new one: `make` of the result of `plan`.
 
     Its name is durable before it is made, so that a kill in between makes no second one. A key that was used for
-    another request is refused.
+    another request is refused, and one whose run was deleted while another run took the name.
     """
     asked = sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
-    with _locked(data) as folder:
-        record = folder / sha256(key.encode()).hexdigest()
-        known = json.loads(record.read_text(encoding="utf-8")) if record.exists() else None
+    with _locked(opened.data) as folder:
+        record = sha256(key.encode()).hexdigest()
+        known = json.loads(folder.read(record, _MOST_RECORD)) if record in folder.names() else None
         if known is not None and known["request"] != asked:
             text = "this Idempotency-Key came with another request before; take a new one"
             raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, text)
-        if known is not None and (known["made"] or (data / known["run"] / DATA_FILE).exists()):
-            return data / str(known["run"])
+        if known is not None and ((there := opened.named(known["run"])) or known["made"]):
+            manifest = opened.status(there).manifest if there else None
+            if manifest and known.get("identity") not in (None, manifest.identity):
+                text = f"the run of this Idempotency-Key was deleted, and {known['run']} is another one; take a new key"
+                raise HTTPException(HTTPStatus.GONE, text)
+            return opened.data / str(known["run"])
         manifest = plan()
         if known is not None:
             manifest = replace(manifest, run=known["run"])
         for made in (False, True):
             if made:
                 make(manifest)
-            write_file(record, json.dumps({"request": asked, "run": manifest.run, "made": made}))
-        return data / manifest.run
+            fields = {"request": asked, "run": manifest.run, "made": made, "identity": manifest.identity}
+            folder.write(record, [json.dumps(fields).encode()])
+        return opened.data / manifest.run
 
 
 @contextmanager
-def _locked(data: Path) -> Iterator[Path]:
+def _locked(data: Path) -> Iterator[Given]:
     """Yield the folder of all keys, locked for this process and thread."""
-    folder = data / REQUESTS_FOLDER
-    with translated(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        with open_inside(data, f"{REQUESTS_FOLDER}/{_LOCK}", "a") as lock:
+    with translated(data / REQUESTS_FOLDER):
+        data.mkdir(parents=True, exist_ok=True)
+        Given(data).make_folder(REQUESTS_FOLDER)
+        with Given(data).open(f"{REQUESTS_FOLDER}/{_LOCK}", "a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            oldest = time.time() - _KEPT_SECONDS
-            for record in folder.iterdir():
-                if record.is_symlink() or (record.name != _LOCK and record.stat().st_mtime < oldest):
-                    record.unlink()
+            folder, oldest = Given(data / REQUESTS_FOLDER), time.time() - _KEPT_SECONDS
+            for name in folder.names():
+                found = (folder.directory / name).lstat()
+                if not stat.S_ISREG(found.st_mode) or (name != _LOCK and found.st_mtime < oldest):
+                    folder.unlink(name)
             yield folder
 
 
 router = APIRouter(prefix="/api/runs", tags=["runs"])
 
 _Text = Annotated[str, Field(max_length=10_000)]
+#: The value of an option is a text; a number is taken for its digits.
+_Option = Annotated[
+    _Text,
+    BeforeValidator(lambda value: str(value) if type(value) in (int, float) else value),
+    WithJsonSchema({"type": ["string", "number"], "maxLength": 10_000}),
+]
 #: A board of Nakuron has up to 256 rows of 256.
 _MOST_BOARD = 100_000
-_STRICT = ConfigDict(strict=True, arbitrary_types_allowed=True)
 
 
 class NewRun(BaseModel):
-    """A new run, with the field names of the answers. Each kind of run has further fields.
+    """Fields of every new run, named as in the answers; its kind has further ones."""
 
-    `hardest` and `eccentricities` have `base`, a finished run, instead of a puzzle. `eccentricities` also has
-    `component` and `every`: if false, the diameter is enough. `explore` may have `starts`, several in a text with one
-    or a pattern per line. `census` has `diameters`. `study` has `sizes`, `deals`, `seed`, `strategy`, `cap` and
-    `shorten`. `sizes` has `sizes`. `boards` has `size`, `pieces`, `empty`, `goal`, `pairs` and `hardest`. `starts` has
-    `starts`, a text with one per line, and `cap`. `cosets` has `cosets`, `to_depth`, `seed` and `size`. `generate` has
-    `size`, `pieces`, `empty`, `goal`, `least`, `most`, `unique`, `no_idle`, `each`, `cap`, `seed`, `hunt`, `boards` and
-    `seconds`. `hunt` has `objective`, `seed`, `cap`, `pool`, `near`, and `seconds` or `legs`. `optimise` has
-    `strategy`, `seed`, `width`, and `seconds` or `rounds`.
-    """
-
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(extra="forbid")
 
     puzzle: Annotated[str, Field(max_length=200, examples=["klotski"])] | None = None
-    options: dict[_Text, _Text] = {}
+    options: dict[_Text, _Option] = {}
     start: Annotated[str, Field(max_length=_MOST_BOARD)] | None = None
     kind: Annotated[str, Field(max_length=40)] | None = None
     base: Annotated[str, Field(max_length=100)] | None = None
-    until_goal: bool = False
     merge_mirrors: bool = False
     name: Annotated[str, Field(max_length=64)] | None = None
+    priority: Annotated[int, Field(ge=-1000, le=1000)] | None = None
+
+
+def _schema() -> dict[str, Any]:
+    """Return the schema of a new run: for each kind the fields of every run, and its own."""
+    common = NewRun.model_json_schema()["properties"]
+    schemas = []
+    for name in KINDS:
+        found, words = TypeAdapter(kind_class(name)).json_schema(), documented(kind_class(name))
+        own = {field: found["properties"][field] | {"description": text} for field, text in words.items()}
+        own |= {"kind": {"const": name}}
+        needed = [] if name == Puzzle.usual_kind else ["kind"]
+        summary = (kind_class(name).__doc__ or "").split("\n", 1)[0]
+        schemas.append(
+            {"title": name, "description": summary, "type": "object", "properties": common | own, "required": needed,
+             "additionalProperties": False}
+        )  # fmt: skip
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": {"anyOf": schemas}}}}}
+
+
+class RunRequest(NamedTuple):
+    """A request for a new run: the fields of every run, and the further ones of its kind, unchecked."""
+
+    run: NewRun
+    own: dict[str, Any]
+
+
+def _wanted(body: Annotated[dict[str, Any], Body()]) -> RunRequest:
+    """Return the request; its `kind` decides about the fields that are not those of every run."""
+    common = {name: value for name, value in body.items() if name in NewRun.model_fields}
+    with _refused():
+        return RunRequest(NewRun.model_validate(common), {name: body[name] for name in body.keys() - common})
+
+
+@contextmanager
+def _refused() -> Iterator[None]:
+    try:
+        yield
+    except ValidationError as error:
+        raise RequestValidationError([fault | {"loc": ("body", *fault["loc"])} for fault in error.errors()]) from None
 
 
 @router.get("", summary="The runs, the newest first.")
@@ -200,12 +244,12 @@ def runs(
     return {"runs": found[:limit], "next": found[limit - 1]["run"] if more else None}
 
 
-@router.post("", status_code=HTTPStatus.ACCEPTED, summary="Queue a run of any kind.")
+@router.post("", status_code=HTTPStatus.ACCEPTED, summary="Queue a run of any kind.", openapi_extra=_schema())
 def make(
     request: Request,
     response: Response,
     opened: Runs,
-    wanted: NewRun,
+    asked: Annotated[RunRequest, Depends(_wanted)],
     idempotency_key: Annotated[str | None, Header(max_length=200)] = None,
 ) -> dict[str, Any]:
     """The same `Idempotency-Key` again gives the same run, also after a restart.
@@ -214,12 +258,15 @@ def make(
     """
     limits: dict[str, Any] = {}
     notes: list[str] = []
+    wanted = asked.run
 
     def plan() -> Manifest:
         with remarks() as found:
-            asked = _asked(*(_named(request, wanted) if wanted.base is None else _of_base(opened, wanted)), wanted)
-            manifest = plan_run(opened.data, asked.spec, wanted.kind, asked.plan, Resources(), wanted.name)
-        limits.update(asked.limits)
+            spec, own = (_named(request, wanted), {}) if wanted.base is None else _of_base(opened, asked)
+            resources = Resources(priority=wanted.priority)
+            planned = _planned(spec, wanted.kind or spec.kind().usual_kind, own | asked.own)
+            manifest = plan_run(opened.data, planned.spec, wanted.kind, planned.plan, resources, wanted.name)
+        limits.update(planned.limits)
         notes.extend(found)
         return manifest
 
@@ -230,23 +277,23 @@ def make(
     if idempotency_key is None:
         directory = made(plan())
     else:
-        directory = made_once(opened.data, idempotency_key, wanted.model_dump(), plan, made)
+        directory = made_once(opened, idempotency_key, wanted.model_dump() | asked.own, plan, made)
     response.headers["Location"] = f"/api/runs/{directory.name}"
     return _row(opened, directory.name) | {"notes": notes}
 
 
-def _named(request: Request, wanted: NewRun) -> tuple[PuzzleSpec, dict[str, Any]]:
-    """Return the named puzzle, and the further arguments of the kind of run."""
+def _named(request: Request, wanted: NewRun) -> PuzzleSpec:
+    """Return the named puzzle."""
     if wanted.puzzle is None:
         raise _unfit("puzzle", "Field required")
     spec = named_puzzle(request, wanted.puzzle, wanted.options, wanted.start)
-    words = {"until_goal": True} if wanted.until_goal else {}
-    return replace(spec, merge_mirrors=wanted.merge_mirrors), words
+    return replace(spec, merge_mirrors=wanted.merge_mirrors)
 
 
-def _of_base(opened: OpenRuns, wanted: NewRun) -> tuple[PuzzleSpec, dict[str, Any]]:
-    """Return the same for a run derived from another one, whose puzzle it has."""
-    if said := wanted.model_fields_set & {"puzzle", "options", "start", "merge_mirrors", "until_goal"}:
+def _of_base(opened: OpenRuns, asked: RunRequest) -> tuple[PuzzleSpec, dict[str, Any]]:
+    """Return the puzzle and the first fields of a run derived from another one, whose puzzle it has."""
+    wanted = asked.run
+    if said := {"puzzle", "options", "start", "merge_mirrors", "until_goal"} & {*wanted.model_fields_set, *asked.own}:
         raise _unfit(min(said), "the base run sets it; leave it out")
     with opened.asked(opened.base(wanted.base or "")) as (run, _):
         if wanted.kind == ECCENTRICITIES:
@@ -256,15 +303,10 @@ def _of_base(opened: OpenRuns, wanted: NewRun) -> tuple[PuzzleSpec, dict[str, An
         return run.spec, plan_for(run.store)
 
 
-def _asked(spec: PuzzleSpec, words: dict[str, Any], wanted: NewRun) -> Asked:
-    """Return the request in the terms of the kind of run, with names and types checked."""
-    job = kind_of(wanted.kind or usual_kind(spec.kind()))
-    words = dict(wanted.model_extra or {}) | words
-    try:
-        asked: Asked = validate_call(job.parse_request, config=_STRICT)(spec, **words)  # type: ignore[call-overload]
-    except ValidationError as error:
-        raise RequestValidationError([fault | {"loc": ("body", *fault["loc"])} for fault in error.errors()]) from None
-    return asked
+def _planned(spec: PuzzleSpec, kind: str, own: dict[str, Any]) -> Asked:
+    """Return the request in the terms of the kind of run, with the names and types of its fields checked."""
+    with _refused():
+        return kind_of(kind).request(spec, TypeAdapter(kind_class(kind)).validate_json(json.dumps(own)))
 
 
 def _unfit(name: str, fault: str) -> RequestValidationError:
@@ -295,7 +337,8 @@ class NewTitle(BaseModel):
 @router.post("/{run}/title", summary="Set the title shown for a run.")
 def set_title(opened: Runs, run: RunName, wanted: NewTitle) -> dict[str, Any]:
     """Commands still take its name."""
-    write_file(opened.find(run) / TITLE_FILE, " ".join(wanted.title.split()))
+    with translated(directory := opened.find(run)):
+        Given(directory).write(TITLE_FILE, [" ".join(wanted.title.split()).encode()])
     return _row(opened, run)
 
 

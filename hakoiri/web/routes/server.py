@@ -16,6 +16,7 @@ from hakoiri.metrics import Add, Metrics, add_runs, add_team
 from hakoiri.rows.runs import living_rows
 from hakoiri.storage.ledger.lock import is_served
 from hakoiri.web.asking import Runs
+from hakoiri.web.problems import LATER
 from hakoiri.web.settings import Settings
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ def health(request: Request, response: Response, opened: Runs) -> dict[str, Any]
         reason = reason or "no coordinator takes queued runs"
     if reason:
         response.status_code = HTTPStatus.SERVICE_UNAVAILABLE
+        response.headers.update(LATER)
     return {
         "ok": not reason,
         "reason": reason,

@@ -109,7 +109,8 @@ class OpenRuns:
     def books(self, directory: Path, writable: bool = False) -> Iterator[Ledger]:
         """Yield the ledger of a run, as `Ledger` opens it, whatever this process has open."""
         with self._mine(directory) as mine:
-            if mine.run is not None and not writable:
+            # IMPORTANT: another run may have the name by now, and the file that is open is one that was deleted.
+            if mine.run is not None and not writable and mine.seen[0] == _version(directory)[0]:
                 mine.run.store.state = mine.run.store.read_state()
                 yield mine.run.store
                 return
@@ -157,14 +158,14 @@ class OpenRuns:
         with mine.lock:
             yield mine
 
-    def require_admitted(self, directory: Path) -> State:
-        """Return a run's state; `UnanswerableError` if its puzzle file was not named to the server.
+    def require_admitted(self, directory: Path) -> tuple[str, State]:
+        """Return a run's identity and state; `UnanswerableError` if its puzzle file was not named to the server.
 
         IMPORTANT: call it before any child is started for the run, and before it is queued.
         """
         with self.books(directory) as books:
             _require_admitted(books.manifest)
-            return books.state
+            return books.manifest.identity, books.state
 
     def _admitted(self, directory: Path) -> RunStore:
         store = open_store(directory, self._redis)

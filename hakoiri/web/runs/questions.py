@@ -28,16 +28,20 @@ from hakoiri.coordinator.session.resources import LEAST_MEMORY
 from hakoiri.errors import DamagedError, Hint
 from hakoiri.questions.question import Long
 from hakoiri.storage.engine.environment import translated
-from hakoiri.storage.engine.files import open_inside
+from hakoiri.storage.engine.files import Given
 from hakoiri.storage.ledger.lock import holder_of, interrupt_holder, locked
 from hakoiri.storage.ledger.manifest import State
-from hakoiri.storage.names import HOLDER_FILE, answering_file, questions_folder
+from hakoiri.storage.names import ANSWERING_PREFIX, HOLDER_FILE, questions_folder
 from hakoiri.web.settings import Settings
 from hakoiri.worker.machine import REDIS, end, start_child
 
 _ANSWER, _SAID = "answer", "said"
 _OURS = "hakoiri: "
 _MOST_SAID = 2_000
+#: Digits of the run's identity (`storage.ledger.manifest`) in a question's number, and of the question itself.
+_DIGITS = 16
+#: The most bytes of an answer.
+_MOST_BYTES = 1 << 28
 #: The delay before a failed question is tried again, and how long a process may take to end after SIGINT.
 _SAME_SECONDS, _GRACE_SECONDS = 30.0, 5.0
 QuestionStatus = Literal["running", "answered", "failed"]
@@ -49,30 +53,36 @@ class BusyError(RunError):
 
 @dataclass(frozen=True)
 class LongQuestion:
-    """A question about a run, by its folder; `words` are its command, `ending` is that of the file it writes."""
+    """A question about a run of a data directory, by its number in addresses.
 
-    folder: Path
+    `words` are its command, `ending` is that of the file it writes.
+    """
+
+    data: Path
+    run: str
+    number: str
     words: tuple[str, ...] = ()
     ending: str = ""
 
     @property
-    def number(self) -> str:
-        """Its identifier in addresses."""
-        return self.folder.name
+    def folder(self) -> str:
+        """Its folder in the data directory."""
+        return f"{questions_folder(self.run)}/{self.number}"
 
     @property
-    def run(self) -> str:
-        return self.folder.parent.name
+    def holder(self) -> str:
+        """The lock file, in the data directory, of the process that answers."""
+        return f"{self.folder}/{HOLDER_FILE}"
 
     @property
     def is_running(self) -> bool:
         """Return whether a process answers it."""
-        return holder_of(self.folder) is not None
+        return holder_of(self.data, self.holder) is not None
 
     @property
     def answer(self) -> dict[str, Any] | None:
         """The answer; ``None`` before it is complete."""
-        return _object_in(self.folder / _ANSWER) or None
+        return self._object_in(_ANSWER) or None
 
     @property
     def status(self) -> QuestionStatus:
@@ -88,7 +98,7 @@ class LongQuestion:
         return {
             "run": self.run,
             "question": self.number,
-            "words": _object_in(self.folder / HOLDER_FILE).get("words", []),
+            "words": self._object_in(HOLDER_FILE).get("words", []),
             "status": status,
             "headline": lines[-1] if lines and status == "running" else "",
             "reason": failed if status == "failed" else "",
@@ -97,27 +107,34 @@ class LongQuestion:
 
     @property
     def file(self) -> Path:
-        return self.folder / f"{self.words[0]}.{self.ending}"
+        return self.data / self.folder / f"{self.words[0]}.{self.ending}"
 
     @property
     def has_to_begin(self) -> bool:
         """Return whether it lacks its answer or file, no process answers it, and it has not just failed."""
         status = self.status
         if status == "failed" and any(line.startswith(_OURS) for line in self._said()):
-            return time.time() - (self.folder / _SAID).stat().st_mtime >= _SAME_SECONDS
+            return time.time() - (self.data / self.folder / _SAID).lstat().st_mtime >= _SAME_SECONDS
         # A symbolic link was not written by the command.
         lost = self.ending and (self.file.is_symlink() or not self.file.exists())
         return status == "failed" or (status == "answered" and bool(lost))
 
     def stop(self) -> None:
         """Interrupt the process that answers; proved bounds of a diameter are kept as a run."""
-        interrupt_holder(self.folder)
+        interrupt_holder(self.data, self.holder)
 
     def _said(self) -> list[str]:
-        with suppress(OSError, DamagedError), open_inside(self.folder, _SAID, "rb") as file:
+        with suppress(OSError, DamagedError), Given(self.data).open(f"{self.folder}/{_SAID}", "rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - _MOST_SAID))
-            return str(file.read(), "utf-8", "replace").splitlines()
+            return str(file.read(_MOST_SAID), "utf-8", "replace").splitlines()
         return []
+
+    def _object_in(self, name: str) -> dict[str, Any]:
+        """Return the JSON object in a file; an empty one if the file is missing or incomplete."""
+        with suppress(OSError, ValueError, RecursionError, DamagedError):
+            found = json.loads(Given(self.data).read(f"{self.folder}/{name}", _MOST_BYTES))
+            return found if isinstance(found, dict) else {}
+        return {}
 
 
 class Questions:
@@ -133,15 +150,15 @@ class Questions:
         self._lock = threading.Lock()
         self._answering: list[subprocess.Popen[bytes]] = []
 
-    def named(self, run: str, state: State, asked: Long, ending: str = "") -> LongQuestion:
-        """Return the question for the run in this state. With an `ending` the command writes a file."""
+    def named(self, run: str, identity: str, state: State, asked: Long, ending: str = "") -> LongQuestion:
+        """Return the question for the run of this identity in this state; with an `ending`, one that writes a file."""
         given = {name: value for name, value in asked.options.items() if value is not None and value is not False}
         words = (
             asked.command, *(f"--{name}" if value is True else f"--{name}={value}" for name, value in given.items())
         )  # fmt: skip
-        identity = json.dumps([words, ending, state.digest, state.status, state.depth, state.session])
-        number = sha256(identity.encode()).hexdigest()[:16]
-        return LongQuestion(questions_folder(self._data / run) / number, words, ending)
+        when = json.dumps([words, ending, state.digest, state.status, state.depth, state.session])
+        number = identity[:_DIGITS] + sha256(when.encode()).hexdigest()[:_DIGITS]
+        return LongQuestion(self._data, run, number, words, ending)
 
     def begin(self, question: LongQuestion) -> None:
         """Start a process that answers, if needed; raise `BusyError` if too many run."""
@@ -149,13 +166,14 @@ class Questions:
             if question.has_to_begin:
                 if question.ending and question.file.is_symlink():
                     # Else the command would write through the link.
-                    question.file.unlink()
+                    Given(self._data).unlink(f"{question.folder}/{question.file.name}")
                 self.start(question)
 
-    def known(self, run: str, number: str) -> LongQuestion:
-        """Return a question that was asked before; raise `UnknownRunError` for others."""
-        question = LongQuestion(questions_folder(self._data / run) / number)
-        if not number.isalnum() or not (question.folder / HOLDER_FILE).exists():
+    def known(self, run: str, number: str, identity: str) -> LongQuestion:
+        """Return a question that the run of this identity was asked before; raise `UnknownRunError` for others."""
+        question = LongQuestion(self._data, run, number)
+        is_there = number.isalnum() and (self._data / question.holder).exists()
+        if not is_there or number[:_DIGITS] != identity[:_DIGITS]:
             raise UnknownRunError(f"run {run} has no question {number!r}", Hint("status", run))
         return question
 
@@ -167,16 +185,16 @@ class Questions:
     def start(self, question: LongQuestion) -> None:
         """Start the process that answers, unless another one does."""
         self._answering = [process for process in self._answering if process.poll() is None]
-        with translated(question.folder), ExitStack() as files:
+        with translated(self._data / question.folder), ExitStack() as files:
             place = self._place(files)
-            question.folder.mkdir(parents=True, exist_ok=True)
+            (given := Given(self._data)).make_folder(question.folder)
             command, *words = question.words
             words += [f"--{'film' if command == 'path' else 'to'}={question.file}"] if question.ending else []
-            with open_inside(question.folder, HOLDER_FILE, "a+", "utf-8") as holder:
+            with given.open(question.holder, "a+", "utf-8") as holder:
                 if not locked(holder):  # Another process answers it.
                     return
                 answer, said = (
-                    files.enter_context(open_inside(question.folder, name, "wb")) for name in (_ANSWER, _SAID)
+                    files.enter_context(given.open(f"{question.folder}/{name}", "wb")) for name in (_ANSWER, _SAID)
                 )
                 # Answers need the hosts that keep the run, but no workers.
                 asks = self._redis is not None and keepers_of(self._data / question.run)
@@ -194,18 +212,9 @@ class Questions:
     def _place(self, files: ExitStack) -> IO[str]:
         """Lock and return one of the places for processes that answer; raise `BusyError` if none is free."""
         for number in range(self._most):
-            path = answering_file(self._data, number)
-            place = files.enter_context(open_inside(path.parent, path.name, "a"))
+            place = files.enter_context(Given(self._data).open(f"{ANSWERING_PREFIX}{number}", "a"))
             if locked(place, tries=1):
                 return place
         raise BusyError(
             f"{self._most} long questions are in progress, the limit of this server; ask again later, or cancel one"
         )
-
-
-def _object_in(file: Path) -> dict[str, Any]:
-    """Return the JSON object in a file; an empty one if the file is missing or incomplete."""
-    with suppress(OSError, ValueError, DamagedError), open_inside(file.parent, file.name, "r", "utf-8") as opened:
-        found = json.load(opened)
-        return found if isinstance(found, dict) else {}
-    return {}

@@ -15,15 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakoiri.compiling import jit
-from hakoiri.keys.layout import U32, U64, U128, U256, U512, Counts, Keys, Layout, layout_of
+from hakoiri.keys.layout import U32, Counts, Keys, Layout, layout_of
 from hakoiri.keys.order import KeyIndex, distinct, equal_rows, less, less_than, put
 from hakoiri.keys.splitmix import word_after
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.worker.graphs.searches import Vertices, find_roots, unite, unite_all
 from hakoiri.worker.layers.kernels import merge, simple_edges, split
+from hakoiri.worker.transport.payload import Arrays
 
-#: The layout of pairs, by that of the keys.
-PAIR_LAYOUTS: dict[Layout, Layout] = {U32: U64, U64: U128, U128: U256, U256: U512}
 #: The number of configurations of each tree.
 Sizes = NDArray[np.uint32]
 _WORD = np.uint64(32)
@@ -282,3 +281,11 @@ def edges_to(keys: Keys, labels: NDArray[np.int64], pairs: Iterable[Keys]) -> Tr
             found = [distinct(np.concatenate(found))]
             most = max(most, 2 * len(found[0]))
     return TreeEdges(distinct(np.concatenate(found)), np.bincount(labels))
+
+
+def forest(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
+    """[keys] -> [pairs that connect keys as their moves do (`worker.census.forests`); number of moves, the balance]."""
+    (keys,) = chunk
+    made = Forest(keys)
+    made.link(0, *simple_edges(keys, *puzzle.expand(keys)), puzzle.undirected)
+    return [made.pairs(), np.array([made.moves, made.balance], dtype=np.uint64)]

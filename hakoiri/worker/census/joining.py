@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakoiri.errors import DamagedError, Hint, WorkerError
-from hakoiri.keys.layout import Keys
+from hakoiri.keys.layout import PAIR_LAYOUTS, Keys
 from hakoiri.keys.order import distinct
 from hakoiri.storage.layers.blocks import Coded, code_keys, decode
 from hakoiri.storage.layers.spill import NO_FILES, Spill, SpillFiles
@@ -170,7 +170,7 @@ class Joining:
         self._commit, self._checkpoint, self._durable_at = commit, checkpoint, time.monotonic()
         self._layout, layer = store.layout, StoredLayer(store, 0, store.layer_record(0).size)
         self.ranges = SlabRanges(layer, partition, range_slabs, first)
-        self.spill = Spill(store.directory, forests.PAIR_LAYOUTS[self._layout], _STAGE)
+        self.spill = Spill(store.directory, PAIR_LAYOUTS[self._layout], _STAGE)
         done = store.read_partial(JoinProgress)
         if done is None:
             self.spill.clear()

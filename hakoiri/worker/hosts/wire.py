@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from hakoiri.errors import PayloadError
 from hakoiri.storage.layers.blocks import Coded, join_coded
+from hakoiri.storage.ledger.manifest import decompressed
 from hakoiri.worker.hosts.requests import HostRequest
 from hakoiri.worker.transport.connection import inbox_key
 from hakoiri.worker.transport.data_redis import DataRedisPool
@@ -32,6 +33,8 @@ PATIENCE_SECONDS = 60.0
 _PAUSE_SECONDS, _LOOK_SECONDS = 0.05, 0.2
 #: The seconds after which Redis drops messages that were not read.
 _KEEP_SECONDS = 900
+#: The most bytes of a message when it is decompressed.
+_MOST_BYTES = 1 << 28
 
 
 class Mail:
@@ -305,12 +308,15 @@ def compressed(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
 def unpack_message(message: bytes) -> tuple[int, int, list[tuple[int, Coded]]]:
     """Return the sender, number, and blocks of each range of a message; `PayloadError` if it is damaged."""
     (sender, number, is_compressed), ranges, firsts, counts, lengths, data = unpack_arrays(message)
-    coded = Coded(firsts, counts, lengths, (decompressed(data) if is_compressed else data).data)
+    coded = Coded(firsts, counts, lengths, (expanded(data, lengths) if is_compressed else data).data)
     cuts = [0, *(np.flatnonzero(np.diff(ranges)) + 1).tolist(), len(ranges)]
     parts = [(int(ranges[begin]), coded.between(begin, end)) for begin, end in pairwise(cuts) if begin < end]
     return int(sender), int(number), parts
 
 
-def decompressed(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return the decompressed bytes."""
-    return np.frombuffer(zstandard.decompress(data.data), dtype=np.uint8)
+def expanded(data: NDArray[np.uint8], lengths: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """Return decompressed bytes, no more than parts of these `lengths` have; `PayloadError` if they are damaged."""
+    try:
+        return np.frombuffer(decompressed(data.data, min(int(lengths.sum()), _MOST_BYTES)), dtype=np.uint8)
+    except ValueError as error:
+        raise PayloadError(f"a message of a host is damaged: {error}") from None

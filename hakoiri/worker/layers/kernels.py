@@ -14,7 +14,7 @@ import numpy as np
 
 from hakoiri.compiling import jit, lowest_bit, popcount
 from hakoiri.keys.layout import Counts, Key, Keys, Layout, ints, layout_of
-from hakoiri.keys.order import equal, insertion_sort, put, slice_between, sort_keys, subtract
+from hakoiri.keys.order import equal, put, slice_between, sort_few, sort_keys, subtract
 from hakoiri.keys.splitmix import STEP, mix
 from hakoiri.puzzles.conformance.pool import disagreement
 from hakoiri.puzzles.contract import Expansion, Puzzle, spread_of
@@ -117,7 +117,7 @@ def _simple_edges(sources: Keys, successors: Keys, counts: Counts) -> int:
     held = successors[:1].copy()
     for source in range(len(sources)):
         end = begin + counts[source]
-        insertion_sort(successors, begin, end, held)
+        sort_few(successors, begin, end, held)
         first = total
         for index in range(begin, end):
             if equal(successors, index, sources, source):

@@ -193,7 +193,7 @@ def scatter(keys: Keys, table: NDArray[np.int64]) -> tuple[Keys, NDArray[np.int6
 #: Memory of the process beyond its budget: the interpreter, its libraries and compiled kernels.
 BASE_BYTES = 150_000_000
 #: Pages of the data file that readers map; and one part in this many for memory that the allocator cannot return.
-_MAPPED_BYTES, _SLACK = 10_000_000, 3
+_MAPPED_BYTES, SLACK = 10_000_000, 3
 #: The least memory of a layer step, whatever the budget: with less it would be divided into too many pieces.
 LEAST_BYTES = 24_000_000
 #: Keys merged at a time when segments of older keys are merged on disk.
@@ -287,4 +287,4 @@ def shares_within(
     """
     taken = psutil.Process().memory_info().rss if resident is None else resident
     free = memory - max(0, taken - BASE_BYTES) - _MAPPED_BYTES
-    return Shares(max(least, free - free // _SLACK), workers, key_bytes, chunk)
+    return Shares(max(least, free - free // SLACK), workers, key_bytes, chunk)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, pairwise, zip_longest
 from threading import Lock
@@ -72,33 +72,6 @@ class Partial(Totals):
     spilled: SpillFiles = NO_FILES
     part: int = 0
     net_flow: int | None = None
-
-
-#: The most parts in which a layer is sent. Keys found in two parts are sent twice: with 4 parts, pancakes of 11 send
-#: 1.10 times as many bytes by 8 hosts, the 3x4 tiles 1.02 times. On fast links there is one part: more cost pancakes
-#: of 11 by 8 hosts a fifth of the processor time, and bring nothing.
-PARTS = 4
-
-
-@dataclass(frozen=True)
-class RoundMark(Partial):
-    """The progress of the layer after `round` rounds, which took `seconds`, with `sent` and `received` bytes.
-
-    A mark of another `beginning` is ignored: a host may have
-    been restored to a mark of an earlier one.
-
-    `begun` maps each range to the key below which it is expanded; both are text, the key hexadecimal. `given` counts
-    by range the keys in messages to other hosts, `taken` the keys in messages from them.
-    """
-
-    round: int = 0
-    beginning: str = ""
-    seconds: float = 0.0
-    sent: int = 0
-    received: int = 0
-    begun: dict[str, str] = field(default_factory=dict)
-    given: list[int] = field(default_factory=list)
-    taken: list[int] = field(default_factory=list)
 
 
 #: The memory of a successor, which is also sorted, coded and kept, in units of the memory of a known key.

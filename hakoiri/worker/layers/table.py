@@ -8,8 +8,11 @@ With two threads this takes five bits a number. Nothing is coded: `stage` stores
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from itertools import pairwise
 from queue import SimpleQueue
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,9 +36,12 @@ _PIECE = 1 << 18
 _LEAST_BLOCKS = 16
 #: A frontier of at most one in so many numbers is expanded key by key, which tells the blocks that have marks: to look
 #: for marks in all takes longer. So Hanoi of 15 discs takes 0.92 of the time, tiles and pancakes as much as before.
-_SPARSE = 1 << 12
+SPARSE = 1 << 12
 #: Keys in a sample.
-_SAMPLED = 256
+SAMPLED = 256
+#: A piece of a frontier: its begin, its end, and its number of configurations, 0 if that is not known yet.
+Piece = tuple[int, int, int]
+_Lent = TypeVar("_Lent")
 
 
 def table_bytes(numbers: int, threads: int) -> int:
@@ -43,11 +49,86 @@ def table_bytes(numbers: int, threads: int) -> int:
     return (3 + threads + 2 * 3) * (numbers + BLOCK_KEYS) // 8
 
 
-class LayerTable:
+class MarkedTable:
+    """A table whose frontier is expanded in pieces of blocks, by threads which mark successors in bitmaps.
+
+    The frontier before `at`, of `end`, is expanded.
+    """
+
+    at, end = 0, 0
+    _puzzle: Puzzle
+    _threads: ThreadPool
+    #: Blocks that may have marks.
+    _touched: NDArray[np.bool_]
+
+    @property
+    def is_expanded(self) -> bool:
+        """Return whether the whole frontier is expanded."""
+        return self.at >= self.end
+
+    def expand(self, is_due: Callable[[], bool]) -> Iterator[int]:
+        """Mark the successors of the frontier, by threads, to its end or until `is_due`; yield the size of each piece.
+
+        Pieces in progress are finished first. If it is stopped, `at` is the begin of the first piece that is not.
+        """
+        free, going = SimpleQueue[Words](), set[int]()
+        is_sparse = self._size() * SPARSE <= (self._puzzle.numbers or 0)
+        if not is_sparse:
+            self._touched[:] = True
+        for row in self._free_rows():
+            free.put(row)
+
+        def mark(piece: Piece) -> tuple[int, int]:
+            return piece[0], self._mark(piece, partial(lent, free), is_sparse)
+
+        def left() -> Iterator[Piece]:
+            for piece in self._left():
+                if piece[1] > self.at:
+                    self.at = piece[1]
+                    going.add(piece[0])
+                    yield piece
+                    if is_due():
+                        return
+            self.at = self.end
+
+        try:
+            for _, (begin, size) in self._threads.each("expand", mark, left()):
+                going.remove(begin)
+                yield size
+        finally:
+            self.at = min(going, default=self.at)
+
+    def _size(self) -> int:
+        """Return the size of the frontier."""
+        raise NotImplementedError
+
+    def _free_rows(self) -> Iterable[Words]:
+        """Return the bitmaps for marks."""
+        raise NotImplementedError
+
+    def _left(self) -> Iterator[Piece]:
+        """Yield the pieces of the frontier."""
+        raise NotImplementedError
+
+    def _mark(self, piece: Piece, marks: Callable[[], AbstractContextManager[Words]], is_sparse: bool) -> int:
+        """Set the successors of a piece in a bitmap that `marks` lends; return the size of the piece."""
+        raise NotImplementedError
+
+
+@contextmanager
+def lent(free: "SimpleQueue[_Lent]") -> Iterator[_Lent]:
+    """Yield something from a queue, and put it back."""
+    taken = free.get()
+    try:
+        yield taken
+    finally:
+        free.put(taken)
+
+
+class LayerTable(MarkedTable):
     """The depths of all configurations up to layer `depth`, and this layer, the frontier.
 
-    `depth` is ``None`` after an error in the midst of the end of a layer. The words of the frontier before number `at`
-    are expanded.
+    `depth` is ``None`` after an error in the midst of the end of a layer. `at` is the number of a word.
     """
 
     def __init__(
@@ -59,17 +140,15 @@ class LayerTable:
         numbers = puzzle.numbers or 0
         blocks = -(-numbers // BLOCK_KEYS)
         #: The words of all numbers, a whole number of the kernel's blocks.
-        self._words = -(-numbers // (self._step * WORD_BITS)) * self._step
+        self.end = -(-numbers // (self._step * WORD_BITS)) * self._step
         self._planes = np.zeros((blocks, 2, BLOCK_WORDS), dtype=np.uint64)
         #: The frontier in row `_row`, and the marks of each thread, some of them known: the frontier before is not
         #: cleared.
-        self._bits = np.zeros((1 + threads.workers, max(blocks * BLOCK_WORDS, self._words)), dtype=np.uint64)
+        self._bits = np.zeros((1 + threads.workers, max(blocks * BLOCK_WORDS, self.end)), dtype=np.uint64)
         self._row, self._counts = 0, np.zeros(blocks, dtype=np.int64)
         self._changed = np.zeros(blocks, dtype=np.bool_)
-        #: Blocks that may have marks.
         self._touched = np.ones(blocks, dtype=np.bool_)
         self.depth: Depth | None = None
-        self.at = 0
         for number in stored.numbers():
             self._planes[number] = stored.planes(number)
         for depth, batches in layers:
@@ -94,62 +173,30 @@ class LayerTable:
     def sample(self) -> Keys:
         """Return some keys of the frontier."""
         begin, end, _ = next(self._pieces(1))
-        return self._listed(self._row, begin, end)[:_SAMPLED]
+        return self._listed(self._row, begin, end)[:SAMPLED]
 
-    @property
-    def is_expanded(self) -> bool:
-        """Return whether the whole frontier is expanded."""
-        return self.at >= self._words
+    def _size(self) -> int:
+        return int(self._counts.sum())
 
-    def expand(self, is_due: Callable[[], bool]) -> Iterator[int]:
-        """Mark the successors of the frontier, by threads, to its end or until `is_due`; yield the size of each piece.
+    def _free_rows(self) -> Iterable[Words]:
+        return (bits for row, bits in enumerate(self._bits) if row != self._row)
 
-        Pieces in progress are finished first. If it is stopped, `at` is the begin of the first piece that is not.
-        """
-        free, going = SimpleQueue[int](), set[int]()
-        is_sparse = int(self._counts.sum()) * _SPARSE <= (self._puzzle.numbers or 0)
-        if not is_sparse:
-            self._touched[:] = True
-        for row in range(len(self._bits)):
-            if row != self._row:
-                free.put(row)
+    def _left(self) -> Iterator[Piece]:
+        return self._pieces(self._step)
 
-        def mark(piece: tuple[int, int, int]) -> tuple[int, int, int]:
-            row = free.get()
-            try:
-                self._mark(*piece[:2], self._bits[row], is_sparse)
-            finally:
-                free.put(row)
-            return piece
-
-        def left() -> Iterator[tuple[int, int, int]]:
-            for piece in self._pieces(self._step):
-                if piece[1] > self.at:
-                    self.at = piece[1]
-                    going.add(piece[0])
-                    yield piece
-                    if is_due():
-                        return
-            self.at = self._words
-
-        try:
-            for _, (begin, _, size) in self._threads.each("expand", mark, left()):
-                going.remove(begin)
-                yield size
-        finally:
-            self.at = min(going, default=self.at)
-
-    def _mark(self, begin: int, end: int, marks: Words, is_sparse: bool) -> None:
-        """Set the successors of some words of the frontier."""
-        if self._spread is not None and not is_sparse:
-            self._spread(self._bits[self._row, begin:end], begin * WORD_BITS, marks)
-            return
-        keys = self._listed(self._row, begin, end)
-        for _, expansion in expanded(self._puzzle, [keys]):
-            beyond = set_within(marks, expansion.successors, 0)
-            require_below(beyond[:1], (self.depth or 0) + 1, self._puzzle.numbers or 0)
-            if is_sparse:
-                self._touched[expansion.successors // BLOCK_KEYS] = True
+    def _mark(self, piece: Piece, marks: Callable[[], AbstractContextManager[Words]], is_sparse: bool) -> int:
+        begin, end, size = piece
+        with marks() as words:
+            if self._spread is not None and not is_sparse:
+                self._spread(self._bits[self._row, begin:end], begin * WORD_BITS, words)
+                return size
+            keys = self._listed(self._row, begin, end)
+            for _, expansion in expanded(self._puzzle, [keys]):
+                beyond = set_within(words, expansion.successors, 0)
+                require_below(beyond[:1], (self.depth or 0) + 1, self._puzzle.numbers or 0)
+                if is_sparse:
+                    self._touched[expansion.successors // BLOCK_KEYS] = True
+        return size
 
     def merge(self, depth: Depth) -> Totals:
         """Return the totals of layer `depth`: the marked configurations that are not in the table yet.
@@ -220,9 +267,9 @@ class LayerTable:
         marks: Words = np.bitwise_or.reduce(self._bits[others, begin:end])
         return marks
 
-    def _pieces(self, step: int) -> Iterator[tuple[int, int, int]]:
+    def _pieces(self, step: int) -> Iterator[Piece]:
         """Yield the pieces of the frontier: from and to which word, multiples of `step`, and the number of bits."""
-        return _pieces(self._counts, 0, len(self._counts), step, self._words)
+        return _pieces(self._counts, 0, len(self._counts), step, self.end)
 
     def _listed(self, row: int, begin: int, end: int) -> Keys:
         return list_bits(self._bits[row, begin:end], begin * WORD_BITS, self._puzzle.layout)
@@ -230,7 +277,7 @@ class LayerTable:
 
 def _pieces(
     counts: NDArray[np.int64], first: int, last: int, step: int, most: int
-) -> Iterator[tuple[int, int, int]]:  # fmt: skip
+) -> Iterator[Piece]:  # fmt: skip
     """Yield words with about `_PIECE` bits each of the blocks from `first` to `last`, which have so many bits.
 
     Each piece is its first word, the end, and its number of bits. Pieces begin and end at multiples of `step`, up to

@@ -4,7 +4,6 @@ import logging
 import math
 import os
 import re
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -46,11 +45,13 @@ _HOST = re.compile(r"[\w.-]{1,200}")
 own_queue, worker_key = f"{QUEUE}:{{}}".format, "hakoiri:worker:{}".format
 #: The list of events that workers report to the coordinator of a session, by the session.
 event_key = "hakoiri:{}:events".format
+#: The list of those that say only that a worker has begun a chunk, for which the coordinator does not wake up.
+begun_key = "hakoiri:{}:begun".format
 #: The arrays of a chunk, by session and token.
 input_key = "hakoiri:{}:in:{}".format
 #: A piece of the arrays that all chunks of a stage share, by session, number of these arrays, and piece.
 shared_key = "hakoiri:{}:shared:{}.{}".format
-#: The result of one attempt at a chunk, by session, token and attempt; late attempts overwrite nothing.
+#: A large result of one attempt at a chunk, by session, token and attempt; late attempts overwrite nothing.
 result_key = "hakoiri:{}:out:{}:{}".format
 #: The list of messages to a host, in its data Redis, by session, host, layer and attempt.
 inbox_key = "hakoiri:{}:inbox:{}:{}:{}".format
@@ -70,6 +71,9 @@ _FAREWELL_SECONDS = 1.0
 _REFUSALS = re.compile(r"(?:^|caused error: )(?:BUSY|MISCONF|NOREPLICAS|UNBLOCKED)\b")
 #: A URL without user and password: scheme, host and port, path. Text after another colon may be a password.
 _ADDRESS = re.compile(r"(\w+://)?((\[[\da-fA-F:.]+\]|[\w.-]+)(:\d+)?)?(/[^:@]*)?")
+
+
+_answered = set[str]()
 
 
 def connect(url: str) -> redis.Redis:
@@ -101,7 +105,13 @@ def connect(url: str) -> redis.Redis:
                 f"{shown!r} is not a Redis URL; expected redis://HOST:PORT/0, or rediss:// for TLS"
             ) from None
         connection.ping()
+        _answered.add(url)
         return connection
+
+
+def has_answered(url: str) -> bool:
+    """Return whether Redis at a URL has answered this process before: then it comes back, and the URL is right."""
+    return url in _answered
 
 
 def is_away(error: RedisError) -> bool:
@@ -166,16 +176,6 @@ def without_password(url: str) -> str:
         if scheme and "@" in host and "@" not in "".join(rest):
             plain = f"{scheme}://{host.rpartition('@')[2]}{rest[0]}"
     return plain if _ADDRESS.fullmatch(plain) else "an address that is not readable"
-
-
-def worker_name(process: int) -> str:
-    """Return the name of the worker with this process id on this machine."""
-    return f"{socket.gethostname()}-{process}"
-
-
-def host_of(worker: str) -> str:
-    """Return the machine of a worker."""
-    return worker.rpartition("-")[0]
 
 
 def start_heartbeat(

@@ -6,7 +6,7 @@ numbers, raw, little-endian. Nothing here can name or run code.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -85,6 +85,8 @@ def _unpack(kind: str, dtype_name: str, shape: list[int], raw: memoryview) -> Ar
     return little.astype(little.dtype.newbyteorder("="))
 
 
+#: The most bytes of a result that needs no round trip of its own; less than an event may have.
+INLINE_BYTES = 1 << 18
 EventKind = Literal["started", "done", "missing", "failed", "refused"]
 
 
@@ -107,12 +109,16 @@ class TaskRequest:
     pieces: list[int] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        # Not `asdict`, which copies all that is in it: 0.2 ms for each job.
+        return {**vars(self)}
 
 
 @dataclass(frozen=True)
 class Event:
-    """The outcome of an attempt: `detail` says why it brought no result, `hints` what may help."""
+    """The outcome of an attempt: `detail` says why it brought no result, `hints` what may help.
+
+    A `result` of up to `INLINE_BYTES` comes with it, a larger one under a key of its own (`connection.result_key`).
+    """
 
     kind: EventKind
     token: str
@@ -120,9 +126,10 @@ class Event:
     worker: str
     detail: str = ""
     hints: tuple[Hint, ...] = ()
+    result: bytes | None = None
 
     def pack(self) -> bytes:
-        return bytes(msgpack.packb(asdict(self), use_bin_type=True))
+        return bytes(msgpack.packb(vars(self), use_bin_type=True))
 
     @classmethod
     def unpack(cls, raw: bytes) -> "Event":

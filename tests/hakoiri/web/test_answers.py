@@ -16,8 +16,10 @@ from hakoiri.coordinator.graphs import distances
 from hakoiri.export.graphs import write_map
 from hakoiri.keys.layout import ints
 from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.questions.question import QUESTIONS, question_class
 from hakoiri.rows import positions
 from hakoiri.rows.positions import position_row, table_of
+from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.web.runs.questions import LongQuestion, Questions
 from hakoiri.web.settings import Settings
@@ -35,7 +37,9 @@ def asked(served: Served, path: str, status: int = 200) -> dict[str, Any]:
 
 
 def test_puzzles(served: Served) -> None:
-    assert asked(served, "/api/puzzles") == served.said("puzzles")
+    every = asked(served, "/api/puzzles")
+    assert {"explore", "census", "generate"} <= {each["kind"] for each in every.pop("kinds")}
+    assert every == served.said("puzzles")
     assert asked(served, "/api/puzzles/sliding") == served.said("puzzles", "sliding")
     assert asked(served, "/api/puzzles/tiles") == served.said("puzzles", "tiles")
 
@@ -61,6 +65,7 @@ def test_runs_page_by_page(served: Served) -> None:
 SAME = [
     ("{small}/layers", "layers {small}"),
     ("{whole}/layers", "layers {whole}"),
+    ("{whole}/citation", "cite {whole}"),
     ("{whole}/components", "components {whole}"),
     ("{small}/components", "components {small}"),
     ("{directed}/components", "components {directed}"),
@@ -85,7 +90,8 @@ def test_an_answer(served: Served, path: str, line: str) -> None:
     where = f"/api/runs/{path.format(**names)}"
     assert asked(served, where) == expected
     begun = served.client.post(where)
-    assert begun.status_code == 405 if "layers" in path or "sample" in path else begun.json() == expected
+    at_once = {"layers", "sample", "citation"} & {*re.findall("[a-z]+", path)}
+    assert begun.status_code == 405 if at_once else begun.json() == expected
 
 
 def test_statistics_of_a_board_of_a_large_run_are_a_long_question(
@@ -94,9 +100,9 @@ def test_statistics_of_a_board_of_a_large_run_are_a_long_question(
     """The command that a process would answer; and of what has none it is said at once."""
 
     def begin(_: Questions, question: LongQuestion) -> None:
-        question.folder.mkdir(parents=True, exist_ok=True)
+        (question.data / question.folder).mkdir(parents=True, exist_ok=True)
         told = served.said(question.words[0], question.run, *question.words[1:])
-        (question.folder / "answer").write_text(json.dumps(told), encoding="utf-8")
+        (question.data / question.folder / "answer").write_text(json.dumps(told), encoding="utf-8")
 
     where = f"/api/runs/{served.small}/statistics?from=1.2/345"
     expected = asked(served, where)
@@ -153,12 +159,17 @@ def test_runs_are_made_and_ended_as_on_the_command_line(others: Served) -> None:
     """In each pair one is made, stopped, gone on with and removed by HTTP, the other by commands."""
     client = others.client
     options = ["-o", "rows=2", "-o", "columns=2"]
-    body = {"puzzle": "tiles", "options": {"rows": "2", "columns": "2"}, "name": "web", "kind": "census"}
+    body = {
+        "puzzle": "tiles", "options": {"rows": "2", "columns": "2"}, "name": "web", "kind": "census", "priority": 3,
+    }  # fmt: skip
     mine, theirs = (
         client.post("/api/runs", json=body).json(),
-        others.said("enqueue", "tiles", *options, "--whole", "--name", "line"),
+        others.said("enqueue", "tiles", *options, "--whole", "--name", "line", "--priority", "3"),
     )
     assert (mine["run"], mine["status"]) == ("web", theirs["status"])
+    for run in ("web", "line"):
+        with Ledger(others.data / run) as ledger:
+            assert ledger.manifest.settings == {"priority": 3}
     own = ("run", "created")
     rows = [
         {name: value for name, value in others.said("status", run).items() if name not in own}
@@ -211,10 +222,13 @@ def test_a_layer_page_by_page(served: Served) -> None:
     assert len(found) > 40
 
 
+@pytest.mark.ci_slow
 def test_every_position_of_a_run_is_as_far_from_the_goal_as_the_path_is_long(served: Served) -> None:
     where = f"/api/runs/{served.small}"
-    for depth in (0, 5, 21):
-        for conf in asked(served, f"{where}/layers/{depth}?limit=3")["configurations"]:
+    for depth, count in ((0, 1), (5, 3), (21, 1)):
+        configurations = asked(served, f"{where}/layers/{depth}?limit=3")["configurations"]
+        assert len(configurations) == count
+        for conf in configurations:
             row = asked(served, f"{where}/positions/{conf}")
             assert row["depth"] == depth
             assert row["goal_distance"] == len(served.said("path", served.small, "--from", conf)["moves"])
@@ -235,18 +249,19 @@ def test_a_board_is_drawn(served: Served, tmp_path: Path) -> None:
     assert asked(served, "/api/boards/klotski.svg?conf=AB", 422)["type"] == "urn:hakoiri:configuration"
 
 
+@pytest.mark.ci_slow
 def test_a_map_is_made_once_and_kept(served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Here in this process; in a browser by one of its own."""
     asked = []
 
     def begin(_: Questions, question: LongQuestion) -> None:
-        question.folder.mkdir(parents=True, exist_ok=True)
+        (question.data / question.folder).mkdir(parents=True, exist_ok=True)
         asked.append(question)
         served.client.app.state.runs.close()  # type: ignore[attr-defined]
         component, dim = (word.partition("=")[2] for word in question.words[1:])
         with open_run(question.run, served.data) as run:
             write_map(run, run.map(int(component), int(dim)), question.file)
-        (question.folder / "answer").write_text(json.dumps({"run": question.run}), encoding="utf-8")
+        (question.data / question.folder / "answer").write_text(json.dumps({"run": question.run}), encoding="utf-8")
 
     monkeypatch.setattr(Questions, "start", begin)
     where = f"/api/runs/{served.small}/map"
@@ -360,7 +375,8 @@ def test_every_route_is_compared(served: Served) -> None:
     known = served.client.get("/api/openapi.json").json()["paths"]
     # POST computes what GET answers, by the same function.
     both = [path for path, methods in known.items() if {*methods} == {"get", "post"} and path != "/api/runs"]
-    assert len(both) == 11
+    routed = [route for name in QUESTIONS if (route := question_class(name).route)]
+    assert {f"/api/runs/{{run}}{route.path}" for route in routed if route.begins} <= {*both}
     routes = {f"{method} {path}" for path, methods in known.items() for method in methods}
     routes -= {f"post {path}" for path in both}
     expressions = {route: re.compile(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(route))) for route in routes}

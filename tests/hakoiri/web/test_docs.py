@@ -1,8 +1,12 @@
 """Each curl line of docs/reference/http.md works, and every route has one."""
 
+import io
 import re
 import shlex
 import subprocess
+import time
+import urllib.request
+from ast import literal_eval
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -50,6 +54,7 @@ def request_of(line: str) -> httpx2.Request:
     return httpx2.Request(method or ("GET" if data is None else "POST"), url, headers=headers, content=data)
 
 
+@pytest.mark.ci_slow
 def test_every_line_works(tmp_path: Path) -> None:
     asked = 0
     with client_of(Settings(tmp_path, token=TOKEN)) as client:
@@ -68,6 +73,31 @@ def test_every_line_works(tmp_path: Path) -> None:
                         tmp_path, Resources(workers=1), None, Control(), lambda _: SilentObserver(), print, burst=True
                     )
     assert asked > 30
+
+
+def test_the_client_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    (block,) = re.findall(r"```py\n(.*?)```", TEXT, re.DOTALL)
+    assert len([line for line in block.splitlines() if line]) <= 12
+    polled = 0
+    with client_of(Settings(tmp_path, token=TOKEN)) as client:
+
+        def urlopen(request: urllib.request.Request) -> io.BytesIO:
+            headers, data = dict(request.header_items()), request.data
+            response = client.request(request.get_method(), request.selector, headers=headers, content=data)  # type: ignore[arg-type]
+            assert response.status_code < 300, response.text
+            return io.BytesIO(response.content)
+
+        def drive(_: float) -> None:
+            nonlocal polled
+            polled += 1
+            client.app.state.runs.close()  # type: ignore[attr-defined]
+            serve(tmp_path, Resources(workers=1), None, Control(), lambda _: SilentObserver(), print, burst=True)
+
+        monkeypatch.setenv("HAKOIRI_TOKEN", TOKEN)
+        monkeypatch.setattr(urllib.request, "urlopen", urlopen)
+        monkeypatch.setattr(time, "sleep", drive)
+        exec(compile(block, "http.md", "exec"), {})  # noqa: S102  (our own page)
+    assert (polled, len(literal_eval(capsys.readouterr().out.splitlines()[-1]))) == (1, 5)
 
 
 def test_every_route_has_a_line(served: Served) -> None:

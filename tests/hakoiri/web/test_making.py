@@ -117,6 +117,7 @@ def test_the_life_of_a_run(client: TestClient, data: Path) -> None:
     assert [entry.name for entry in data.iterdir() if not entry.name.startswith(".")] == []
 
 
+@pytest.mark.ci_slow
 def test_goal_distances_are_a_run_that_a_question_queues(client: TestClient, data: Path) -> None:
     """By its name, by that of its base, and by a request for such a run it is the same one."""
     where = client.post("/api/runs", json=TILES).headers["location"]
@@ -187,7 +188,7 @@ def test_with_a_run_go_its_goal_distances_and_its_questions(client: TestClient, 
     distances = client.post(f"/api/runs/{run}/hardest").json()["run"]
     drive(data, client)
     client.get(f"/api/runs/{run}/hardest")
-    asked = questions_folder(data / run) / "0123"
+    asked = data / questions_folder(run) / "0123"
     asked.mkdir(parents=True)
     # Where tests run in the background SIGINT may be ignored, which programs inherit.
     program = ["env", "--default-signal=INT", "sh", "-c", "echo ready; exec sleep 60"]
@@ -253,6 +254,7 @@ def names(client: TestClient) -> set[str]:
     return {row["name"] for row in client.get("/api/puzzles").json()["puzzles"]}
 
 
+@pytest.mark.ci_slow
 def test_only_what_the_server_was_started_with(ring: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data, wanted = ring.parent / "data", {"puzzle": "ring.py:Ring"}
     with client_of(Settings(data, token=TOKEN)) as client:

@@ -22,27 +22,27 @@ from tests.hakoiri.web.conftest import Served
 from tests.support.commands import wait_until
 from tests.support.web import TOKEN, client_of
 
-VERIFY = Long("verify", {})
+VERIFY, IDENTITY = Long("verify", {}), "0" * 64
 
 
 @pytest.fixture
 def question(tmp_path: Path) -> LongQuestion:
-    folder = tmp_path / "run" / "0123"
-    folder.mkdir(parents=True)
-    (folder / "holder").write_text(json.dumps({"words": ["diameter"], "pid": 1}), encoding="utf-8")
-    return LongQuestion(folder)
+    asked = LongQuestion(tmp_path, "run", "0123")
+    (tmp_path / asked.folder).mkdir(parents=True)
+    (tmp_path / asked.holder).write_text(json.dumps({"words": ["diameter"], "pid": 1}), encoding="utf-8")
+    return asked
 
 
 @contextmanager
 def worked_on(question: LongQuestion) -> Iterator[None]:
-    with open(question.folder / "holder", "a", encoding="utf-8") as file:
+    with open(question.data / question.holder, "a", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
 def leave(question: LongQuestion, answer: str, said: str) -> None:
-    (question.folder / "answer").write_text(answer, encoding="utf-8")
-    (question.folder / "said").write_text(said, encoding="utf-8")
+    (question.data / question.folder / "answer").write_text(answer, encoding="utf-8")
+    (question.data / question.folder / "said").write_text(said, encoding="utf-8")
 
 
 def test_how_a_question_stands(question: LongQuestion) -> None:
@@ -69,7 +69,7 @@ def test_how_a_question_stands(question: LongQuestion) -> None:
 def test_some_at_a_time(tmp_path: Path) -> None:
     asked = Questions(Settings(tmp_path, questions=0))
     with pytest.raises(BusyError, match="ask again later"):
-        asked.begin(asked.named("run", State(), VERIFY))
+        asked.begin(asked.named("run", IDENTITY, State(), VERIFY))
     assert not (tmp_path / ".questions").exists()
 
 
@@ -87,8 +87,8 @@ def test_some_at_a_time_of_all_processes_which_share_the_memory(
     monkeypatch.setattr(subprocess, "Popen", partial(answer, subprocess.Popen))
     serving = [Questions(Settings(tmp_path, memory=memory, processes=3)) for _ in range(3)]
     for number in range(most):
-        serving[number].begin(serving[number].named("run", State(depth=number), VERIFY))
-    another = serving[2].named("run", State(depth=9), VERIFY)
+        serving[number].begin(serving[number].named("run", IDENTITY, State(depth=number), VERIFY))
+    another = serving[2].named("run", IDENTITY, State(depth=9), VERIFY)
     for one in serving:
         with pytest.raises(BusyError):
             one.begin(another)
@@ -196,8 +196,18 @@ def test_a_second_probe_waits_and_is_refused_while_the_first_goes_on(served: Ser
     with PROBING:
         response = client.post("/api/probe", json=BOARD)
     assert response.status_code == 503
+    assert response.headers["Retry-After"] == "1"
     assert "another probe is in progress" in response.json()["detail"]
     assert client.post("/api/probe", json=BOARD).status_code == 200
+
+
+def test_an_option_may_be_a_number(served: Served) -> None:
+    as_number, as_text, no_number = (
+        served.client.post("/api/probe", json={"puzzle": "hanoi", "options": {"discs": value}})
+        for value in (2, "2", True)
+    )
+    assert as_number.json()["configurations"] == as_text.json()["configurations"] == 16
+    assert no_number.status_code == 422
 
 
 def test_a_stranger_computes_nothing(served: Served) -> None:

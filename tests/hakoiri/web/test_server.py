@@ -7,6 +7,7 @@ import shutil
 import sys
 import threading
 import time
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from starlette.exceptions import HTTPException
 from starlette.testclient import TestClient
 
+from hakoiri.errors import OUTCOMES
 from hakoiri.web import guard
 from hakoiri.web.app import make_app
 from hakoiri.web.routes.runs import Streams
@@ -21,6 +23,7 @@ from hakoiri.web.runs.opened import OpenRuns
 from hakoiri.web.settings import Settings
 from tests.hakoiri.web.conftest import Served
 from tests.support.commands import PATIENCE_SECONDS
+from tests.support.forged import snapshot
 from tests.support.web import TOKEN, client_of
 from tests.support.web_requests import METHODS, fuzz
 
@@ -36,7 +39,7 @@ def stranger(served: Served) -> TestClient:
 
 def test_health_and_figures(served: Served) -> None:
     response = served.client.get("/api/health")
-    assert response.status_code == 503
+    assert (response.status_code, response.headers["Retry-After"]) == (503, "1")
     row = response.json()
     assert (row["ok"], row["coordinator"], row["workers"], row["queue"]) == (False, False, 0, [])
     assert row["runs"] == {"complete": 3}
@@ -45,16 +48,42 @@ def test_health_and_figures(served: Served) -> None:
     assert 'hakoiri_http_requests_total{method="GET",status="503"}' in figures
 
 
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("/api/runs?limt=3", "query.limt: there is no such parameter (did you mean limit?)"),
+        ("/api/runs/last/layers/1?depth=2&limit=3", "query.depth: there is no such parameter"),
+        ("/api/boards/klotski.svg?conf=x&size=3", "query.size: there is no such parameter"),
+        ("/api/health?all=1", "query.all: there is no such parameter"),
+    ],
+)
+def test_an_unknown_parameter_is_refused(path: str, said: str, served: Served) -> None:
+    response = served.client.get(path)
+    assert (response.status_code, response.json()["detail"]) == (422, said)
+
+
 def test_the_description(served: Served) -> None:
     description = served.client.get("/api/openapi.json").json()
     assert {"/api/runs/{run}/positions/{conf}", "/api/runs/{run}/events", "/metrics"} <= set(description["paths"])
+    assert description["info"]["version"] == version("hakoiri")
+    assert description["components"]["securitySchemes"] == {"token": {"type": "http", "scheme": "bearer"}}
+    assert description["security"] == [{"token": []}]
+    statuses = {"401", "403", *(str(each.status) for each in OUTCOMES.values())}
+    for path, methods in description["paths"].items():
+        for method, route in methods.items():
+            told = {status for status, each in route["responses"].items() if "application/problem+json" in str(each)}
+            assert told == statuses, (method, path)
     page = served.client.get("/docs")
     assert "//" not in page.text.replace("</", ""), "something is loaded from elsewhere"
     assert served.client.get("/docs/swagger-ui-bundle.js").headers["content-type"].startswith("text/javascript")
     assert served.client.get("/docs/..%2fcore.py").status_code == 404
 
 
-@pytest.mark.parametrize("path", ["/", "/api/runs", "/docs", "/metrics", "/api/openapi.json", "/nothing"])
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/api/runs", "/docs", "/metrics", "/api/openapi.json", "/nothing", "/style/%2e%2e/index.html",
+     "/style/..%2findex.html", "/style/x/%2e%2e/%2e%2e/js/main.js"],
+)  # fmt: skip
 def test_nothing_is_shown_to_strangers(stranger: TestClient, path: str) -> None:
     refused = stranger.get(path)
     assert (refused.status_code, refused.headers["content-type"]) == (401, "application/problem+json")
@@ -182,7 +211,7 @@ def test_nothing_secret_is_logged(served: Served, stranger: TestClient, caplog: 
         served.client.get("/api/runs/a%0Ab?x=1")
     said = "\n".join(record.getMessage() for record in caplog.records if record.name.startswith("hakoiri"))
     assert "GET /api/runs 303" in said
-    assert "GET /api/runs/a?b 404" in said
+    assert "GET /api/runs/a?b 422" in said
     assert TOKEN not in said
 
 
@@ -221,6 +250,7 @@ def test_a_body_has_its_time_as_a_whole() -> None:
     assert 0 < asyncio.run(drip()) < 100
 
 
+@pytest.mark.ci_slow
 def test_streams_of_all_kinds_have_one_limit() -> None:
     """Each of three processes has its share."""
 
@@ -313,25 +343,33 @@ def test_an_answer_that_takes_too_long_is_given_up(served: Served, monkeypatch: 
     assert messages[0]["status"] == 503
 
 
-# Requests of any kind: none finds a status of 500, none kills the server
+# Requests of any kind: none finds a status of 500, none kills the server, takes long or more than its memory
+
+#: The memory of the server that they are put to, in bytes.
+LITTLE = 100 << 20
 
 
+@pytest.mark.ci_slow
 def test_some_questions_of_any_kind(served: Served) -> None:
     """They change nothing."""
     names = [served.small, served.whole, served.directed]
-    before = {*served.data.iterdir()}
-    assert fuzz(served.client, names, 100, ("get", "head")).total() == 100
-    assert {*served.data.iterdir()} == before
+    before = {*served.data.iterdir()}, snapshot(served.data.parent, served.data)
+    with client_of(Settings(served.data, token=TOKEN, memory=LITTLE)) as client:
+        assert fuzz(client, names, 100, ("get", "head"), LITTLE).total() == 100
+    assert ({*served.data.iterdir()}, snapshot(served.data.parent, served.data)) == before
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_ten_thousand_requests_of_any_kind(served: Served, tmp_path: Path) -> None:
     # They may change the runs.
-    shutil.copytree(served.data, tmp_path / "data")
-    with client_of(Settings(tmp_path / "data", token=TOKEN)) as client:
-        assert fuzz(client, [served.small, served.whole, served.directed], 10_000, METHODS).total() == 10_000
+    data = Path(shutil.copytree(served.data, tmp_path / "data"))
+    before = snapshot(tmp_path, data), snapshot(served.data)
+    with client_of(Settings(data, token=TOKEN, memory=LITTLE)) as client:
+        names = [served.small, served.whole, served.directed]
+        assert fuzz(client, names, 10_000, METHODS, LITTLE).total() == 10_000
         assert client.get("/api/runs").status_code == 200
+    assert (snapshot(tmp_path, data), snapshot(served.data)) == before
 
 
 def test_the_first_two_passes_of_a_request_are_looked_at(stranger: TestClient) -> None:

@@ -1,6 +1,6 @@
 // Shows the page of the address. A page is a function of its element and the address; it returns a function that ends it.
 
-import {post} from "./lib/api.js";
+import {part, post} from "./lib/api.js";
 import {button, h, parsed, put, sheet} from "./lib/dom.js";
 
 // The first words of an address -> the module of its page, fetched when it is asked for.
@@ -13,9 +13,13 @@ const PAGES = {
 };
 
 // The sheet of keys, which "?" opens.
-const KEYS = [["Tab", "to the next piece, move or field"], ["Arrows", "move the chosen piece, choose a cell, turn the map"], ["H", "a hint; again: makes the move"], ["Z, Y", "undo, redo"],
+const KEYS = [["Tab", "to the next piece, move or field"], ["Arrows", "move the chosen piece, choose a cell, turn the map"], ["H", "a hint; again: makes the move"],
+  ["Z, Y, ←, →", "undo, redo"], ["↑", "another move that was tried here"],
   ["Space", "plays the solution; in the editor, takes and lets go"], ["Ctrl+Z, Ctrl+Y", "undo, redo in the editor"], ["Alt and drag", "draws a piece cell by cell"], ["Escape", "gives up what is held"],
   ["+, −, 0", "the map nearer, farther, whole"], ["?", "this sheet"]];
+
+// The titles of refusals.
+const TITLES = {404: "Not found", 422: "That cannot be asked"};
 
 const main = document.getElementById("main");
 let end = () => {};
@@ -31,21 +35,25 @@ async function show() {
   put(main, place);
   put(place, h("div", {class: "skeleton", "aria-hidden": "true"}));
   try {
+    const malformed = where.path[0] === null;
     const page = PAGES[where.path.length === 1 && where.path[0] === "runs" ? "" : where.path[0] ?? ""];
-    if (!page) throw Object.assign(new Error(`there is no page ${location.hash}`), {status: 404});
-    const {show: draw} = await page();
+    const wrong = malformed ? {title: "Malformed address"} : {status: 404};
+    if (malformed || !page) throw Object.assign(new Error(`there is no page ${location.hash}`), wrong);
+    const {show: draw} = await part(page);
     const ended = (await draw(place, where, () => mine === turn)) ?? (() => {});
     if (mine === turn) end = ended;
     else ended();
   } catch (error) {
-    refuse(place, error.status === 404 ? "Not found" : error.status ? "That did not work" : "No connection", error, show);
+    const title = TITLES[error.status] ?? error.title ?? (error.gone ? "No connection" : "That did not work");
+    refuse(place, title, error, where.path[0] === null ? null : error.title ? () => location.reload() : show);
   }
   if (mine === turn) arrive();
 }
 
 function refuse(place, what, error, again) {
   put(place, h("section", {class: "card", role: "alert"}, h("h1", {}, what), h("p", {}, error.message),
-    h("p", {class: "row"}, again && button("Try again", again, {class: "strong"}), h("a", {class: "button", href: "#/runs"}, "All runs"))));
+    h("p", {class: "row"}, again && button(error.title ? "Reload" : "Try again", again, {class: "strong"}),
+      h("a", {class: "button", href: "#/"}, "Home"), h("a", {class: "button", href: "#/runs"}, "All runs"))));
 }
 
 // Sets the title, which screen readers announce, and marks the current link of the main navigation.

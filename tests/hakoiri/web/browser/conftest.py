@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import psutil
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, ViewportSize, expect, sync_playwright
 
 from hakoiri.coordinator.runs.kinds import kind_of
-from hakoiri.puzzles.nakuron.board import random_board
+from hakoiri.guests.nakuron.board import random_board
 from hakoiri.puzzles.registry import PuzzleSpec
 from tests.support.commands import HAKOIRI, PATIENCE_SECONDS, Hakoiri, Running
 from tests.support.published import HAKOIRI as KNOWN
@@ -111,16 +110,11 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def page(site: Site, browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
-    """A page that has come in by its token, of the size of a parameter; nothing may go wrong on its console."""
+    """An empty page, logged in, of the size of a parameter; nothing may go wrong on its console."""
     size: ViewportSize = getattr(request, "param", WIDE)
     context = browser.new_context(viewport=size, has_touch=size is NARROW, base_url=site.address)
     yield from watched(context, site.token)
     context.close()
-
-
-def on_this_machine(seconds: float) -> float:
-    """Return how long may take what takes so long alone: others have their part of the processors meanwhile."""
-    return seconds / max(0.2, 1 - psutil.cpu_percent(interval=0.5) / 100)
 
 
 def address_of(page: Page) -> str:
@@ -144,6 +138,6 @@ def watched(context: BrowserContext, token: str) -> Iterator[Page]:
     expect.set_options(_MOST_MILLISECONDS)
     page.on("console", said)
     page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.goto(f"/?token={token}")
+    context.request.get(f"/?token={token}")
     yield page
     assert not wrong

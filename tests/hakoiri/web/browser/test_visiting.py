@@ -34,7 +34,7 @@ def test_puzzles_and_known_boards_are_pictures_with_fewest_moves_and_sizes(page:
     card.scroll_into_view_if_needed()
     expect(card.locator("svg.picture")).to_be_visible()
     expect(card).to_contain_text("116 if one cell is one move")
-    expect(page.locator(".run", has_text="Towers of Hanoi").first).to_contain_text("64 positions")
+    expect(page.locator(".run", has_text="Towers of Hanoi").first).to_contain_text("27 positions")
     page.get_by_role("button", name="Play Towers of Hanoi").click()
     expect(page.locator(".distance")).to_have_text("0moves played")
 

@@ -1,4 +1,5 @@
-// Requests to the server. Every failure is an Error with a readable message.
+// Requests to the server. Every failure is an Error with a readable message; its `status` is that of the answer, `gone`
+// says that there was none.
 
 const BASE = "api/";
 // Seconds between two polls of an answer that is being computed.
@@ -25,7 +26,13 @@ async function ask(method, url, body, headers = {}) {
       body: body === undefined ? undefined : JSON.stringify(body),
     });
   } catch (error) {
-    throw new Error("the server does not answer; is hakoiri serve still running?", {cause: error});
+    const words = "the server does not answer; is hakoiri serve still running?";
+    throw Object.assign(new Error(words, {cause: error}), {gone: true});
+  }
+  // A server that was started anew has another token: its page asks for it, and leads back to this address.
+  if (answer.status === 401) {
+    location.reload();
+    await new Promise(() => {});
   }
   if (!answer.ok) throw await problem(answer);
   return answer;
@@ -43,6 +50,19 @@ async function problem(answer) {
 
 export const sleep = seconds => new Promise(resolve => { setTimeout(resolve, seconds * 1000); });
 
+// A promise that the page is seen: none asks or listens in a hidden tab, as a browser has six connections to a server.
+export const seen = () => (!document.hidden ? Promise.resolve()
+  : new Promise(resolve => { document.addEventListener("visibilitychange", resolve, {once: true}); }));
+
+// A module of the page. It cannot be fetched or run after an upgrade of the server, which has others.
+export const part = load => load().catch(async error => {
+  const page = await (await ask("GET", "./")).text();
+  const same = page.includes(new URL("..", import.meta.url).pathname.slice(1));
+  const [title, words] = same ? ["This page is not complete", error.message]
+    : ["Hakoiri was upgraded", "This page is of the version before; reload it."];
+  throw Object.assign(new Error(words, {cause: error}), {title});
+});
+
 // Fetches an existing answer in the `form` json, or arrayBuffer for a file.
 export const get = async (words, query, form = "json") => (await ask("GET", address(words, query)))[form]();
 
@@ -55,6 +75,7 @@ export async function compute(words, query, {waiting = () => {}, form = "json"} 
   while (found.status === "running" || found.status === "queued") {
     waiting(found);
     await sleep(PAUSE);
+    await seen();
     found = await (await ask("GET", answer.headers.get("Location"))).json();
   }
   if (found.status === "answered" && form === "json") return found.answer;
@@ -74,9 +95,46 @@ export async function made(asked, waiting = () => {}, key = JSON.stringify(asked
   while (run.status === "running" || run.status === "queued") {
     waiting(run);
     await sleep(PAUSE);
+    await seen();
     run = await get(["runs", run.run]);
   }
   return run;
+}
+
+// Hears the events of a run while the page is seen: `acts` by the names of events. `lost` is called when the stream
+// breaks, with the error if the server refuses it. Returns a function that ends this.
+export function follow(run, acts, lost) {
+  let source = null;
+  let over = false;
+  const close = () => {
+    source?.close();
+    source = null;
+  };
+  const listen = () => {
+    if (over || source || document.hidden) return;
+    source = new EventSource(address(["runs", run, "events"]));
+    for (const [name, act] of Object.entries(acts)) {
+      source.addEventListener(name, event => act(event.data && JSON.parse(event.data)));
+    }
+    source.addEventListener("error", failed);
+  };
+  // A browser tries again by itself, unless the server answers with an error.
+  async function failed() {
+    lost(null);
+    if (source?.readyState !== EventSource.CLOSED) return;
+    close();
+    await get(["runs", run]).catch(error => { lost(error); over ||= error.status < 500; });
+    await sleep(1);
+    listen();
+  }
+  const turn = () => (document.hidden ? close() : listen());
+  document.addEventListener("visibilitychange", turn);
+  listen();
+  return () => {
+    over = true;
+    document.removeEventListener("visibilitychange", turn);
+    close();
+  };
 }
 
 export const remove = words => ask("DELETE", address(words));

@@ -1,24 +1,67 @@
-// Elements from plain calls: h("a", {href: "#/"}, "Runs"). What is null or false is left out. Numbers and words for people, and addresses.
+// Elements from plain calls: h("a", {href: "#/"}, "Runs"). What is null or false is left out. Numbers and words for
+// people, and addresses.
 
 const SVG = "http://www.w3.org/2000/svg";
+const there = value => value !== null && value !== undefined && value !== false;
+const nodesOf = children => children.flat().filter(there).map(child => (child instanceof Node ? child : new Text(child)));
 
-function fill(element, properties, children) {
-  for (const [name, value] of Object.entries(properties ?? {})) {
-    if (value === null || value === undefined || value === false) continue;
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+// A `key` is what `put` knows an element by.
+function fill(element, {key, ...properties} = {}, children) {
+  Object.assign(element, {key, acts: {}});
+  for (const [name, value] of Object.entries(properties)) {
+    if (!there(value)) continue;
+    if (name.startsWith("on")) element[name] = element.acts[name] = value;
     else element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat().filter(child => child !== null && child !== undefined && child !== false));
+  element.append(...nodesOf(children));
   return element;
 }
 
 export const h = (tag, properties, ...children) => fill(document.createElement(tag), properties, children);
 export const s = (tag, properties, ...children) => fill(document.createElementNS(SVG, tag), properties, children);
 
-// Replaces the content of an element.
+const FIRST = "button:not(:disabled), a:not([tabindex])";
+
+// Gives an element its content. A child that has the key and tag of an old one becomes that: only what differs changes,
+// so that selected text and the focus stay; below it, children without keys match by their order. A focused element that
+// is gone leaves the focus to the first button or link near it.
 export function put(element, ...children) {
-  element.replaceChildren(...children.flat().filter(child => child !== null && child !== undefined && child !== false));
+  const held = [];
+  for (let at = document.activeElement; at && element.contains(at); at = at.parentElement) held.push(at);
+  fit(element, nodesOf(children), false);
+  const near = held.find(at => at === element || element.contains(at));
+  if (near && near !== held[0]) {
+    const next = near.querySelector(FIRST) ?? element.querySelector(FIRST) ?? document.getElementById("main");
+    next?.focus({preventScroll: true});
+  }
   return element;
+}
+
+function fit(element, wanted, all) {
+  const stay = new Set(wanted);
+  const free = [...element.childNodes].filter(node => !stay.has(node));
+  const found = wanted.map(node => {
+    if (node.parentNode === element || !(all || node.key !== undefined || node instanceof Text)) return node;
+    const place = free.findIndex(old => old.nodeName === node.nodeName && old.key === node.key);
+    return place < 0 ? node : patched(free.splice(place, 1)[0], node);
+  });
+  for (const node of free) node.remove();
+  found.forEach((node, place) => {
+    if (element.childNodes[place] !== node) element.insertBefore(node, element.childNodes[place] ?? null);
+  });
+}
+
+function patched(old, fresh) {
+  if (old instanceof Text) {
+    if (old.data !== fresh.data) old.data = fresh.data;
+    return old;
+  }
+  for (const {name} of [...old.attributes]) if (!fresh.hasAttribute(name)) old.removeAttribute(name);
+  for (const {name, value} of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  for (const name in old.acts) old[name] = null;
+  Object.assign(old, fresh.acts, {acts: fresh.acts});
+  fit(old, [...fresh.childNodes], true);
+  return old;
 }
 
 export const button = (words, onclick, properties) => h("button", {type: "button", onclick, ...properties}, words);
@@ -97,11 +140,19 @@ export function left(bounds) {
 export const counted = (count, one, many = `${one}s`) => `${typeof count === "string" ? count : number(count)} ${count === 1 ? one : many}`;
 export const when = text => new Date(text.replace(" ", "T")).toLocaleString("en-GB", {dateStyle: "medium", timeStyle: "short"});
 
-// {path: ["runs", "NAME", "board"], query: {at: "CONF"}}
+function unescaped(words) {
+  try {
+    return words.map(decodeURIComponent);
+  } catch {
+    return [null];
+  }
+}
+
+// {path: ["runs", "NAME", "board"], query: {at: "CONF"}}; the path is [null] if it is malformed.
 export function parsed(hash) {
   const [path, query = ""] = hash.replace(/^#\/?/, "").split("?");
   return {
-    path: path.split("/").filter(Boolean).map(decodeURIComponent),
+    path: unescaped(path.split("/").filter(Boolean)),
     query: Object.fromEntries(new URLSearchParams(query.replaceAll("+", "%2B"))),
   };
 }

@@ -4,7 +4,7 @@ import {get} from "../lib/api.js";
 import {button, counted, h, number, put, say} from "../lib/dom.js";
 import {line} from "../charts/line.js";
 import {Board} from "../picture/board.js";
-import {SPEEDS} from "../play/film.js";
+import {Film} from "../play/film.js";
 
 export async function show(place, {run}, current) {
   const found = await get(["runs", run.run, "play"]);
@@ -12,26 +12,27 @@ export async function show(place, {run}, current) {
   const replay = new Replay(run, found);
   put(place, replay.element);
   replay.show(0);
-  return () => replay.stop();
+  return () => replay.film.stop();
 }
 
 class Replay {
   constructor(run, found) {
-    Object.assign(this, {found, at: 0, timer: null});
+    Object.assign(this, {found, at: 0});
+    this.film = new Film(this, () => { this.start.textContent = this.film.playing ? "❚❚ Pause" : "▶ Replay"; });
     this.board = new Board();
     this.words = h("p", {class: "distance"});
     this.trace = h("div", {class: "trace"});
     this.slider = h("input", {type: "range", min: 0, max: found.boards.length - 1, value: 0, "aria-label": "Board", oninput: () => this.#to(Number(this.slider.value))});
     this.back = button("‹ Back", () => this.#to(this.at - 1));
     this.next = button("Step ›", () => this.#to(this.at + 1));
-    this.play = button("", () => (this.timer ? this.stop() : this.#start()), {class: "strong"});
+    this.start = button("▶ Replay", () => (this.film.playing ? this.film.stop() : this.#start()), {class: "strong"});
     const proof = found.proved ? "proved optimal" : "the best found so far";
     const part = found.filmed <= found.moves ? `the first ${counted(found.filmed - 1, "move")} are shown` : null;
     this.element = h("section", {class: "play"},
       h("div", {class: "figures"}, this.words, h("p", {class: "muted"}, [`${counted(found.score, "point")} in ${counted(found.moves, "move")}`, proof, part].filter(Boolean).join(" · "))),
       h("div", {class: "stage"}, this.board.svg),
       this.trace,
-      h("div", {class: "panel"}, this.slider, h("div", {class: "row"}, this.play, this.back, this.next),
+      h("div", {class: "panel"}, this.slider, h("div", {class: "row"}, this.start, this.back, this.next),
         h("details", {}, h("summary", {}, "Sequence of moves"), h("p", {}, h("code", {}, found.sequence)))));
   }
 
@@ -45,31 +46,23 @@ class Replay {
     this.slider.value = this.at;
     this.back.disabled = this.at === 0;
     this.next.disabled = this.at === boards.length - 1;
-    this.#name();
     say(`${move}: ${number(score)} points`);
   }
 
-  #name() {
-    this.play.textContent = this.timer ? "❚❚ Pause" : "▶ Replay";
+  // What a film plays: one move leads on.
+  get now() {
+    return {best: this.next.disabled ? [] : [this.at + 1]};
+  }
+
+  play = at => this.show(at);
+
+  #start() {
+    if (this.next.disabled) this.show(0);
+    this.film.start();
   }
 
   #to(at) {
-    this.stop();
+    this.film.stop();
     this.show(at);
-  }
-
-  #start() {
-    if (this.at === this.found.boards.length - 1) this.show(0);
-    this.timer = setInterval(() => {
-      this.show(this.at + 1);
-      if (this.at === this.found.boards.length - 1) this.stop();
-    }, SPEEDS.usual);
-    this.#name();
-  }
-
-  stop() {
-    clearInterval(this.timer);
-    this.timer = null;
-    this.#name();
   }
 }

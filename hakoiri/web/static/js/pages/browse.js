@@ -6,12 +6,15 @@ import {fewestOf, givenOf, nameOf, puzzlesOf, rulesOf} from "../parts/families.j
 import {playButton, startOf, whenSeen} from "../parts/pictures.js";
 import {still} from "../picture/shapes.js";
 
+// The options by which a puzzle is known, where its own are others.
+const USUAL = {hanoi: {pegs: "3"}};
+
 export async function show(place, where, current) {
   const {puzzles, classics} = await puzzlesOf();
   if (!current()) return;
   const known = classics.map(classic => ({title: classic.title, puzzle: classic.puzzle, given: givenOf(classic), words: `Fewest moves: ${fewestOf(classic)}`}));
-  const usual = puzzles.filter(({notes}) => !notes.some(note => note.startsWith("needs") || note.startsWith("a tree")))
-    .map(({name, summary}) => ({title: nameOf(name), puzzle: name, given: {}, words: rulesOf(name) || summary}));
+  const usual = puzzles.filter(({kinds, can}) => !can.includes("needs_start") && kinds.includes("explore"))
+    .map(({name, summary}) => ({title: nameOf(name), puzzle: name, given: USUAL[name] ?? {}, words: rulesOf(name) || summary}));
   const list = (title, items) => [h("h2", {}, title), h("ul", {class: "gallery boards"}, items.map(cardOf))];
   put(place, h("section", {}, h("div", {class: "heading"}, h("h1", {}, "Puzzles"), h("a", {class: "button strong", href: "#/new/sliding"}, "Draw a board")),
     list("Puzzles", usual), list("Known boards", known)));

@@ -1,20 +1,9 @@
-// Boards of a run in lists: random ones, those of a layer, and the solutions of a tree.
+// Boards of a run in lists: those of a layer, and the solutions of a tree.
 
 import {get} from "../lib/api.js";
 import {address, button, counted, h, number, put} from "../lib/dom.js";
 import {boardsOf} from "../parts/pictures.js";
 import {still} from "../picture/shapes.js";
-
-const COUNT = 6;
-
-// Random configurations of a run, each as likely as any other, as boards to play.
-export async function sample(place, {run}, current, seed = 0) {
-  const found = await get(["runs", run.run, "sample"], {n: COUNT, seed});
-  if (!current()) return;
-  const others = () => sample(place, {run}, current, Math.floor(Math.random() * 2 ** 32));
-  put(place, h("section", {class: "card"}, h("h2", {}, "Random configurations"),
-    h("div", {class: "central"}, boardsOf(run, found.configurations)), h("p", {class: "row"}, button("Others", others))));
-}
 
 const LISTED = 12;
 

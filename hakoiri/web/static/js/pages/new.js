@@ -17,15 +17,16 @@ const PAUSE = 120;
 const DRAWN = "sliding";
 
 export async function show(place, {path: [, chosen], query}, current) {
-  const {puzzles, classics} = await get(["puzzles"]);
+  const {puzzles, classics, kinds} = await get(["puzzles"]);
   if (!current()) return;
-  const form = new RunForm(puzzles, classics);
+  const form = new RunForm(puzzles, classics, kinds);
   put(place, h("section", {}, h("h1", {}, "New run"), form.element));
   await form.choose(puzzles.some(({name}) => name === chosen) ? chosen : "klotski", query);
 }
 
 class RunForm {
-  constructor(puzzles, classics) {
+  constructor(puzzles, classics, kinds) {
+    this.kinds = kinds;
     this.puzzles = new Map(puzzles.map(puzzle => [puzzle.name, puzzle]));
     this.classics = new Map(classics.map(classic => [`${classic.name} (${classic.puzzle})`, classic]));
     const group = (label, names) => h("optgroup", {label}, [...names].map(name => h("option", {}, name)));
@@ -67,10 +68,9 @@ class RunForm {
     [this.title, this.author] = ["", ""].map(() => h("input", {maxlength: 80}));
     [this.title.value, this.author.value] = [given.title ?? "", given.author ?? ""];
     this.name = h("input", {id: "name", spellcheck: "false", placeholder: "automatic"});
-    const notes = new Set(puzzle.notes);
-    const needed = [...notes].some(word => word.startsWith("needs"));
-    this.kind = kindsOf(puzzle, given.kind);
-    this.merge = notes.has("--merge-mirrors") && check("merge", "count mirror images as one configuration");
+    const needed = puzzle.can.includes("needs_start");
+    this.kind = kindsOf(puzzle, this.kinds, given.kind);
+    this.merge = puzzle.can.includes("merge_mirrors") && check("merge", "count mirror images as one configuration");
     this.optional = new Map(puzzle.options.map(({name: option, allowed}) => {
       const input = this.inputs.get(option);
       return [option, field(`option-${option}`, option, input, input.tagName === "SELECT" ? "" : allowed)];
@@ -82,7 +82,7 @@ class RunForm {
       this.optional.get("start"),
       name === DRAWN && [field("title", "Title", this.title, ""), field("author", "Author", this.author, "")],
       h("details", {}, h("summary", {}, "More"),
-        notes.has("--goal") && !this.inputs.has("goal") && field("goal", "Goal", this.goal, "* for anything"), this.merge && this.merge.element,
+        puzzle.can.includes("goal") && !this.inputs.has("goal") && field("goal", "Goal", this.goal, "* for anything"), this.merge && this.merge.element,
         field("name", "Name of the run", this.name, "letters, digits, - and _")));
     this.start.value = (given.start ?? "").replaceAll("/", "\n");
     this.goal.value = given.goal ?? "";
@@ -94,7 +94,7 @@ class RunForm {
 
   // Fields that the kind of run leaves out are hidden. A board to be drawn comes first.
   #arrange() {
-    const {without = []} = this.kind.value();
+    const without = this.kind.without();
     this.optional.forEach((element, name) => { element.hidden = without.includes(name); });
     const drawn = !without.includes("start");
     const first = drawn && this.chosen.name === DRAWN;
@@ -112,7 +112,7 @@ class RunForm {
     if (name !== DRAWN) return;
     const {Editor} = await import("../edit/editor.js");
     if (this.chosen.name !== name) return;
-    this.editor = new Editor(this.#startText() ?? "", this.goal.value, Boolean(this.inputs.get("axis").value), (start, goal) => {
+    this.editor = new Editor(this.#rows(), this.goal.value, Boolean(this.inputs.get("axis").value), (start, goal) => {
       this.start.value = start.replaceAll("/", "\n");
       this.goal.value = goal;
       this.#draw();
@@ -125,16 +125,19 @@ class RunForm {
     return [...this.inputs].map(([name, input]) => [name, input.value.trim()]).filter(([, value]) => value);
   }
 
+  // As it was typed: the service reads sizes, titles, comments and frames.
   #startText() {
-    return this.start.value.trim().split(/\s*\n\s*/).join("/") || null;
+    return this.start.value.trim() || null;
+  }
+
+  #rows() {
+    return this.start.value.trim().split(/\s*\n\s*/).join("/");
   }
 
   // The fields of a family of boards are those of the drawing, until they are typed.
   #fill() {
-    const {goal, ...family} = this.editor.draft.family;
-    for (const [name, value] of Object.entries({...family, where: goal})) {
-      const inputs = this.fields.querySelectorAll(`#${name}, #${name}-generated`);
-      for (const input of inputs) if (!input.dataset.typed) input.value = value;
+    for (const [name, value] of Object.entries(this.editor.draft.family)) {
+      for (const input of this.fields.querySelectorAll(`[name="${name}"]`)) if (!input.dataset.typed) input.value = value;
     }
   }
 
@@ -166,10 +169,10 @@ class RunForm {
     this.#arrange();
     const usual = new Map(this.chosen.options.map(option => [option.name, option.default]));
     const changed = this.#options().filter(([name, value]) => value !== usual.get(name));
-    if (this.editor && !this.goal.value && this.inputs.get("axis").value) this.goal.value = Draft.exit(this.#startText() ?? "");
+    if (this.editor && !this.goal.value && this.inputs.get("axis").value) this.goal.value = Draft.exit(this.#rows());
     note(["new", this.chosen.name], {start: this.#startText(), goal: this.goal.value.trim(), title: this.title.value, author: this.author.value, ...Object.fromEntries(changed)});
     if (this.editor) {
-      this.editor.load(this.#startText() ?? "", this.goal.value.trim(), Boolean(this.inputs.get("axis").value));
+      this.editor.load(this.#rows(), this.goal.value.trim(), Boolean(this.inputs.get("axis").value));
       if (this.editor.draft.letters.length) this.#fill();
     } else this.#picture();
     const {kind} = this.kind.value();
@@ -208,7 +211,7 @@ class RunForm {
   // The new run that the fields describe.
   #asked() {
     const goal = this.goal.value.trim();
-    const {without = [], ...kind} = this.kind.value();
+    const without = this.kind.without();
     const options = this.#options().filter(([name]) => !without.includes(name));
     const start = without.includes("start") ? null : this.#startText();
     const asked = {
@@ -217,7 +220,7 @@ class RunForm {
       start,
       merge_mirrors: Boolean(this.merge && this.merge.input.checked),
       name: this.name.value.trim() || null,
-      ...kind,
+      ...this.kind.value(),
     };
     return Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== null && value !== false));
   }

@@ -1,12 +1,12 @@
 // The figures of a run and the histogram of its layers, updated while it is running.
 
-import {get, health} from "../lib/api.js";
+import {follow, get, health} from "../lib/api.js";
 import {address, bytes, counted, duration, go, h, left, number, put, short, when} from "../lib/dom.js";
 import {Histogram} from "../charts/histogram.js";
 import {factsOf, scaleSwitch} from "../parts/fields.js";
 import {barOf, moving} from "../parts/life.js";
 import {exportsOf} from "../parts/share.js";
-import {expandersOf, keptOf, tablesOf} from "../parts/tables.js";
+import {expandersOf, keptOf, summaryOf, tablesOf} from "../parts/tables.js";
 
 const LAYERED = new Set(["explore", "hardest"]);
 // The least milliseconds between two updates of the tables.
@@ -45,7 +45,7 @@ class Overview {
       this.#plot();
     }
     if (this.run.kind === "census" && this.run.status === "complete") await this.#sizes();
-    put(this.tables, await tablesOf(this.run));
+    await this.#tables();
     put(this.files, this.run.status === "complete" && exportsOf(this.run));
   }
 
@@ -61,15 +61,12 @@ class Overview {
   // Updates figures and bars until the run is complete, also after a resume elsewhere; returns a function that ends this.
   follow() {
     if (this.run.status === "complete") return () => {};
-    // Server-sent events; a dropped stream goes on by itself after the last event heard.
-    const source = new EventSource(`api/runs/${encodeURIComponent(this.run.run)}/events`);
-    const stop = () => source.close();
-    const heard = (name, act) => source.addEventListener(name, event => act(JSON.parse(event.data)));
-    heard("progress", found => this.#heard(found));
-    heard("layer", layer => { this.#add(layer); this.#plot(); });
-    heard("state", found => this.#state(found, stop));
-    source.addEventListener("error", () => this.#lost());
-    source.addEventListener("open", () => this.#helpers());
+    const stop = follow(this.run.run, {
+      open: () => this.#helpers(),
+      progress: found => this.#heard(found),
+      layer: layer => { this.#add(layer); this.#plot(); },
+      state: found => this.#state(found, () => stop()),
+    }, error => this.#lost(error));
     return stop;
   }
 
@@ -82,8 +79,9 @@ class Overview {
     }
   }
 
-  #lost() {
-    this.run.missing = "The server does not answer. This page continues when it does.";
+  #lost(error) {
+    const gone = "The server does not answer. This page continues when it does.";
+    this.run.missing = error && !error.gone ? error.message : gone;
     this.#figures();
   }
 
@@ -95,8 +93,15 @@ class Overview {
     this.redraw(found.status).catch(() => {});
     if (performance.now() - this.told < PAUSE) return;
     this.told = performance.now();
-    tablesOf(this.run).then(tables => put(this.tables, tables)).catch(() => {});
+    this.#tables().catch(() => {});
     this.#helpers();
+  }
+
+  async #tables() {
+    const summary = await summaryOf(this.run);
+    const text = JSON.stringify(summary);
+    if (text !== this.summed) put(this.tables, tablesOf(this.run, summary));
+    this.summed = text;
   }
 
   // The workers and hosts; without any, threads of the coordinator do the work.
@@ -135,7 +140,8 @@ class Overview {
     const {run} = this;
     const rest = left(run.seconds_left);
     const {done, total} = run.progress;
-    put(this.progress, moving(run) && [barOf(run), h("p", {}, [total && `${Math.floor(100 * done / total)} %`, run.progress.headline, rest && `${rest} left`].filter(Boolean).join(" · ")),
+    const words = [total && `${Math.floor(100 * done / total)} %`, run.progress.headline, rest && `${rest} left`];
+    put(this.progress, moving(run) && [barOf(run), h("p", {key: "rest"}, words.filter(Boolean).join(" · ")),
       run.missing && h("p", {class: "reason"}, run.missing)]);
     put(this.figures, factsOf(figuresOf(run).filter(([, value]) => value !== null && value !== "–")));
     put(this.kept, expandersOf(run), keptOf(run));
@@ -151,6 +157,7 @@ function figuresOf(run) {
     ["nearest goal", run.goal_depth === null || run.goal_depth === undefined ? null : counted(run.goal_depth, "move")], ["goals", some(run.goals)],
     ["components", some(run.components)], ["moves between them", some(run.edges)], ["solutions", some(run.solutions)],
     ["best score", some(run.score ?? run.best_score)], ["in moves", some(run.moves)], ["rounds", some(run.rounds)],
+    ["compiling", run.compiling ? duration(run.compiling) : null],
     ["computing", run.seconds ? duration(run.seconds) : null],
     ["rate", run.rate ? `${short(run.rate)}${run.rate_unit === "configurations/s" ? "/s" : ` ${run.rate_unit}`}` : null],
     ["on disk", disk ? bytes(disk) : null], ["bytes per configuration", disk && run.configurations ? (disk / run.configurations).toFixed(2) : null],

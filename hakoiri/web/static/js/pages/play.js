@@ -1,7 +1,7 @@
 // The board of a run. To play, answers are hidden until they are asked for; to analyse, all are shown at every step.
 
 import {compute, get} from "../lib/api.js";
-import {address, button, counted, enable, h, note, number, put, say} from "../lib/dom.js";
+import {address, button, counted, enable, h, note, number, put, say, sheet} from "../lib/dom.js";
 import {line} from "../charts/line.js";
 import {GOALS, rulesOf} from "../parts/families.js";
 import {startOf} from "../parts/pictures.js";
@@ -14,25 +14,22 @@ import {Hand} from "../play/drag.js";
 import {Film, SPEEDS} from "../play/film.js";
 import {Game} from "../play/game.js";
 import {Positions} from "../play/positions.js";
+import {Record} from "../play/record.js";
 
+// The moves shown before the present one, and after it.
+const SHOWN = 40;
 // Up to this size, paths from anywhere are found at once.
 const SMALL = 200000;
-// The board that was shown last: its game goes on where the reader comes back to it without another position.
-let kept = null;
 
 export async function show(place, {run, query, tab = "board"}, current = () => true) {
   let sorry = "";
-  if (kept?.run.run !== run.run || kept.run.status !== run.status || Object.keys(query).length) {
-    kept = new View(run, query.to ?? null);
-    await kept.open(query).catch(error => {
-      sorry = `${error.message}. The board is at the start.`;
-      kept = new View(run, null);
-      return kept.open({});
-    });
-  }
-  // The reader may have gone on to another view of the same board, which has its element now.
+  let view = new View(run, query.to ?? null);
+  await view.open(query).catch(error => {
+    sorry = `${error.message}. The board is at the start.`;
+    view = new View(run, null);
+    return view.open({at: null});
+  });
   if (!current()) return null;
-  const view = kept;
   view.tab = tab;
   put(place, view.element);
   view.refresh();
@@ -48,7 +45,8 @@ export async function show(place, {run, query, tab = "board"}, current = () => t
 class View {
   // `target` is the end of a given path, or null. A run that stopped at its first goal has the path to that one.
   constructor(run, target) {
-    Object.assign(this, {run, target, hints: 0, stopped: !target && run.until_goal && run.status === "complete" && run.goal_depth !== null});
+    const ended = run.until_goal && run.status === "complete" && run.goal_depth !== null;
+    Object.assign(this, {run, target, stopped: !target && ended});
     this.ways = target || this.stopped ? new Map() : null;
     this.board = new Board();
     this.positions = new Positions(run.run, this.ways);
@@ -70,8 +68,35 @@ class View {
     const start = this.from ?? this.run.start ?? (await startOf(this.run)).configuration;
     if (this.ways) await this.#aim(this.stopped ? null : at ?? start);
     if (this.target) put(this.aimed, h("figcaption", {class: "muted"}, "Target"), still((await new Positions(this.run.run).of(this.target)).picture, this.target));
-    await this.game.open(at ?? start);
     this.started = (await this.positions.of(start)).at;
+    const last = at === undefined && !this.target ? sessionStorage.getItem(this.#name()) : null;
+    await this.#begin(last ?? at ?? start);
+  }
+
+  // Goes on with a game that this tab has kept, if it is there now or began there, else begins one.
+  async #begin(where, anew = false) {
+    const there = step => step.at === where || step.configuration === where;
+    for (const name of Object.keys(sessionStorage)) {
+      if (!name.startsWith(`${this.#name()} `)) continue;
+      const kept = new Record(JSON.parse(sessionStorage.getItem(name)));
+      if (anew || !there(kept.step)) kept.go(0);
+      if (there(kept.step)) return this.game.resume(kept);
+    }
+    return this.game.open(where);
+  }
+
+  #name() {
+    return `game ${this.run.run} ${this.target ?? ""}`;
+  }
+
+  // A game that is too long is not kept.
+  #keep({record}) {
+    try {
+      sessionStorage.setItem(this.#name(), record.step.at);
+      sessionStorage.setItem(`${this.#name()} ${record.steps[0].at}`, JSON.stringify(record));
+    } catch {
+      sessionStorage.removeItem(this.#name());
+    }
   }
 
   // A shortest path to the target: the distances of the configurations on it.
@@ -98,7 +123,7 @@ class View {
       undo: button("Undo", () => this.game.undo(), {title: "Z"}),
       redo: button("Redo", () => this.game.redo(), {title: "Y"}),
       play: button("", () => (this.film.playing ? this.film.stop() : this.film.start()), {title: "Space"}),
-      shuffle: this.run.kind === "explore" && button("Shuffle", () => this.#shuffle(), {}),
+      shuffle: button("Shuffle", () => this.#shuffle(), {}),
       restart: button("Start again", () => this.#restart(), {}),
       edit: !this.run.handed && this.run.puzzle in GOALS && h("a", {class: "button"}, "Edit the board"),
     };
@@ -109,6 +134,7 @@ class View {
     this.aimed = h("figure", {class: "aimed"});
     this.trace = h("div", {class: "trace answers"});
     this.moves = h("ol", {class: "moves"});
+    this.played = h("p", {class: "played"});
     this.wrong = h("p", {class: "reason", role: "alert"});
     const speed = h("select", {"aria-label": "Speed of the film", onchange: event => { this.film.pause = SPEEDS[event.target.value]; }},
       Object.keys(SPEEDS).map(name => h("option", {selected: name === "usual"}, name)));
@@ -121,7 +147,9 @@ class View {
         h("div", {class: "row reach"}, tools.hint, tools.undo, tools.redo),
         h("div", {class: "row answers"}, tools.play, speed),
         h("div", {class: "row"}, tools.restart, tools.shuffle, shareButton(() => this.#shared()), tools.edit), shading, this.wrong,
-        h("h2", {}, "Legal moves"), this.moves),
+        h("h2", {}, "Legal moves"), this.moves,
+        h("div", {class: "heading"}, h("h2", {}, "Moves played"), button("As text", () => this.#text(), {class: "quiet"})),
+        this.played),
       this.statistics.element);
     this.statistics.element.classList.add("answers");
   }
@@ -136,12 +164,36 @@ class View {
     this.#figures(now, past, place);
     if (!this.playing) this.statistics.show(now.key);
     this.#list(now);
+    this.#line();
+    this.#keep(this.game);
     this.#controls();
     this.text.textContent = this.board.spelled(now.configuration);
     this.aim.textContent = this.target ? "" : now.aim ? `Goal: ${now.aim}` : "";
     if (this.tools.edit) this.tools.edit.href = address(["new", "sliding"], {goal: GOALS[this.run.puzzle], ...this.run.parameters, start: now.configuration});
     const path = this.target ? {from: this.from, to: this.target} : {};
     note(["runs", this.run.run, this.tab ?? "board"], this.target && now.at === this.started ? path : {...path, at: now.configuration});
+  }
+
+  // The line of the record around the present step, each move with the others that were tried in its place.
+  #line() {
+    const {record, place} = this.game;
+    const step = (number, words) => button(words + record.steps[number].words, () => this.game.visit(number),
+      {key: number, class: words ? "plain muted" : "plain", "aria-current": number === record.here ? "step" : null});
+    const line = record.line.slice(Math.max(1, place - SHOWN), place + SHOWN);
+    put(this.played, line.map(number => [step(number, ""), record.beside(number).map(other => step(other, "or "))]).flat(2));
+    if (!line.length) put(this.played, h("span", {class: "muted"}, "none"));
+  }
+
+  // The record as a text, to be copied and to be replaced.
+  #text() {
+    const text = h("textarea", {rows: "12", spellcheck: "false", "aria-label": "Moves, one a line; variations in ( )"});
+    text.value = this.game.record.text;
+    const play = () => {
+      text.closest("dialog").close();
+      this.game.read(text.value);
+    };
+    sheet("Moves played", {class: "asked shared"}, text, h("p", {class: "row"}, button("Play these", play, {class: "strong"}),
+      button("Copy", () => navigator.clipboard.writeText(text.value).catch(() => text.select()))));
   }
 
   // The board as it is handed on.
@@ -165,7 +217,8 @@ class View {
     const mistakes = this.ways ? [] : this.game.mistakes;
     const made = mistakes.filter(step => step <= place).length;
     const part = this.run.kind === "census" && now.component !== null ? `component ${now.component}` : null;
-    put(this.aside, this.playing ? rulesOf(this.run.puzzle) : [from, part, `${number(place)} played`, made && counted(made, "mistake")].filter(Boolean).join(" · "));
+    const facts = [from, part, `${number(place)} played`, made && counted(made, "mistake")].filter(Boolean).join(" · ");
+    put(this.aside, this.playing ? [rulesOf(this.run.puzzle), " ", this.#hardest(now)] : facts);
     put(this.done, ...(this.playing ? this.#result(solved, past, place) : []));
     put(this.trace, past.length > 1 && past.some(({goal}) => goal !== null) && this.#trace(mistakes));
     const moved = past[place].words;
@@ -185,9 +238,10 @@ class View {
   #result(solved, [{at, goal: fewest}], place) {
     const name = `best ${this.run.run} ${at} ${this.target ?? ""}`;
     const before = Number(localStorage.getItem(name)) || Infinity;
-    if (solved && place && !this.hints && place < before) localStorage.setItem(name, place);
-    const best = Math.min(before, solved && place && !this.hints ? place : Infinity);
-    const kept = best < Infinity && h("p", {class: "muted"}, `Your best: ${counted(best, "move")}`, this.hints > 0 && `; ${counted(this.hints, "hint")} this time`);
+    const {hints} = this.game.record;
+    if (solved && place && !hints && place < before) localStorage.setItem(name, place);
+    const best = Math.min(before, solved && place && !hints ? place : Infinity);
+    const kept = best < Infinity && h("p", {class: "muted"}, `Your best: ${counted(best, "move")}`, hints > 0 && `; ${counted(hints, "hint")} this time`);
     if (!solved || !place) return [kept];
     return [h("p", {}, h("strong", {}, `Solved in ${counted(place, "move")}. `),
       fewest === null ? "" : place === fewest ? "No way is shorter." : `The fewest are ${number(fewest)}.`), kept,
@@ -195,7 +249,7 @@ class View {
       h("a", {class: "button", href: address(["runs", this.run.run, "board"])}, "Analyse these moves"))];
   }
 
-  // A large run has its goal distances in a run of its own; a button creates it.
+  // A large run has its goal distances in a run of its own.
   #unknown(now) {
     if (now.lost) return void put(this.distance, h("strong", {}, "No way to the goal"));
     if (this.target) {
@@ -208,25 +262,18 @@ class View {
       const why = this.stopped ? "the run stopped at its first goal" : "the run has only its first layers";
       return void put(this.distance, h("span", {}, `Distance to the goal: unknown, as ${why} `), h("a", {class: "button", href: address(["new", this.run.puzzle], {...this.run.parameters, start: this.run.start})}, "Explore all"));
     }
-    const findable = complete && now.goal_distance_unknown.includes("hardest");
-    const reason = findable ? "not computed yet" : now.goal_distance_unknown;
-    put(this.distance, h("span", {}, `Distance to the goal: ${reason} `), findable && button("Compute all", () => this.#compute()));
+    const way = this.#hardest(now);
+    put(this.distance, h("span", {}, `Distance to the goal: ${way ? "not computed yet" : now.goal_distance_unknown} `), way);
   }
 
-  async #compute() {
-    try {
-      const waiting = ({progress, headline}) => put(this.distance, progress?.headline || headline || "computing …");
-      await compute(["runs", this.run.run, "hardest"], {limit: 1}, {waiting});
-      this.positions.forget();
-      await this.game.to(this.game.place);
-    } catch (error) {
-      put(this.distance, h("span", {class: "reason"}, error.message));
-    }
+  // A link to where the distances of a large run are found, if they are not known yet.
+  #hardest({goal_distance_unknown: why}) {
+    const findable = this.run.status === "complete" && why?.includes("hardest");
+    return findable && h("a", {class: "button", href: address(["runs", this.run.run, "hardest"])}, "Compute all distances");
   }
 
-  // The focus stays on the list for play by keys. In play the order tells nothing.
+  // In play the order tells nothing.
   #list(now) {
-    const here = this.moves.contains(document.activeElement);
     const best = move => !this.playing && now.best.includes(move);
     const moves = now.moves.map(move => ({move, words: this.board.worded(move.move)}));
     if (this.playing) moves.sort((one, other) => one.words.localeCompare(other.words));
@@ -234,7 +281,6 @@ class View {
       h("button", {type: "button", class: best(move) ? "move best" : "move", onclick: () => this.game.play(move)},
         h("span", {}, words), !this.playing && h("span", {class: "muted"}, change(now, move, this.ways))))));
     if (!now.moves.length) put(this.moves, h("li", {class: "muted"}, "none: this is a dead end"));
-    if (here) this.moves.querySelector("button")?.focus();
   }
 
   // Shades the moves that lead nearer to the goal or target, the hinted one alone where a hint was asked for.
@@ -269,7 +315,7 @@ class View {
     const {now, board} = this.game;
     const [move] = now.best;
     if (!move || this.hinted === now.key || (this.target && !this.playing)) return move ? this.game.play(move) : Promise.resolve();
-    this.hints += 1;
+    this.game.record.hints += 1;
     this.hinted = now.key;
     this.#shade();
     this.#controls();
@@ -280,23 +326,32 @@ class View {
 
   async #restart() {
     this.film.stop();
-    Object.assign(this, {hints: 0, hinted: null});
-    await this.game.open(this.started);
+    this.hinted = null;
+    await this.#begin(this.started, true);
+    this.game.record.hints = 0;
   }
 
-  // Opens a random configuration of the run.
+  // Opens a random configuration of the run, each as likely as any other.
   async #shuffle() {
     this.film.stop();
-    const depth = 1 + Math.floor(Math.random() * this.run.depth);
-    const {keys} = await get(["runs", this.run.run, "layers", String(depth)], {limit: 1000});
-    await this.game.open(keys[Math.floor(Math.random() * keys.length)]);
+    const seed = Math.floor(Math.random() * 2 ** 32);
+    try {
+      const {configurations: [drawn]} = await get(["runs", this.run.run, "sample"], {n: 1, seed});
+      await this.game.open(drawn);
+    } catch (error) {
+      this.wrong.textContent = error.message;
+    }
   }
 
   key(event) {
     if (event.ctrlKey || event.altKey || event.metaKey || event.target.closest("input, select, textarea, dialog")) return;
     const arrows = {ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowRight: [1, 0]};
     const actions = {h: () => this.hint(), z: () => this.game.undo(), y: () => this.game.redo()};
-    if (event.key in arrows) this.game.toward(arrows[event.key]);
+    if (event.key in arrows) {
+      const [{game}, [x, y]] = [this, arrows[event.key]];
+      const acts = game.tilts ? game.toward([x, y]) : y ? game.aside() : game.past[game.place + x] && game.to(game.place + x);
+      if (acts) event.preventDefault();
+    }
     else if (event.key === " " && !this.playing && event.target.closest("button, a, .piece") === null) {
       event.preventDefault();
       this.tools.play.click();

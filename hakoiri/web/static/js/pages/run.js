@@ -1,6 +1,6 @@
 // One run: its name and state on top, below them the chosen view.
 
-import {get} from "../lib/api.js";
+import {get, part} from "../lib/api.js";
 import {address, button, h, put} from "../lib/dom.js";
 import {calledOf, valueOf} from "../parts/families.js";
 import {lifeButtons, stateBadge, whyOf} from "../parts/life.js";
@@ -15,29 +15,29 @@ const TABS = [
   {name: "hardest", words: "Hardest", kinds: ["explore", "census"], has: run => run.kind === "census" || run.goal_depth !== null, page: () => import("./hardest.js")},
   {name: "layer", words: "Layer", kinds: ["explore"], has: (run, tab) => tab.name === "layer", page: () => listed("layer")},
   {name: "components", words: "Components", kinds: ["explore", "census"], page: () => import("./components.js")},
-  {name: "sample", words: "Scrambles", kinds: ["explore", "census"], page: () => listed("sample")},
   {name: "map", words: "Map", kinds: ["explore", "census"], page: () => import("./map.js")},
   {name: "solutions", words: "Solutions", kinds: ["tree"], page: () => listed("solutions")},
-  {name: "best", words: "Best play", kinds: ["explore", "optimise"], note: "moves score", page: () => import("./best.js")},
+  {name: "best", words: "Best play", kinds: ["explore", "optimise"], of: "optimise", page: () => import("./best.js")},
 ];
 
 export async function show(place, {path: [, name, asked = ""], query}, current) {
   const tab = TABS.find(found => found.name === asked);
   // Fetched beside the run.
-  const view = tab?.page();
+  const view = tab && part(tab.page);
+  view?.catch(() => {});
   const run = await get(["runs", name]);
   if (!tab) throw new Error(`run ${run.run} has no page ${asked}`);
   const head = h("div", {class: "run-head"});
   const below = h("div", {});
   put(place, head, below);
   if (!current()) return null;
-  // What names the run is fetched beside the notes.
-  const [notes] = await Promise.all([notesOf(run.puzzle), calledOf(run)]);
+  // What names the run is fetched beside the puzzle's kinds.
+  const [offered] = await Promise.all([kindsOf(run.puzzle), calledOf(run)]);
   let drawn = null;
   let requests = 0;
   const draw = async found => {
     drawn = found.status;
-    drawHead(head, found, tab, notes, redraw, await calledOf(found));
+    drawHead(head, found, tab, offered, redraw, await calledOf(found));
   };
   // Draws the head anew, unless it shows the given status already.
   const redraw = async status => {
@@ -58,16 +58,16 @@ export async function show(place, {path: [, name, asked = ""], query}, current) 
   }
 }
 
-// The notes of a puzzle; none if the server was not started with it.
+// The kinds of run of a puzzle; none if the server was not started with it.
 const known = new Map();
 
-async function notesOf(puzzle) {
-  if (!known.has(puzzle)) known.set(puzzle, await get(["puzzles", puzzle]).then(({notes}) => notes, () => []));
+async function kindsOf(puzzle) {
+  if (!known.has(puzzle)) known.set(puzzle, await get(["puzzles", puzzle]).then(({kinds}) => kinds, () => []));
   return known.get(puzzle);
 }
 
-function drawHead(head, run, tab, notes, redraw, called) {
-  const tabs = TABS.filter(({kinds, note, has}) => (!kinds || kinds.includes(run.kind)) && (!note || notes.includes(note)) && (!has || has(run, tab)));
+function drawHead(head, run, tab, offered, redraw, called) {
+  const tabs = TABS.filter(({kinds, of, has}) => (!kinds || kinds.includes(run.kind)) && (!of || offered.includes(of)) && (!has || has(run, tab)));
   const gone = async () => {
     try {
       await redraw();
@@ -76,14 +76,14 @@ function drawHead(head, run, tab, notes, redraw, called) {
     }
   };
   put(head,
-    h("div", {class: "heading"},
+    h("div", {key: "heading", class: "heading"},
       h("h1", {}, called, h("small", {}, ` ${Object.entries(run.parameters).filter(([name, value]) => value && name !== "goal").map(([name, value]) => `${name}: ${valueOf(name, value)}`).join(", ")}`)),
       h("div", {class: "row"}, stateBadge(run), ...lifeButtons(run, gone, called))),
     whyOf(run),
     // What the puzzle remarked on when the run was made in this tab.
     h("p", {class: "muted small"}, sessionStorage.getItem(run.run)),
-    tabs.length > 1 && h("nav", {class: "tabs", "aria-label": "Views"},
-      tabs.map(({name, words}) => h("a", {href: address(["runs", run.run, ...(name ? [name] : [])]), "aria-current": name === tab.name ? "page" : null}, words))));
+    tabs.length > 1 && h("nav", {key: "tabs", class: "tabs", "aria-label": "Views"},
+      tabs.map(({name, words}) => h("a", {key: words, href: address(["runs", run.run, ...(name ? [name] : [])]), "aria-current": name === tab.name ? "page" : null}, words))));
   // If not all tabs fit, scroll to the current one.
   head.querySelector('[aria-current="page"]')?.scrollIntoView({inline: "center", block: "nearest"});
 }

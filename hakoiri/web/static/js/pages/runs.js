@@ -1,6 +1,6 @@
 // All runs, filtered and sorted, kept up to date. Runs derived from another one are listed on its card.
 
-import {get} from "../lib/api.js";
+import {get, seen} from "../lib/api.js";
 import {address, button, counted, duration, h, left, put, short, when} from "../lib/dom.js";
 import {calledOf} from "../parts/families.js";
 import {hero} from "../parts/hero.js";
@@ -23,7 +23,7 @@ export async function show(place, where, current) {
   const list = h("ul", {class: "gallery"});
   const more = h("p", {class: "row"});
   const wrong = h("p", {class: "reason", role: "alert"});
-  const cards = new Map();
+  const thumbs = new Map();
   const filter = h("input", {type: "search", placeholder: "Filter", "aria-label": "Filter runs by any of their words", oninput: () => refresh()});
   const sort = h("select", {"aria-label": "Order", onchange: () => refresh()}, Object.keys(SORTS).map(words => h("option", {}, words)));
   const landing = !where.path.length;
@@ -37,13 +37,14 @@ export async function show(place, where, current) {
   async function refresh() {
     clearTimeout(timer);
     let pause = IDLE;
+    await seen();
     try {
       const chosen = filter.value || sort.selectedIndex;
       const {runs, next} = await get(["runs"], {limit: chosen ? MOST : shown});
       if (!current()) return;
       const found = await Promise.all(nested(runs, filter.value, SORTS[sort.value]).map(async ([run, derived]) => [run, derived, await calledOf(run)]));
       if (!current()) return;
-      if (found.length) arrange(list, cards, found, refresh);
+      if (found.length) put(list, found.map(([run, derived, name]) => cardOf(run, derived, name, thumbs, refresh)));
       else if (runs.length) put(list, h("li", {class: "card empty"}, h("p", {}, `No run has the words “${filter.value}”.`), button("Show all", () => { filter.value = ""; refresh(); })));
       else put(list, h("li", {class: "card empty"}, h("p", {}, "No runs yet: play a puzzle, and its positions are explored."), h("a", {class: "button strong", href: "#/browse"}, "Browse puzzles")));
       put(more, next && !chosen && button("More", () => { shown += PAGE; refresh(); }));
@@ -69,28 +70,19 @@ function nested(runs, text, order) {
     .filter(pair => pair.flat().some(fits)).sort(([one], [other]) => order(one, other));
 }
 
-// Reuses cards, so that nothing flickers and the focus stays; only changed cards are redrawn.
-function arrange(list, cards, runs, refresh) {
-  const wanted = runs.map(([run, derived, name]) => {
-    const card = cards.get(run.run) ?? newCard(run);
-    cards.set(run.run, card);
-    const text = JSON.stringify([run, derived, name]);
-    if (card.text !== text) {
-      card.text = text;
-      put(card.body, ...bodyOf(run, name, refresh), derived.length > 0 && h("ul", {class: "derived"}, derived.map(lineOf)));
-    }
-    return card.element;
-  });
-  if (wanted.length !== list.children.length || wanted.some((card, place) => list.children[place] !== card)) put(list, ...wanted);
+// Thumbs are kept, with their pictures.
+function cardOf(run, derived, name, thumbs, refresh) {
+  if (!thumbs.has(run.run)) thumbs.set(run.run, thumbOf(run));
+  return h("li", {key: run.run, class: "card run"}, thumbs.get(run.run), h("div", {class: "about"},
+    bodyOf(run, name, refresh), derived.length > 0 && h("ul", {class: "derived"}, derived.map(lineOf))));
 }
 
-function newCard(run) {
-  const body = h("div", {class: "about"});
+function thumbOf(run) {
   const drawn = h("a", {class: "thumb", href: address(["runs", run.run]), tabindex: "-1", "aria-hidden": "true"});
   // The list leaves out boards that are too large to draw.
   const known = run.kind !== "optimise" || run.start || run.board;
   if (known) whenSeen(drawn, () => startOf(run).then(found => put(drawn, still(found.picture, ""))).catch(() => {}));
-  return {body, element: h("li", {class: "card run"}, drawn, body), text: null};
+  return drawn;
 }
 
 const lineOf = run => h("li", {}, h("a", {href: address(["runs", run.run])}, run.kind), " ", stateBadge(run), moving(run) && barOf(run));

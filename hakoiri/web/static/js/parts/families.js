@@ -30,7 +30,15 @@ export const puzzlesOf = () => (known ??= get(["puzzles"]));
 
 // The name of a run: the one given to it, that of a known start, or that of its puzzle.
 export const calledOf = async run => run.title
-  || (run.start && (await puzzlesOf()).classics.find(({puzzle, start}) => puzzle === run.puzzle && start === run.start)?.title.split(",")[0]) || nameOf(run.puzzle || run.run);
+  || (run.start && (await puzzlesOf()).classics.find(classic => isOf(run, classic))?.title.split(",")[0])
+  || nameOf(run.puzzle || run.run);
+
+// Whether a run is of a known start, with its goal and metric.
+function isOf(run, classic) {
+  const {start, ...options} = givenOf(classic);
+  return classic.puzzle === run.puzzle && start === run.start
+    && Object.entries(options).every(([name, value]) => run.parameters[name] === value);
+}
 
 export const nameOf = puzzle => WORDS[puzzle]?.[0] ?? puzzle;
 export const rulesOf = puzzle => WORDS[puzzle]?.[1] ?? "";

@@ -36,7 +36,7 @@ const TERMS = {
 };
 
 // `figures` are [name, value, wide]. A page that is handed on has no glossary.
-export const factsOf = figures => h("dl", {class: "facts"}, figures.map(([name, value, wide]) => h("div", {class: wide ? "wide" : null},
+export const factsOf = figures => h("dl", {class: "facts", key: "facts"}, figures.map(([name, value, wide]) => h("div", {key: name, class: wide ? "wide" : null},
   h("dt", {}, TERMS[name] && document.getElementById("theme") ? h("a", {class: "term", href: address(["glossary"], {at: TERMS[name]})}, name) : name), h("dd", {}, value))));
 
 let names = 0;

@@ -1,7 +1,7 @@
 // Hands on what is shown: its link, a board as files and as a part of other pages, a run as files for other programs.
 
-import {compute} from "../lib/api.js";
-import {address, button, h, number, put, save, sheet, when} from "../lib/dom.js";
+import {compute, get} from "../lib/api.js";
+import {address, button, h, number, put, save, sheet} from "../lib/dom.js";
 import {drawing, pixels} from "../lib/snapshot.js";
 import {GOALS} from "./families.js";
 import {patiently} from "./life.js";
@@ -18,31 +18,41 @@ function open(board) {
     const copy = () => navigator.clipboard.writeText(value).then(() => { told.textContent = `${words}: copied.`; }, () => field.focus());
     return h("div", {class: "row copied"}, h("label", {}, words, field), button("Copy", copy));
   };
-  const files = board ? filesOf(board, picture).map(([words, ending, make]) => button(words, async () => {
-    try {
-      told.textContent = "writing …";
-      const file = await make(({headline}) => { told.textContent = headline || "writing …"; });
-      if (file) save(file, `${board.run.run}.${ending}`);
-      told.textContent = "";
-    } catch (error) {
-      told.textContent = error.message;
-    }
-  })) : [];
+  const files = board ? filesOf(board, picture)
+    .map(([words, ending, make]) => button(words, () => write(told, `${board.run.run}.${ending}`, make))) : [];
   const page = board?.run.handed ? location.pathname.split("/").at(-1) : `${board?.run.run}.html`;
   const frame = board && `<iframe src="${page}${address(["runs", board.run.run, "play"], {at: board.at})}" width="720" height="640"></iframe>`;
-  sheet("Share", {class: "asked shared"}, picture, copied("Link", location.href), board && h("div", {class: "row"}, files),
+  sheet("Share", {class: "asked shared"}, picture, copied("Link", location.href),
+    isAlone() && h("p", {class: "muted small"}, "Only this machine can open this link: its server listens at ",
+      `${location.hostname}. `,      "Others can with ", h("code", {}, "hakoiri serve --host"), "."), board && h("div", {class: "row"}, files),
     board && isPlayed(board) && [copied("Embed", frame), h("p", {class: "muted small"}, "Put the page to play beside your own.")], told);
 }
+
+// Saves a file that takes long, and says how far it is.
+async function write(told, name, make) {
+  try {
+    told.textContent = "writing …";
+    const file = await make(({headline}) => { told.textContent = headline || "writing …"; });
+    if (file) save(file, name);
+    told.textContent = "";
+  } catch (error) {
+    told.textContent = error.message;
+  }
+}
+
+const exported = (run, words, query = {}) => waiting => compute(["runs", run.run, words], query, {form: "blob", waiting});
+
+// Whether the address of the page means another machine on every other machine.
+const isAlone = () => /^(localhost|127\..*|\[::1\])$/.test(location.hostname);
 
 // Runs that fit into a page to play.
 const isPlayed = ({run}) => run.handed || (run.status === "complete" && !run.until_goal && run.goal_depth !== null && run.configurations <= 200000);
 
 function filesOf({run, at, goal, ...board}, picture) {
-  const asked = (words, query) => waiting => compute(["runs", run.run, words], query, {form: "blob", waiting});
   const svg = () => drawing(picture, 4 * board.picture.width, 4 * board.picture.height);
   return [
-    !run.handed && isPlayed({run}) && ["Page to play (HTML)", "html", asked("export.html", {})],
-    !run.handed && goal > 0 && ["Film (GIF)", "gif", asked("film.gif", {from: at})],
+    !run.handed && isPlayed({run}) && ["Page to play (HTML)", "html", exported(run, "export.html")],
+    !run.handed && goal > 0 && ["Film (GIF)", "gif", exported(run, "film.gif", {from: at})],
     ["SVG", "svg", svg], ["PNG", "png", () => pixels(svg(), picture)],
     ["Print or PDF", "pdf", () => { document.querySelector("dialog").close(); print(); }],
   ].filter(Boolean);
@@ -59,18 +69,8 @@ export function exportsOf(run) {
   const hardest = run.kind === "census" || (run.kind === "explore" && run.goal_depth !== null) || (run.kind === "boards" && run.hardest);
   const listed = run.kind === "starts" && run.puzzle in GOALS;
   const told = h("span", {class: "muted", role: "status"});
-  const write = async ending => {
-    try {
-      told.textContent = "writing …";
-      const file = await compute(["runs", run.run, `export.${ending}`], {}, {form: "blob", waiting: ({headline}) => { told.textContent = headline || "writing …"; }});
-      save(file, `${run.run}.${ending}`);
-      told.textContent = "";
-    } catch (error) {
-      told.textContent = error.message;
-    }
-  };
   return h("section", {class: "card"}, h("h2", {}, "Export"), h("p", {class: "muted"}, [words, hardest && "The hardest as a PDF, with their solutions.", listed && "As a PDF, with their solutions."].filter(Boolean).join(" ")),
-    h("p", {class: "row"}, Object.entries({...files, ...(hardest || listed ? PDF : {})}).map(([ending, name]) => button(name, () => write(ending))), told), checkOf(run), citationOf(run));
+    h("p", {class: "row"}, Object.entries({...files, ...(hardest || listed ? PDF : {})}).map(([ending, name]) => button(name, () => write(told, `${run.run}.${ending}`, exported(run, `export.${ending}`)))), told), checkOf(run), citationOf(run));
 }
 
 // The run's results are derived again by the server, a sample of them.
@@ -87,5 +87,9 @@ function checkOf(run) {
   return h("p", {class: "row"}, button("Verify", check), told);
 }
 
-const citationOf = run => h("details", {}, h("summary", {}, "Cite this result"), h("p", {}, h("code", {}, `Hakoiri, run ${run.run} of ${when(run.created)}: ${run.puzzle}, ${run.kind} ${run.details}; `
-  + `${number(run.progress.done)} ${run.progress.unit}, digest ${run.digest}.`)));
+function citationOf(run) {
+  const entry = h("pre", {});
+  const show = () => get(["runs", run.run, "citation"])
+    .then(({bibtex}) => { entry.textContent = bibtex; }, error => { entry.textContent = error.message; });
+  return h("details", {ontoggle: show}, h("summary", {}, "Cite this result"), entry);
+}

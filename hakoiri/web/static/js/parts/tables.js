@@ -12,9 +12,11 @@ const OTHERS = new Set(["explore", "census", "hardest"]);
 // The most boards drawn.
 const DRAWN = 60;
 
-export async function tablesOf(run) {
-  if (OTHERS.has(run.kind)) return [];
-  const found = await get(["runs", run.run, "summary"]);
+// What the tables of a run are made of; null if it has none.
+export const summaryOf = async run => (OTHERS.has(run.kind) ? null : get(["runs", run.run, "summary"]));
+
+export function tablesOf(run, found) {
+  if (!found) return [];
   const plotted = PLOTS[run.kind]?.(found);
   return [plotted, startsIn(run, found), ...found.tables.map(tableOf), drawnOf(run, found)].flat().filter(Boolean);
 }
@@ -32,6 +34,7 @@ function startsIn(run, summary) {
 }
 
 const card = (title, ...content) => h("section", {class: "card"}, h("h2", {}, title), ...content);
+const keyed = (key, element) => Object.assign(element, {key});
 
 const PLOTS = {
   study: ({sizes = []}) => {
@@ -78,8 +81,9 @@ function drawnOf(run, {pair, best}) {
 export function expandersOf({work_log: done}) {
   const rows = (done?.expanders ?? []).map(({name, chunks, configurations, seconds, sent, received}) => ({expander: name ?? "threads",
     chunks, configurations, seconds: duration(seconds), sent: bytes(sent), received: bytes(received)}));
+  const here = done?.here && h("p", {}, `Expanded here, because ${done.here}.`);
   const rest = done?.repeated > 0 && `${counted(done.repeated, "chunk")} sent again.`;
-  return tableOf({name: "expanded by", rows, rest});
+  return tableOf({name: "expanded by", rows, rest}) ?? (here && card("Expanded by", here));
 }
 
 // The work of each host that keeps ranges; for hosts that still keep the run, also whether they are alive.
@@ -99,9 +103,9 @@ export function tableOf({name, title, rows, rest}) {
   const columns = Object.keys(rows[0]);
   const words = title || name;
   const text = column => rows.some(row => typeof row[column] === "string" && !/^[\d., %-]*([kMG]?B|m?s)?$/.test(row[column])) && "text";
-  return card(words[0].toUpperCase() + words.slice(1),
+  return keyed(`table ${name}`, card(words[0].toUpperCase() + words.slice(1),
     h("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": words}, h("table", {},
       h("thead", {}, h("tr", {}, columns.map(column => h("th", {scope: "col", class: text(column)}, column.replaceAll("_", " "))))),
       h("tbody", {}, rows.map(row => h("tr", {}, columns.map(column => h("td", {class: text(column)}, typeof row[column] === "number" ? number(row[column]) : row[column] ?? "–"))))))),
-    rest && h("p", {class: "muted"}, rest));
+    rest && h("p", {class: "muted"}, rest)));
 }

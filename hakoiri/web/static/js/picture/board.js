@@ -95,6 +95,25 @@ export class Board {
     return [this.called(name)?.letter ?? name, ...rest].join(" ");
   }
 
+  clear() {
+    this.pieces.forEach(({group}) => group.remove());
+    this.pieces = [];
+  }
+
+  // Gives the pieces of what is shown the letters that its player saw.
+  spell({configuration, spelled}) {
+    if (this.spelled(configuration) === spelled) return;
+    const letters = new Map([...configuration].map((name, place) => [name, spelled[place]]));
+    const of = name => letters.get(name) ?? name;
+    const {picture} = this;
+    const parts = picture.parts.map(part => (FIXED.includes(part.name) ? part : {...part, name: of(part.name),
+      shapes: part.shapes.map(shape => (shape.text ? {...shape, text: of(shape.text)} : shape))}));
+    this.clear();
+    const kinds = Object.entries(picture.kinds).map(([name, kind]) => [of(name), kind]);
+    this.show({...picture, parts, kinds: Object.fromEntries(kinds)});
+    this.show(picture);
+  }
+
   // The same for a configuration; its text means the same with any letters.
   spelled(text) {
     return this.lettered ? text.replace(/[^./#]/g, name => this.called(name)?.letter ?? name) : text;

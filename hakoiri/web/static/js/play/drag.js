@@ -1,5 +1,6 @@
 // Input to a board by finger, mouse and keys. The game decides which moves are legal.
 
+import {say} from "../lib/dom.js";
 import {offer, offerPlaces} from "../picture/hints.js";
 import {nearest, railsTo} from "./rails.js";
 
@@ -148,6 +149,7 @@ export class Hand {
       const along = ({to}) => (to.x - piece.x) * x + (to.y - piece.y) * y;
       const [best] = moves.filter(move => along(move) > 0).sort((one, other) => along(one) - along(other));
       if (best) this.game.play(best.move).then(() => piece.group.focus());
+      else say(`Piece ${piece.letter} cannot go there.`);
     } else if (event.key === "Enter" || event.key === " ") {
       event.preventDefault();
       const {x, y, width, height} = piece.group.getBBox();

@@ -23,17 +23,12 @@ export class Film {
     this.changed();
   }
 
-  async step() {
-    const [move] = this.game.now.best;
-    if (move) await this.game.play(move);
-    return Boolean(move);
-  }
-
   async #go() {
     const mine = this.timer;
-    const more = await this.step().catch(() => false);
+    const [move] = this.game.now.best;
+    if (move) await this.game.play(move);
     if (this.timer !== mine) return;
-    if (!more) this.stop();
+    if (!move) this.stop();
     else this.timer = setTimeout(() => this.#go(), this.pause);
   }
 }

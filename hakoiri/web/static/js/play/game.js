@@ -1,29 +1,46 @@
-// A game on the configurations of a run: its position, its history, its legal moves. Draws only the board.
+// A game on the configurations of a run: its position, its record, its legal moves. Draws only the board.
 
 import {centre, distance} from "../picture/hints.js";
+import {movesIn, Record} from "./record.js";
 
 // So near to a place is on it.
 const REACH = 20;
 const WAYS = {"0,-1": "up", "0,1": "down", "-1,0": "left", "1,0": "right"};
 const wayOf = move => move.move.split(/[ ,]/)[0];
 
+const stepOf = ({at, configuration, goal_distance: goal, lost}, board, words = "") => (
+  {at, configuration, spelled: board.spelled(configuration), words, goal, lost});
+
+function illegal(word, place) {
+  throw new Error(`move ${place + 1}: there is no move ${word} here`);
+}
+
 export class Game {
   // `changed` is called after each move, `failed` with the error of one that could not be made.
   constructor(positions, board, changed, failed) {
-    Object.assign(this, {board, changed, failed, positions, past: [], place: -1, now: null, busy: false});
+    Object.assign(this, {board, changed, failed, positions, past: [], place: -1, now: null, record: null, busy: false});
   }
 
-  // Any configuration; the past is forgotten.
+  // A new game from any configuration.
   async open(configuration) {
     const found = await this.positions.of(configuration);
-    Object.assign(this, {past: [], place: -1});
-    this.#arrive(found, "", null);
+    this.board.clear();
+    this.board.show(found.picture);
+    this.record = new Record({steps: [stepOf(found, this.board)]});
+    this.#show(found);
+  }
+
+  // A game that was begun before.
+  async resume(record) {
+    const found = await this.positions.of(record.step.at);
+    this.record = record;
+    this.#show(found);
   }
 
   // The one who drags a piece back where it came from takes a move back.
   play(move, {mayTakeBack = false} = {}) {
     if (mayTakeBack && this.past[this.place - 1]?.at === move.at) return this.undo();
-    return this.#turn(async () => this.#arrive(await this.positions.of(move.at), this.board.worded(move.move), move.change));
+    return this.#turn(() => this.#make(move));
   }
 
   undo() {
@@ -34,16 +51,34 @@ export class Game {
     return this.to(this.place + 1);
   }
 
-  // Any step of the past, or the present one again, whose distance may be known by now.
+  // Any step of the line, or the present one again, whose distance may be known by now.
   to(place) {
-    if (!this.past[place]) return Promise.resolve();
+    return this.past[place] ? this.visit(this.record.line[place]) : Promise.resolve();
+  }
+
+  // Any step of the record.
+  visit(number) {
+    return this.#turn(() => this.#visit(number));
+  }
+
+  // The next of the moves tried here in place of the last one.
+  aside() {
+    const [next] = this.record.beside(this.record.here);
+    return next && this.visit(next);
+  }
+
+  // Plays a text from the first step.
+  read(text) {
     return this.#turn(async () => {
-      const {at} = this.past[place];
-      const found = await this.positions.of(at);
-      const change = this.now.moves.find(move => move.at === at)?.change ?? null;
-      this.place = place;
-      Object.assign(this.past[place], {goal: found.goal_distance, lost: found.lost});
-      this.#show(found, change);
+      const left = [];
+      await this.#visit(0);
+      for (const word of movesIn(text)) {
+        const {record, place} = this;
+        if (word === "(") left.push(record.here);
+        if (word === "(") await this.#visit(record.step.before ?? 0);
+        else if (word === ")") await this.#visit(left.pop() ?? 0);
+        else await this.#make(this.now.moves.find(({move}) => this.board.worded(move) === word) ?? illegal(word, place));
+      }
     });
   }
 
@@ -61,15 +96,37 @@ export class Game {
     }
   }
 
-  #arrive(found, words, change) {
-    this.past = [...this.past.slice(0, this.place + 1), {key: found.key, at: found.at, words, goal: found.goal_distance, lost: found.lost}];
-    this.place = this.past.length - 1;
-    this.#show(found, change);
+  // What a move does to the board is seen before the server has said where it leads.
+  #step(change) {
+    if (!change) return;
+    const moved = new Map(change.moved.map(part => [part.name, part]));
+    const parts = this.now.picture.parts.filter(({name}) => !change.gone.includes(name));
+    this.board.show({...this.now.picture, parts: parts.map(part => ({...part, ...moved.get(part.name)}))}, change);
   }
 
-  #show(found, change) {
-    this.now = found;
-    this.board.show(found.picture, change);
+  async #make(move) {
+    const words = this.board.worded(move.move);
+    this.#step(move.change);
+    const found = await this.positions.of(move.at);
+    this.board.show(found.picture);
+    this.record.add(stepOf(found, this.board, words));
+    this.#show(found);
+  }
+
+  async #visit(number) {
+    const {at} = this.record.steps[number];
+    this.#step(this.now.moves.find(move => move.at === at)?.change);
+    const found = await this.positions.of(at);
+    this.record.go(number);
+    Object.assign(this.record.step, {goal: found.goal_distance, lost: found.lost});
+    this.#show(found);
+  }
+
+  #show(found) {
+    const {line, here, steps} = this.record;
+    Object.assign(this, {now: found, past: line.map(number => steps[number]), place: line.indexOf(here)});
+    this.board.show(found.picture);
+    this.board.spell(this.record.step);
     this.changed(this);
     for (const move of found.best.slice(0, 1)) this.positions.of(move.at).catch(() => {});
   }

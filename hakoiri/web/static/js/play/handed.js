@@ -35,11 +35,11 @@ const moves = place => space.moves(place).map(({target, ...move}) => ({...move, 
 const ANSWERS = {
   positions: place => ({...facts(place), goal_distance_unknown: "no goal can be reached from it", moves: moves(place)}),
   pictures: place => ({picture: space.picture(place), goal_text: table.goal, moves: moves(place)}),
-  layers: depth => ({keys: [...space.depths.keys()].filter(place => space.depths[place] === depth).map(place => space.text(place))}),
+  sample: () => ({configurations: [space.text(Math.floor(Math.random() * space.goals.length))]}),
 };
 
 export async function get([, , what, which]) {
-  const place = what === "layers" ? Number(which) : space.numberOf(which);
+  const place = what === "sample" ? 0 : space.numberOf(which);
   if (place === undefined) throw new Error(`${which} is not a configuration of this puzzle`);
   return ANSWERS[what](place);
 }

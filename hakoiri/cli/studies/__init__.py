@@ -1,1 +1,0 @@
-"""Commands for single deals and for studies of many."""

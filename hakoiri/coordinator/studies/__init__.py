@@ -1,1 +1,0 @@
-"""Studies: many deals, boards, sizes or starts, one result after another."""

@@ -1,0 +1,1 @@
+"""The positions of a group that is too large to list, coset by coset."""

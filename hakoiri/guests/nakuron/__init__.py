@@ -1,0 +1,1 @@
+"""Nakuron, and good plays of any puzzle whose moves score."""

@@ -1,0 +1,1 @@
+"""A puzzle explored size by size."""

@@ -1,0 +1,1 @@
+"""Magic stars, and the search of any tree of partial placings."""

@@ -1,0 +1,1 @@
+"""Searches from each start of a list."""

@@ -1,1 +1,0 @@
-"""Nakuron: coloured balls tilted out of a box."""

@@ -1,1 +1,0 @@
-"""Solitaires of Gap's kind: cards, deals, moves."""

@@ -1,1 +1,0 @@
-"""Magic stars: figures, orders of their points, kernels."""

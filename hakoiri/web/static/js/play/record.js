@@ -1,0 +1,64 @@
+// A game: a tree of moves, with all that were tried. As a text it has a move a line, in the words of `path`, and a variation
+// in parentheses after the move that it takes the place of.
+
+export class Record {
+  // Steps are {at, configuration, spelled, words, goal, lost, before, last}: `at` names a position, `spelled` is how its
+  // player sees it, `words` led there; `before` and `last` are the numbers of steps, `here` is that of the present one.
+  constructor({steps, here = 0, hints = 0}) {
+    Object.assign(this, {steps, here, hints});
+  }
+
+  get step() {
+    return this.steps[this.here];
+  }
+
+  // The numbers of the steps after a step, in the order in which they were made.
+  after(number) {
+    return [...this.steps.keys()].filter(each => this.steps[each].before === number);
+  }
+
+  // Goes on by a step, which is new unless it leads where an earlier one did.
+  add(step) {
+    const known = this.after(this.here).find(each => this.steps[each].at === step.at);
+    if (known === undefined) this.steps.push({...step, before: this.here});
+    this.go(known ?? this.steps.length - 1);
+  }
+
+  go(number) {
+    this.here = number;
+    for (let at = number; at; at = this.steps[at].before) this.steps[this.steps[at].before].last = at;
+  }
+
+  // The numbers from the first step through the present one to the end, by the variations that were seen last.
+  get line() {
+    const found = [];
+    for (let at = 0; at !== undefined; at = this.steps[at].last) found.push(at);
+    return found;
+  }
+
+  // The numbers of the other moves tried in place of a step.
+  beside(number) {
+    return number ? this.after(this.steps[number].before).filter(each => each !== number) : [];
+  }
+
+  get text() {
+    const lines = [];
+    const write = from => {
+      for (let at = from; at !== undefined;) {
+        const [next, ...others] = this.after(at);
+        if (next !== undefined) lines.push(this.steps[next].words);
+        for (const other of others) {
+          lines.push("(", this.steps[other].words);
+          write(other);
+          lines.push(")");
+        }
+        at = next;
+      }
+    };
+    write(0);
+    return lines.join("\n");
+  }
+}
+
+// The moves and parentheses of a text.
+export const movesIn = text => text.split(/\n|([()])/).map(word => word?.trim()).filter(Boolean);

@@ -1,1 +1,0 @@
-"""Solving, counting and hunting of deals in memory."""

@@ -1,0 +1,145 @@
+"""Runs of rules in plain Python by child processes: the figures and digests of threads, whatever becomes of these."""
+
+import os
+import signal
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.support.commands import Hakoiri, Running, await_end, wait_until
+from tests.system.test_farm import SLOW_RULES
+
+#: Rules that do something odd in a child, once: a file says that it has been done.
+ODD_RULES = SLOW_RULES.replace(
+    "        for _ in range(20_000):\n            pass\n",
+    """\
+        import os, pathlib, sys, time
+        done = pathlib.Path(__file__).with_suffix(".done")
+        if "hakoiri.worker.child" in sys.orig_argv and not done.exists():
+            done.touch()
+            {does}
+""",
+)
+ODD = {
+    "dies": "os._exit(3)",
+    "hangs": "time.sleep(600)",
+    "eats memory": "held = bytearray(1 << 30); held[::4096] = b'x' * len(held[::4096]); time.sleep(600)",
+    "raises": "raise OSError('only here')",
+    "exits": "sys.exit(3)",
+}
+#: Rules that leave a configuration out in children.
+LYING_RULES = SLOW_RULES.replace(
+    "        return [2 * key",
+    """\
+        import sys
+        if "hakoiri.worker.child" in sys.orig_argv and key % 100 == 7:
+            return [2 * key % 3_001]
+        return [2 * key""",
+)
+
+
+def file_of(directory: Path, text: str) -> str:
+    (directory / "spinning.py").write_text(text)
+    return f"{directory / 'spinning.py'}:Spinning"
+
+
+@pytest.fixture
+def puzzle(tmp_path: Path) -> str:
+    """Rules that take a millisecond."""
+    return file_of(tmp_path, SLOW_RULES)
+
+
+def children_of(run: Running, count: int = 2) -> list[psutil.Process]:
+    """Return so many children, once they have been started."""
+
+    def is_one(process: psutil.Process) -> bool:
+        with suppress(psutil.Error):
+            return "hakoiri.worker.child" in process.cmdline()
+        return False
+
+    def found() -> list[psutil.Process]:
+        mine = [each for each in run.children() if is_one(each)]
+        assert len(mine) == count or run.process.poll() is None, run.finish()
+        return mine if len(mine) == count else []
+
+    return wait_until(found)
+
+
+@pytest.mark.ci_slow
+@pytest.mark.parametrize("lost", [0, pytest.param(1, marks=pytest.mark.slow), 2])
+def test_what_becomes_of_children_changes_nothing(hakoiri: Hakoiri, tmp_path: Path, lost: int) -> None:
+    alone = hakoiri.ask("run", file_of(tmp_path, SLOW_RULES.replace("20_000", "20")), "--farm", "never")
+    puzzle = file_of(tmp_path, SLOW_RULES)
+    run = hakoiri.start("run", puzzle, "--farm", "always", "--workers", "2", "--json")
+    mine = children_of(run)
+    for each in mine[:lost]:
+        each.kill()
+    ended = run.finish()
+    assert (ended.code, ended.json["digest"]) == (0, alone["digest"])
+    assert not await_end(mine)
+    work_log = hakoiri.ask("status", "last")["work_log"]
+    assert work_log["layers"]["processes"]["layers"] > 0
+    assert [row["name"] for row in work_log["expanders"] if row["name"] is not None] != []
+    assert hakoiri.ask("verify", "last")["ok"]
+
+
+@pytest.mark.ci_slow
+@pytest.mark.parametrize("harm", ODD)
+def test_a_child_that_does_what_it_should_not_loses_nothing(hakoiri: Hakoiri, tmp_path: Path, harm: str) -> None:
+    puzzle = file_of(tmp_path, ODD_RULES.format(does=ODD[harm]))
+    alone = hakoiri.ask("run", puzzle, "--farm", "never")
+    options = ("--farm", "always", "--workers", "2", "--json", "--deadline", "2", "--memory", "1GB")
+    ended = hakoiri("run", puzzle, *options)
+    assert (tmp_path / "spinning.done").exists()
+    assert ended.json["digest"] == alone["digest"]
+    said = {"dies": "ended with exit code 3", "hangs": "is overdue", "eats memory": "took more than"}
+    assert said.get(harm, "") in ended.stderr
+
+
+@pytest.mark.ci_slow
+def test_an_audited_child_that_lies_is_replaced(hakoiri: Hakoiri, tmp_path: Path) -> None:
+    """A few times; then threads make the chunks. Layers that follow from its answers are made again."""
+    alone = hakoiri.ask("run", file_of(tmp_path, SLOW_RULES), "--farm", "never")
+    puzzle = file_of(tmp_path, LYING_RULES)
+    ended = hakoiri("run", puzzle, "--farm", "always", "--workers", "2", "--audit", "100%", "--json")
+    assert ended.json["digest"] == alone["digest"]
+    audit = hakoiri.ask("status", "last")["work_log"]["audit"]
+    assert len(audit["untrusted"]) > 2
+    assert "is not the one made here" in ended.stderr
+
+
+@pytest.mark.ci_slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_no_child_is_left_after_any_end_of_the_parent(hakoiri: Hakoiri, puzzle: str, number: signal.Signals) -> None:
+    """Even if one has stopped."""
+    run = hakoiri.start("run", puzzle, "--farm", "always", "--workers", "2", "--json")
+    mine = children_of(run)
+    assert all(os.getpgid(each.pid) != os.getpgid(run.pid) for each in mine)
+    mine[0].suspend()
+    run.send(number)
+    ended = run.finish()
+    assert "Traceback" not in ended.stderr
+    assert not await_end(mine)
+
+
+@pytest.mark.ci_slow
+def test_children_start_by_themselves_once_work_is_slow(hakoiri: Hakoiri, tmp_path: Path) -> None:
+    """After some seconds of at least twelve."""
+    puzzle = file_of(tmp_path, SLOW_RULES.replace("20_000", "200_000"))
+    run = hakoiri.start("run", puzzle, "--workers", "2", "--json")
+    began = time.monotonic()
+    mine = children_of(run)
+    assert time.monotonic() - began > 0.5
+    run.send(signal.SIGINT)
+    assert run.finish().code == 130
+    assert not await_end(mine)
+
+
+def test_rules_that_remember_have_no_children(hakoiri: Hakoiri, tmp_path: Path) -> None:
+    text = SLOW_RULES.replace("20_000", "20") + "\n    remembers = True\n"
+    run = hakoiri("run", file_of(tmp_path, text), "--farm", "always", "--workers", "2", "--json")
+    assert hakoiri.ask("status", "last")["work_log"] is None
+    assert run.json["configurations"] == 3_001
