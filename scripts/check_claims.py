@@ -4,7 +4,8 @@ Otherwise the sentences are printed.
 
 A sentence that links to `docs/reports/mayhem.md` has its numbers in the texts of such links, each to the part of the
 campaign that found it. The number is a figure of the part, and no trial of the part is older than a feature that the
-sentence names.
+sentence names. Where a commit is not in this clone, since it is shallow or its branch was squashed, the day decides on
+which the part's last trial was done.
 """
 
 import json
@@ -18,12 +19,12 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ("README.md", "docs/explanation/answers.md")
 RESULTS = ROOT / "campaigns/mayhem/results.json"
-#: The words that name a feature, and the commit that made it as it is: trials of before say nothing of it.
+#: The words that name a feature, the commit that made it as it is, and its day: trials of before say nothing of it.
 FEATURES = {
     # Workers expand frontiers again, after a time in which they made no layers.
-    r"\bworkers?\b|\bfrontiers?\b": "62b1c302",
-    r"--keep\b": "44ce44e1",
-    r"\barchives?\b|\brestor": "7de46210",
+    r"\bworkers?\b|\bfrontiers?\b": ("62b1c302", "2026-11-27"),
+    r"--keep\b": ("44ce44e1", "2026-11-27"),
+    r"\barchives?\b|\brestor": ("7de46210", "2026-11-27"),
 }
 #: Words about what a release has ended, for README, docs/ and all sources.
 ENDED = {
@@ -42,14 +43,16 @@ def knows(commit: str) -> bool:
     return subprocess.run(asked, cwd=ROOT, capture_output=True, check=False).returncode == 0
 
 
-def is_older(commit: str, feature: str) -> bool:
-    """Return whether a commit lacks a feature; false where the commit of the feature is not known here."""
+def is_older(commit: str, feature: str) -> bool | None:
+    """Return whether a commit lacks a feature; ``None`` where one of both is not known here."""
+    if not (knows(feature) and knows(commit)):
+        return None
     asked = ["git", "merge-base", "--is-ancestor", feature, commit]
-    return knows(feature) and subprocess.run(asked, cwd=ROOT, capture_output=True, check=False).returncode != 0
+    return subprocess.run(asked, cwd=ROOT, capture_output=True, check=False).returncode != 0
 
 
 def faults(
-    text: str, parts: Mapping[str, Mapping[str, Any]], older: Callable[[str, str], bool] = is_older
+    text: str, parts: Mapping[str, Mapping[str, Any]], older: Callable[[str, str], bool | None] = is_older
 ) -> Iterator[str]:
     """Yield what is wrong with the sentences of a text that cite figures of these parts of the campaign."""
     for sentence in _SENTENCE.split(text):
@@ -66,9 +69,14 @@ def faults(
             figures = {value for value in parts[part].values() if isinstance(value, int | float)}
             yield from (f"{number:,} is no figure of {part}: {plain}" for number in cited if number not in figures)
             commits = _COMMIT.findall(" ".join(parts[part]["code"]))
-            for feature, made in FEATURES.items():
-                if re.search(feature, plain) and (old := [commit for commit in commits if older(commit, made)]):
+            for feature, (made, day) in FEATURES.items():
+                if not re.search(feature, plain):
+                    continue
+                judged = {commit: older(commit, made) for commit in commits}
+                if old := [commit for commit, lacks in judged.items() if lacks]:
                     yield f"cites trials on {', '.join(old)}, older than {made}, which made what it names: {plain}"
+                elif None in judged.values() and parts[part]["until"] < day:
+                    yield f"cites trials of {parts[part]['until']}, older than {made}, which made what it names: {plain}"
 
 
 def ended(text: str) -> Iterator[str]:
