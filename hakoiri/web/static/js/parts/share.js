@@ -79,7 +79,8 @@ function checkOf(run) {
   const check = async () => {
     try {
       const {ok, checked, faults} = await patiently(told, ["runs", run.run, "verify"]);
-      put(told, ok ? `Verified: ${number(checked)} configurations derived again, nothing is wrong.` : h("p", {class: "reason"}, faults.join("; ")));
+      const counts = Object.entries(checked).map(([what, count]) => `${number(count)} ${what}`).join(", ");
+      put(told, ok ? `Verified: ${counts}; nothing is wrong.` : h("p", {class: "reason"}, faults.join("; ")));
     } catch (error) {
       put(told, h("p", {class: "reason"}, error.message));
     }
