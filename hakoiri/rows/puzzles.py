@@ -133,8 +133,8 @@ def probe_row(puzzle: Puzzle, resources: Resources, data: Path, whole: bool = Fa
     """
     found = probe_whole(puzzle) if whole else probe(puzzle)
     there = next(folder for folder in (data.absolute(), *data.absolute().parents) if folder.exists())
-    table = None if puzzle.numbers is None or not puzzle.undirected or whole else puzzle.numbers // 4
-    filed = None if table is None else filed_needs(puzzle, resources.budget())
+    filed = None if whole else filed_needs(puzzle, resources.budget())
+    table = None if puzzle.numbers is None or whole else puzzle.numbers // 4 if filed is None else filed.depths
     disk, free, seconds = found.stored_bytes, shutil.disk_usage(there).free, found.seconds
     return {
         "puzzle": puzzle.name,
@@ -147,7 +147,7 @@ def probe_row(puzzle: Puzzle, resources: Resources, data: Path, whole: bool = Fa
         "expected": found.expected,
         "memory": resources.budget().memory,
         "disk": disk,
-        "disk_of_depths": table if filed is None else filed.depths,
+        "disk_of_depths": table if puzzle.undirected else None,
         "disk_of_frontier": None if filed is None else filed.frontier,
         "memory_of_table": None if filed is None else filed.memory,
         "free": free,

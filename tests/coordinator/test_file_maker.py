@@ -3,7 +3,9 @@
 import errno
 import os
 import re
+import shutil
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -16,22 +18,26 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hakoiri.api import explore, open_run, verify_run
+from hakoiri.api import Run, explore, open_run, verify_run
+from hakoiri.coordinator.layers import file_maker
 from hakoiri.coordinator.layers.file_maker import FileMaker
 from hakoiri.coordinator.runs.archive import archive_run, restore_run
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.session.resources import Resources, Tuning
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.errors import DamagedError, DiskFullError, OverBudgetError, PuzzleError, StorageError
+from hakoiri.errors import DamagedError, DiskFullError, NotKeptError, OverBudgetError, PuzzleError, StorageError
+from hakoiri.keys.layout import ints
+from hakoiri.puzzles.definitions.stickers import from_permutations, generators
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers import table_file
 from hakoiri.storage.layers.depths import BLOCK_KEYS, DepthTable
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.layers.table_file import TableFile, TableShape, checksum
 from hakoiri.storage.ledger.ledger import Ledger
-from hakoiri.storage.ledger.manifest import State
+from hakoiri.storage.ledger.manifest import State, seal
 from hakoiri.storage.names import TABLE_FILE
+from tests.support.plain_search import reference_distances
 from tests.support.runs import StoppingAfter, essence
 from tests.support.toy_runs import before_call, driven
 
@@ -360,6 +366,102 @@ def test_a_link_in_place_of_the_table_is_not_followed(tmp_path: Path) -> None:
     with pytest.raises(DamagedError, match="not a plain file of its own"):
         driven(directory, FILED)
     assert other.read_bytes() == before
+
+
+def directed(*cycles: str, starts: str = "") -> PuzzleSpec:
+    """Permutations of places whose inverses are no moves."""
+    text = from_permutations("cycles", generators(cycles), (), 0).checked().text()
+    start = starts.partition("\n")[0] or None
+    return PuzzleSpec("cycles", {"metric": "given"}, start, definition=text, starts=starts)
+
+
+#: They are in a file in any memory; the tables of a definition take some.
+DIRECTED = Resources(workers=2, tuning=Tuning(commit=-1.0))
+OFTEN_ENOUGH = replace(DIRECTED, tuning=replace(DIRECTED.tuning, checkpoint=-1.0, table_rest=0.0))
+#: LX: a cycle of all places, and an exchange of two. Wrapped cycles: two that have a place in common.
+LX, WRAPPED = ("(0 1 2 3 4)", "(0 1)"), ("(0 1 2)", "(2 3 4)")
+IN_LINES = "0 1 2 3 4\n1 0 2 3 4\n4 3 2 1 0"
+
+
+@pytest.mark.parametrize(
+    ("cycles", "starts"), [(LX, ""), (LX, IN_LINES), pytest.param(WRAPPED, "", marks=pytest.mark.ci_slow)]
+)
+def test_a_directed_space_is_that_of_a_plain_search(cycles: tuple[str, ...], starts: str, tmp_path: Path) -> None:
+    """A move may lead to any older layer. The run is stopped again and again, also in the midst of layers."""
+    spec = directed(*cycles, starts=starts)
+    directory, stops = make_run(tmp_path, spec, None, {"keep": "frontier"}, DIRECTED), 0
+    while driven(directory, OFTEN_ENOUGH, StoppingAfter(9)).status != "complete":
+        stops += 1
+    puzzle = spec.build()
+    keys = [puzzle.start] if puzzle.several_starts is None else ints(puzzle.several_starts.parts[0])
+    far = [reference_distances(puzzle.successors, key) for key in keys]
+    found = {key: min(each[key] for each in far) for key in far[0]}
+    with open_run("last", tmp_path) as run:
+        assert [record.size for record in run.layer_records()] == [*Counter(sorted(found.values())).values()]
+        last = len(run.layer_records()) - 1
+        assert {*ints(run.layer(last))} == {key for key, depth in found.items() if depth == last}
+        assert run.distance(run.puzzle.render(ints(run.layer(last))[0])) == last
+        with pytest.raises(NotKeptError, match="stores no configurations of layer"):
+            run.distance(run.puzzle.render(puzzle.successors(puzzle.start)[0]))
+        digests = [record.digest for record in run.layer_records()]
+    assert stops > 1
+    for full in (False, True):
+        assert verify_run("last", tmp_path, full=full).faults == []
+    with explore_spec(spec, tmp_path / "whole") as whole:
+        assert [record.digest for record in whole.layer_records()] == digests
+
+
+def explore_spec(spec: PuzzleSpec, data: Path) -> Run:
+    """Return the finished run that keeps all."""
+    driven(make_run(data, spec, None, {}, DIRECTED), DIRECTED)
+    return open_run("last", data)
+
+
+@pytest.mark.ci_slow
+def test_a_directed_run_that_loses_its_power_at_any_event_goes_on(tmp_path: Path) -> None:
+    """Also at the end, where the older keys are gone and only the figures say that nothing is left."""
+    spec, number, is_whole, ends = directed(*WRAPPED), 0, False, 0
+    with explore_spec(spec, tmp_path / "whole") as whole:
+        expected = essence(whole)
+    while not is_whole:
+        number += 1
+        directory = make_run(tmp_path / str(number), spec, None, {"keep": "frontier"}, DIRECTED)
+        is_whole = cut_off(directory, Random(number), OFTEN_ENOUGH, number)
+        if not is_whole:
+            with RunStore(directory) as left:
+                ends += TableShape.of(left) is None and left.state.depth > 0
+            assert driven(directory, DIRECTED).status == "complete"
+        with open_run("last", tmp_path / str(number)) as run:
+            assert essence(run) == expected
+        assert not (directory / TABLE_FILE).exists()
+        shutil.rmtree(tmp_path / str(number))
+    assert number > 30
+    assert ends
+
+
+def test_a_directed_table_that_lacks_older_keys_is_refused(tmp_path: Path) -> None:
+    """The layers after it would have them again."""
+    directory = make_run(tmp_path, directed(*LX), None, {"keep": "frontier"}, DIRECTED)
+    while driven(directory, DIRECTED, StoppingAfter(8)).depth < 5:
+        pass
+
+    def with_one_less(file: TableFile, block: int) -> None:
+        head = file.heads[block].copy()
+        head["known"] -= np.uint64(1)
+        os.pwrite(file._file, seal(head.tobytes()), int(file._slots[block]) * file.shape.slot_bytes)
+
+    changed(directory, with_one_less)
+    with pytest.raises(DamagedError, match=r"its table has .* configurations, expected"):
+        driven(directory, DIRECTED)
+
+
+def test_directed_runs_that_cannot_be_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(PuzzleError, match="depths modulo 3 do not tell the way back"):
+        make_run(tmp_path, directed(*LX), None, {"keep": "depths"}, DIRECTED)
+    directory = make_run(tmp_path, directed(*LX), None, {"keep": "frontier"}, DIRECTED)
+    monkeypatch.setattr(file_maker, "rows_within", lambda *_: 0)
+    with pytest.raises(OverBudgetError, match="the marks of 120 numbers need"):
+        driven(directory, DIRECTED)
 
 
 class Book:

@@ -134,7 +134,7 @@ def _print_needs(spec: "PuzzleSpec", search: LayersHere, whole: bool) -> None:
     kept = None if depths is None else f"{_size(depths)}, and some of the widest layers"
     if in_memory is not None:
         least = f"in a file, and {_size(in_memory)} of memory at least"
-        frontier, kept = f"{_size(row['disk_of_frontier'])} {least}", f"{_size(depths)} {least}"
+        frontier, kept = f"{_size(row['disk_of_frontier'])} {least}", depths and f"{_size(depths)} {least}"
     told = {
         "puzzle": row["puzzle"],
         "start": None if whole else row["start"],

@@ -87,7 +87,8 @@ class FileMaker(TableMaker[FiledTable]):
                     Hint("give", "memory", f"{(needed >> 20) + 1}MB"),
                 )
             if (shape := TableShape.of(store)) is None:
-                shape = TableShape.for_numbers(numbers, _BITMAPS[self._keep != "depths"])
+                first = 0 if self._keep == "depths" else store.kept.first
+                shape = TableShape.for_numbers(numbers, _BITMAPS[self._keep != "depths"], first)
                 file = store.open_table(shape, writable=True, new=True)
                 table = FiledTable(puzzle, threads, file, rows, depth, self._check_pass)
                 self._move(table)
@@ -188,7 +189,7 @@ class FiledNeeds(NamedTuple):
 def filed_needs(puzzle: Puzzle, budget: Budget) -> FiledNeeds | None:
     """Return what a table in a file needs; ``None`` if there would be none with this budget."""
     numbers, free = puzzle.numbers or 0, budget.shares(puzzle, 1).free
-    if not numbers or not puzzle.has_kernel or table_bytes(numbers, 1) <= free:
+    if not numbers or not puzzle.has_kernel or (puzzle.undirected and table_bytes(numbers, 1) <= free):
         return None
     depths, frontier = (TableShape.for_numbers(numbers, bitmaps).most_bytes for bitmaps in _BITMAPS)
     return FiledNeeds(least_memory(numbers), depths, frontier)
@@ -197,12 +198,14 @@ def filed_needs(puzzle: Puzzle, budget: Budget) -> FiledNeeds | None:
 def table_maker(session: Session, layers: PartLayers, pace: Pace, keep: str) -> TableMaker[Any] | None:
     """Return the maker of all layers of a run that keeps less than all; ``None`` if a table is not possible.
 
-    A table in memory if that has the room, else one in a file. A run whose table is in a file keeps it there.
+    A table in memory if that has the room, else one in a file. A run whose table is in a file keeps it there. A
+    directed puzzle has one in a file in any case: nothing else has all older keys.
     """
     store = session.store
     if TableShape.of(store) is None:
         # A session that began the file, or ended the search, was killed.
         Given(store.directory).unlink(TABLE_FILE)
-        if MemoryMaker.fits(session):
+        if session.puzzle.undirected and MemoryMaker.fits(session):
             return MemoryMaker(session, layers, pace) if keep == "depths" else None
-    return FileMaker(session, layers, pace, keep) if FileMaker.fits(session) else None
+    fits = FileMaker.fits(session) or not session.puzzle.undirected
+    return FileMaker(session, layers, pace, keep) if fits else None

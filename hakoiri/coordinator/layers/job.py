@@ -51,9 +51,12 @@ class Explore(Job):
     @classmethod
     def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
         puzzle, keep = super().validate(spec, plan), plan.get("keep")
-        if keep and not puzzle.undirected:
+        if keep and not puzzle.undirected and not (puzzle.numbers and puzzle.has_kernel):
             text = f"a move of {puzzle.name} may lead to any older layer, so all configurations are kept"
             raise PuzzleError(text, Hint("leave out", "keep"))
+        if keep == "depths" and not puzzle.undirected:
+            text = f"a move of {puzzle.name} may lead to any older layer, so depths modulo 3 do not tell the way back"
+            raise PuzzleError(text, Hint("give", "keep", "frontier"))
         if keep == "depths" and not 0 < (numbers := puzzle.numbers or 0) <= MOST_NUMBERS:
             text = f"{puzzle.name} has no `numbers`, or over {MOST_NUMBERS:,}; the depth of each would take two bits"
             raise PuzzleError(text, Hint("give", "keep", "frontier"))
@@ -67,11 +70,12 @@ class Explore(Job):
         found, total = SearchFigures.of(self.store.state), self.puzzle.total or 0
         needed, free = (total - found.configurations) * _LEAST_BYTES, shutil.disk_usage(self.store.directory).free
         if needed > free and not self.store.manifest.plan:
-            fits = self.puzzle.undirected and self.puzzle.numbers and self.puzzle.numbers // 4 < free
+            fits = self.puzzle.numbers and self.puzzle.has_kernel and self.puzzle.numbers // 4 < free
+            keep = "depths" if self.puzzle.undirected else "frontier"
             observer.note(
                 f"all {total:,} configurations do not fit on this disk: they need at least {needed >> 20:,} MiB, "
                 f"{free >> 20:,} MiB are free; the run stops, resumable, when the disk is full",
-                *([Hint("give", "keep", "depths")] if fits else []),
+                *([Hint("give", "keep", keep)] if fits else []),
             )
         return resources
 

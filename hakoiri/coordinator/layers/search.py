@@ -112,7 +112,9 @@ class LayeredSearch:
         self._makers = self._chosen()
         self.current: Layer = HeldLayer([])
         if depth >= 0:
-            self.current = self._layers.layer(depth)
+            # Without the older keys of a directed puzzle nobody can find again that the last layer leads nowhere new.
+            ended = self.found.exhausted and not self.puzzle.undirected
+            self.current = HeldLayer([]) if ended else self._layers.layer(depth)
         else:
             self._record(self._first())
 
@@ -304,12 +306,13 @@ def search_to_end(session: Session, search: LayeredSearch, plan: ExplorePlan) ->
         search.commit_staged()
         search.end()
     search.require_older()
+    session.state = replace(search.state, figures=search.outcome().as_dict())
     search.drop(now=True)
     _require_total(search)
     records = session.store.layer_records()
     _require_balance(search, [record.net_flow for record in records])
     digest = chain(record.digest for record in records)
-    session.commit(replace(search.state, status="complete", figures=search.outcome().as_dict(), digest=digest))
+    session.commit(replace(search.state, status="complete", digest=digest))
 
 
 def _require_total(search: LayeredSearch) -> None:

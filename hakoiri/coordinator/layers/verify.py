@@ -47,7 +47,7 @@ def repair_layers(session: Session) -> None:
     _forget_begun(session)
     kept = range(store.kept.first, store.state.depth + 1)
     damaged = {depth: faults for depth in kept if (faults := list(check_layer(store, depth)))}
-    _require_older(store, damaged)
+    _require_older(store, damaged, session.puzzle.undirected)
     if not damaged:
         observer.note("no layer is damaged; nothing to repair")
     for depth, faults in damaged.items():
@@ -59,11 +59,11 @@ def repair_layers(session: Session) -> None:
     store.commit(replace(store.state, stored_bytes=stored))
 
 
-def _require_older(store: RunStore, damaged: Mapping[Depth, list[str]]) -> None:
+def _require_older(store: RunStore, damaged: Mapping[Depth, list[str]], undirected: bool) -> None:
     """Raise `DamagedError` if something is damaged that follows only from layers whose keys are not kept."""
     if not store.kept.first:
         return
-    lost, table = [depth for depth in damaged if depth <= store.kept.first], DepthTable(store)
+    lost, table = [depth for depth in damaged if depth <= store.kept.first or not undirected], DepthTable(store)
     try:
         for number in table.numbers() if store.kept.table else ():
             table.planes(number)
@@ -165,7 +165,7 @@ class LayersVerifier(Check):
         elif self._deepest >= 0 and not np.array_equal(self.store.layer(0), first_layer(self.puzzle, self.context)):
             self.report.fault("layer 0 differs from the starts of the run")
         with ExitStack() as stack:
-            together = self.full and not self.puzzle.undirected
+            together = self.full and not self.puzzle.undirected and not kept.first
             scratch = [stack.enter_context(scratch_store(self.store)) for _ in range(2 if together else 0)]
             #: For a directed puzzle, with `full`: the layers before the present one, and the keys that it leads to.
             self._older = self._reached = key_set(scratch[0], self.context) if together else None
@@ -275,7 +275,9 @@ class LayersVerifier(Check):
         return self._in_batches(self._samples(depth), size if self.full else min(size, SAMPLE_PER_LAYER))
 
     def _compare(self, depth: Depth, keys: Keys, successors: Keys, counts: Array) -> None:
-        """Check that every move from `keys` ends in a layer that the theory allows."""
+        """Check that every move from `keys` ends in a layer that the theory allows, if those are kept."""
+        if self.store.kept.first and not self.puzzle.undirected:
+            return
         owners = np.repeat(np.arange(len(keys)), counts)
         distinct = merge([successors], [])
         strays = outside(distinct, self._allowed(depth))

@@ -66,16 +66,17 @@ Bitmaps = NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class TableShape:
-    """The record of a run's file: its bitmaps, and the units of a block."""
+    """The record of a run's file: its bitmaps, the units of a block, and the first layer that it has."""
 
     bitmaps: Literal[2, 3]
     blocks: int
     units: int = MOST_UNITS
+    first: Depth = 0
 
     @classmethod
-    def for_numbers(cls, numbers: int, bitmaps: Literal[2, 3]) -> "TableShape":
+    def for_numbers(cls, numbers: int, bitmaps: Literal[2, 3], first: Depth = 0) -> "TableShape":
         """Return the shape of a new file."""
-        return cls(bitmaps, -(-numbers // (64 * UNIT_WORDS * MOST_UNITS)), MOST_UNITS)
+        return cls(bitmaps, -(-numbers // (64 * UNIT_WORDS * MOST_UNITS)), MOST_UNITS, first)
 
     @classmethod
     def of(cls, ledger: Ledger) -> "TableShape | None":
@@ -229,17 +230,13 @@ class TableFile:
             self.look()
 
     def require_layers(self) -> None:
-        """Raise `DamagedError` unless the blocks have all layers that were committed when they were found.
-
-        A file without depths may have been begun with the last two layers only.
-        """
+        """Raise `DamagedError` unless the blocks have all layers that were committed when they were found."""
         depth = self.committed
-        sizes = [self._ledger.layer_record(each).size for each in range(depth + 1)]
+        wanted = sum(self._ledger.layer_record(each).size for each in range(max(0, self.shape.first), depth + 1))
         ahead = self.heads["layer"] > depth
         known = int(self.heads["known"].sum()) - int(self.heads["size"][ahead].sum())
-        least = sum(sizes) if self.shape.bitmaps == 3 else sum(sizes[-2:])
-        if not least <= known <= sum(sizes) or (self.heads["layer"] > depth + 1).any():
-            raise self._ledger.damaged(f"its table has {known:,} configurations, expected {sum(sizes):,}")
+        if known != wanted or (self.heads["layer"] > depth + 1).any():
+            raise self._ledger.damaged(f"its table has {known:,} configurations, expected {wanted:,}")
 
     def empty(self) -> Bitmaps:
         """Return room for the bitmaps of a block."""
