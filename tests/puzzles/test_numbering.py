@@ -116,7 +116,7 @@ def check(found: PositionKeys, definition: Definition, positions: list[_State], 
     ]
 
 
-@usual(3, "seed", first_usual(15, *range(0, _CASES, _TOGETHER)))
+@usual(2, "seed", first_usual(8, *range(0, _CASES, _TOGETHER)))
 def test_numbers_are_the_positions_and_no_others(seed: int) -> None:
     for each in range(seed, seed + _TOGETHER):
         definition = by_chance(Random(each)).checked()

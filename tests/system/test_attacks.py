@@ -445,6 +445,7 @@ def directory(hakoiri: Hakoiri) -> Path:
     return driven(hakoiri.data, TILES, "census", {}, {})
 
 
+@pytest.mark.ci_slow
 def test_a_run_of_somebody_else_is_listed_and_shown(hakoiri: Hakoiri, directory: Path) -> None:
     changed(directory, "manifest", created=EVIL, mode=EVIL, puzzle=TILES.as_dict() | {"name": EVIL})
     changed(directory, "state", status="failed", reason=EVIL)

@@ -11,8 +11,9 @@ from typer.testing import CliRunner
 
 from hakoiri.cli import app
 from hakoiri.errors import counted
+from hakoiri.guests.nakuron.board import random_board
 from hakoiri.storage.ledger.manifest import State
-from tests.support.commands import ROOT, FinishedRuns, Hakoiri
+from tests.support.commands import FinishedRuns, Hakoiri
 from tests.support.user_puzzles import FAULT, FAULTY, JUGS, ROW, changed, written
 
 
@@ -200,8 +201,9 @@ def test_runs_and_status_say_the_same(finished: FinishedRuns) -> None:
 
 
 @pytest.mark.ci_slow
-def test_positions_and_moves_tried_are_no_configurations(hakoiri: Hakoiri) -> None:
-    board = str(ROOT / "examples" / "nakuron.txt")
+def test_positions_and_moves_tried_are_no_configurations(hakoiri: Hakoiri, tmp_path: Path) -> None:
+    board = tmp_path / "board.txt"
+    board.write_text("\n".join(random_board(6, 1, 1).lines()), encoding="ascii")
     for line, name in (
         ("hunt gap -o ranks=3 --legs 1", "positions"),
         ("study deals gap --sizes 3 --deals 2", "positions"),

@@ -48,6 +48,7 @@ def assert_right(hakoiri: Hakoiri, lines: list[str]) -> None:
         assert not layer
 
 
+@pytest.mark.ci_slow
 def test_workers_search_from_a_file(hakoiri: Hakoiri, farm: Workers, file: str, lines: list[str]) -> None:
     found = hakoiri.ask("run", *TILES, "--from", file, "--redis", farm.url, "--farm", "always", "--chunk", "500")
     assert (found["status"], found["configurations"]) == ("complete", 20_160)
@@ -56,6 +57,7 @@ def test_workers_search_from_a_file(hakoiri: Hakoiri, farm: Workers, file: str, 
     assert_right(hakoiri, lines)
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("keep", [(), ("--keep", "depths")])
 def test_a_killed_run_goes_on_from_its_starts(
     keep: tuple[str, ...], hakoiri: Hakoiri, file: str, lines: list[str]
