@@ -73,10 +73,11 @@ def faults(
                 if not re.search(feature, plain):
                     continue
                 judged = {commit: older(commit, made) for commit in commits}
-                if old := [commit for commit, lacks in judged.items() if lacks]:
-                    yield f"cites trials on {', '.join(old)}, older than {made}, which made what it names: {plain}"
-                elif None in judged.values() and parts[part]["until"] < day:
-                    yield f"cites trials of {parts[part]['until']}, older than {made}, which made what it names: {plain}"
+                trials = ", ".join(commit for commit, lacks in judged.items() if lacks)
+                if not trials and None in judged.values() and parts[part]["until"] < day:
+                    trials = parts[part]["until"]
+                if trials:
+                    yield f"cites trials of {trials}, older than {made}, which made what it names: {plain}"
 
 
 def ended(text: str) -> Iterator[str]:
