@@ -255,16 +255,18 @@ def explore(
     puzzle: str | type[Puzzle] | Puzzle = "klotski", options: Mapping[str, str] | None = None, *,
     start: Configuration | os.PathLike[str] | None = None,
     starts: Iterable[Configuration] | os.PathLike[str] | None = None, merge_mirrors: bool = False,
-    until_goal: bool = False, layers: int | None = None, keep: str = "layers", reuse: bool = False,
-    data: str | os.PathLike[str] | None = None, resources: Resources | None = None, observer: Observer | None = None,
+    until_goal: bool = False, layers: int | None = None, most: int | None = None, keep: str = "layers",
+    reuse: bool = False, data: str | os.PathLike[str] | None = None, resources: Resources | None = None,
+    observer: Observer | None = None,
 ) -> Run:  # fmt: skip
-    """Create a run and drive it to its end in this process: all that `start` reaches, by layers, or `layers` of it.
+    """Create a run and drive it to its end in this process: all that `start` reaches, by layers.
 
     `puzzle` is a name, ``FILE.py:NAME``, or a class or an instance of yours; of those in a script or notebook the
-    source is kept. `start` is a configuration, or a file that holds one. `starts`, instead, are several configurations
-    (such as a layer of another run) or patterns, or a file of them. To `keep` is ``layers``, ``frontier`` or
-    ``depths``, as on the command line. With `reuse`, the last run that did the same is opened instead, or resumed if it
-    was stopped.
+    source is kept. The search stops after layer `layers`, or after the layer with which it has found `most`
+    configurations, if given. `start` is a configuration, or a file that holds one. `starts`, instead, are several
+    configurations (such as a layer of another run) or patterns, or a file of them. To `keep` is ``layers``,
+    ``frontier`` or ``depths``, as on the command line. With `reuse`, the last run that did the same is opened instead,
+    or resumed if it was stopped.
     """
     spec = _spec(puzzle, options, start, merge_mirrors)
     if starts is not None:
@@ -272,14 +274,14 @@ def explore(
             raise PuzzleError("start and starts cannot be combined", Hint("leave out", "start"))
         lines = [read_text(os.fspath(starts))] if isinstance(starts, str | os.PathLike) else map(as_text, starts)
         spec = replace(spec, starts="\n".join(lines) or ";", start=None)
-    plan = Job.parse_request(spec, until_goal=until_goal, layers=layers, keep=keep).plan
+    plan = Job.parse_request(spec, until_goal=until_goal, layers=layers, most=most, keep=keep).plan
     return _run_to_end(spec, None, plan, data, resources, observer, reuse)
 
 
 @noted()
 def explore_graph(
     start: Hashable, moves: Callable[[Any], Iterable[Hashable]], *, goal: Callable[[Any], bool] | None = None,
-    until_goal: bool = False, layers: int | None = None, reuse: bool = False,
+    until_goal: bool = False, layers: int | None = None, most: int | None = None, reuse: bool = False,
     data: str | os.PathLike[str] | None = None, resources: Resources | None = None, observer: Observer | None = None,
 ) -> Run:  # fmt: skip
     """Explore all states that a function leads to: ``moves(state)`` gives the states after one move.
@@ -287,14 +289,15 @@ def explore_graph(
     A state is any hashable value; Python's ``==`` decides which states are the same. `goal` returns whether a state is
     a goal. Both functions are called in plain Python, and up to two million states are kept in memory. Define them at
     the top level of a file or notebook: of others, such as a lambda, up to 250,000 states are kept as a table, and a
-    warning says so. With `layers` or `until_goal`, only states up to that layer are met, and moves count as directed.
+    warning says so. With `layers`, `most` or `until_goal`, only states up to that layer are met, and moves count as
+    directed.
     """
     require_loaded()
-    word, met = graph_word(start, moves, goal, layers, until_goal)
+    word, met = graph_word(start, moves, goal, layers, most, until_goal)
     spec = with_own_file(PuzzleSpec(word))
     if met is not None:
         share(spec.kind(), start, met)
-    plan = Job.parse_request(spec, until_goal=until_goal, layers=layers).plan
+    plan = Job.parse_request(spec, until_goal=until_goal, layers=layers, most=most).plan
     return _run_to_end(spec, None, plan, data, resources, observer, reuse)
 
 
@@ -302,8 +305,9 @@ def explore_graph(
 def explore_permutations(
     permutations: Mapping[Any, Sequence[int] | str] | Sequence[Sequence[int] | str], *, name: str = "permutations",
     start: Configuration | None = None, identical: Sequence[Sequence[int]] = (), metric: str = "given",
-    until_goal: bool = False, layers: int | None = None, keep: str = "layers", reuse: bool = False,
-    data: str | os.PathLike[str] | None = None, resources: Resources | None = None, observer: Observer | None = None,
+    until_goal: bool = False, layers: int | None = None, most: int | None = None, keep: str = "layers",
+    reuse: bool = False, data: str | os.PathLike[str] | None = None, resources: Resources | None = None,
+    observer: Observer | None = None,
 ) -> Run:  # fmt: skip
     """Explore what permutations make of the places 0, 1, 2, ...: ``p`` brings what is at place ``p[i]`` to place i.
 
@@ -316,7 +320,7 @@ def explore_permutations(
 
     definition = from_permutations(name, generators(permutations), identical, 0).checked().text()
     spec = PuzzleSpec(name, {"metric": metric}, None if start is None else as_text(start), definition=definition)
-    plan = Job.parse_request(spec, until_goal=until_goal, layers=layers, keep=keep).plan
+    plan = Job.parse_request(spec, until_goal=until_goal, layers=layers, most=most, keep=keep).plan
     return _run_to_end(spec, None, plan, data, resources, observer, reuse)
 
 
@@ -324,7 +328,7 @@ def explore_permutations(
 def census(
     puzzle: str | type[Puzzle] | Puzzle = "klotski", options: Mapping[str, str] | None = None, *,
     start: Configuration | os.PathLike[str] | None = None, merge_mirrors: bool = False, diameters: str = "all",
-    by: str = "joins", reuse: bool = False, data: str | os.PathLike[str] | None = None,
+    by: str = "joins", most: int | None = None, reuse: bool = False, data: str | os.PathLike[str] | None = None,
     resources: Resources | None = None, observer: Observer | None = None,
 ) -> Run:  # fmt: skip
     """Create a run and drive it to its end in this process: all configurations, components and exact diameters.
@@ -332,12 +336,15 @@ def census(
     `start` is the board or a file that holds it, only for puzzles that need one (``sliding``); `reuse` as for
     `explore`. With `diameters` ``largest=K`` or ``below=N``
     distances are measured only in the K largest components, or in those of fewer than N configurations; with ``none``
-    the configurations are listed without components. They are found ``by`` joining the ends of all moves or, with
+    the configurations are listed without components. With `most`, no more components are measured, the largest first,
+    once these have as many configurations. They are found ``by`` joining the ends of all moves or, with
     ``layers``, by a search in each, which takes longer and also gives the sizes of its layers.
     """
-    spec, plan = _spec(puzzle, options, start, merge_mirrors), {} if diameters == "all" else {"diameters": diameters}
-    plan |= {} if by == "joins" else {"by": by}
-    return _run_to_end(spec, "census", plan, data, resources, observer, reuse)
+    # Imported late: a census loads much that explorations have no use for.
+    from hakoiri.coordinator.census.job import CensusJob
+
+    asked = CensusJob.parse_request(_spec(puzzle, options, start, merge_mirrors), diameters=diameters, by=by, most=most)
+    return _run_to_end(asked.spec, "census", asked.plan, data, resources, observer, reuse)
 
 
 def _spec(

@@ -43,7 +43,7 @@ WORDS: dict[Do, tuple[str, str, str]] = {
     "worker with": ("start workers with: {}", "hakoiri worker --puzzle {what}", ""),
 }
 _FLAGS = {"data": "--data or HAKOIRI_DATA", "option": "-o", "redis": "--redis or HAKOIRI_REDIS", "start": "--from"}
-_PARAMETERS = ("data", "diameters", "keep", "layers", "merge_mirrors", "name", "start", "until_goal")
+_PARAMETERS = ("data", "diameters", "keep", "layers", "merge_mirrors", "most", "name", "start", "until_goal")
 _ARGUMENTS = {name: f"{name}=" for name in _PARAMETERS} | {
     "copies": "resources=Resources(copies=)", "hosts": "resources=Resources(hosts=)",
     "memory": "resources=Resources(memory=)", "option": "options=", "redis": "resources=Resources(redis=)",

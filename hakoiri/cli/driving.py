@@ -380,7 +380,8 @@ def _print_summary(job: "Job", summary: dict[str, Any], wide: bool) -> None:
     run = named(job.store.directory, LAST if summary["run"] == last else summary["run"])
     summary = summary | {"parameters": {name: value for name, value in summary["parameters"].items() if value}}
     limits = [name for name in ("merge_mirrors", "until_goal") if summary[name]]
-    limits += [f"layers={most}"] if (most := job.store.manifest.plan.get("layers")) is not None else []
+    plan = job.store.manifest.plan
+    limits += [f"{name}={plan[name]}" for name in ("layers", "most") if name in plan]
     summary |= {"with": " ".join(limits).replace("_", "-")}
     summary |= {"start": ", ".join(summary["starts"].splitlines())} if job.puzzle.several_starts else {}
     common = {name: summary[name] or None for name in ("run", "puzzle", "parameters", "start", "with", "status")}

@@ -70,11 +70,11 @@ class UntrustedError(RunError):
     """A worker gave a wrong answer, and earlier answers of it were used."""
 
 
-def further(store: Ledger, limit: str) -> Hint:
-    """Return the hint how to find more than a run has so far, or than its `limit` has let it find."""
+def further(store: Ledger) -> Hint:
+    """Return the hint how to find more than a run has so far, or than the limit in its plan has let it find."""
     directory = store.directory
     if store.state.status == "complete":
-        return Hint("run without", limit)
+        return Hint("run without", next(iter(store.manifest.plan), "until_goal"))
     goes_on = (directory / QUEUED_FILE).exists() or holder_of(directory) is not None
     return Hint("wait" if goes_on else "resume", directory.name)
 

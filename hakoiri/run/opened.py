@@ -240,7 +240,7 @@ class OpenRun:
 
     def _further(self) -> Hint:
         """Return the hint how to find more than this run has."""
-        return further(self.store, next(iter(self.store.manifest.plan), "until_goal"))
+        return further(self.store)
 
     def context(
         self, control: Control | None = None, observer: Observer | None = None, puzzle: Puzzle | None = None,

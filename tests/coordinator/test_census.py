@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from hakoiri.api import Run
+from hakoiri.api import Run, census, verify_run
 from hakoiri.coordinator.census.census import check_wanted, wanted_of
 from hakoiri.coordinator.errors import ContradictionError, UnanswerableError
 from hakoiri.coordinator.graphs import distances
@@ -404,9 +404,21 @@ def test_a_directed_space_has_weak_and_strong_components(layout: str, keys: str,
         assert verified(directory).faults == []
 
 
-def test_a_directed_space_has_no_diameters(tmp_path: Path) -> None:
+@pytest.mark.parametrize("plan", [{"diameters": "largest=1"}, {"most": 1}])
+def test_a_directed_space_has_no_diameters(plan: dict[str, object], tmp_path: Path) -> None:
     with pytest.raises(PuzzleError, match="toy is directed, so its components have no diameters"):
-        make_run(tmp_path, PuzzleSpec("toy", {"directed": "yes"}), "census", {"diameters": "largest=1"}, Resources())
+        make_run(tmp_path, PuzzleSpec("toy", {"directed": "yes"}), "census", plan, Resources())
+
+
+def test_no_more_components_are_measured_once_enough_configurations_are(tmp_path: Path) -> None:
+    with census("toy", most=1, data=tmp_path) as run:
+        first, *others = run.components()
+        assert first.diameter is not None and {each.diameter for each in others} == {None}
+    with census("toy", most=first.size + 1, data=tmp_path) as run:
+        assert [each.diameter is not None for each in run.components()[:3]] == [True, True, False]
+    assert verify_run("last", tmp_path, full=True).ok
+    with pytest.raises(PuzzleError, match="most measures components"):
+        census("toy", most=1, diameters="none", data=tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -461,6 +473,16 @@ def _policy(layout: Layout, moves: float) -> distances.DistancePolicy:
 def test_wanted_components(text: str, wanted: range) -> None:
     check_wanted(text)
     assert list(wanted_of(text, np.array([9, 7, 6, 1, 1]))) == list(wanted)
+
+
+@pytest.mark.parametrize(
+    ("text", "most", "wanted"),
+    [("all", 1, range(1)), ("all", 9, range(1)), ("all", 10, range(2)), ("all", 99, range(5)),
+     ("largest=1", 99, range(1)), ("below=8", 7, range(1, 2)), ("below=8", 8, range(1, 3)),
+     ("below=1", 1, range(5, 5))],
+)  # fmt: skip
+def test_as_many_components_as_have_enough_configurations(text: str, most: int, wanted: range) -> None:
+    assert wanted_of(text, np.array([9, 7, 6, 1, 1]), most) == wanted
 
 
 @pytest.mark.parametrize("text", ["", "largest", "largest=", "below=x", "below=-1", "smallest=3"])

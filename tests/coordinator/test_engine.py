@@ -158,6 +158,21 @@ def test_a_search_of_the_first_layers_makes_no_others(most: int, tmp_path: Path)
         assert run.layer_sizes == [len(layer) for layer in expected(**options).layers[: most + 1]]
 
 
+@pytest.mark.parametrize("manner", ["default", "starving", "farmed"])
+@pytest.mark.parametrize("directed", ["no", "yes"])
+def test_a_search_stops_after_the_layer_with_enough_configurations(
+    manner: str, directed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resources = MANNERS[manner].take(monkeypatch, "u32")
+    options = {"layout": "u32", "keys": "spread", "directed": directed}
+    sizes = [len(layer) for layer in expected(**options).layers]
+    for most, last in ((1, 0), (sum(sizes[:4]), 3), (sum(sizes[:4]) + 1, 4)):
+        with explore("toy", options, most=most, data=tmp_path, resources=resources) as run:
+            assert (run.layer_sizes, run.exhausted) == (sizes[: last + 1], False)
+    with explore("toy", options, most=sum(sizes) + 1, layers=99, data=tmp_path, resources=resources) as run:
+        assert run.exhausted
+
+
 @pytest.mark.ci_slow
 def test_older_keys_are_kept_in_few_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As many as their bytes need: they are merged in ranges of many keys."""

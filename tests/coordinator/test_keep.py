@@ -64,6 +64,27 @@ def test_the_layers_are_those_of_a_run_that_keeps_all(puzzle: str, keep: str, wa
                 assert (DepthTable(run.store).codes(keys) == code_of(depth)).all()
 
 
+#: The layers of pancakes of 6 (OEIS A092113), cut at the first 60 configurations.
+BOUNDED, BOUND = [1, 5, 20, 79], 60
+
+
+@usual(1, ("keep", "way"), [("layers", "table"), *KEPT])
+def test_a_bound_by_configurations_ends_after_a_layer(keep: str, way: str, tmp_path: Path) -> None:
+    plan = {"most": BOUND} | ({} if keep == "layers" else {"keep": keep})
+    directory = make_run(tmp_path, PuzzleSpec("pancakes", {"n": "6"}), None, plan, WAYS[way])
+    assert driven(directory, WAYS[way]).status == "complete"
+    with open_run("last", tmp_path) as run:
+        assert (run.layer_sizes, run.exhausted, run.depth) == (BOUNDED, False, 3)
+    assert verify_run("last", tmp_path, full=True).ok
+
+
+def test_merged_mirrors_count_once_and_all_starts_at_once_for_a_bound(tmp_path: Path) -> None:
+    with explore("hanoi", {"discs": "4"}, merge_mirrors=True, most=3, data=tmp_path) as run:
+        assert (run.layer_sizes, run.summary()["represented"]) == ([1, 1, 1], 1 + 3 + 6)
+    with explore("pancakes", {"n": "6"}, starts=["1 2 3 4 5 6", "6 5 4 3 2 1"], most=2, data=tmp_path) as run:
+        assert run.layer_sizes == [2]
+
+
 @pytest.mark.ci_slow
 @pytest.mark.parametrize(
     ("puzzle", "options", "sparse"),

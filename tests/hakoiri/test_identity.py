@@ -64,6 +64,7 @@ OTHERS: Mapping[str, Callable[[Manifest], Manifest]] = {
     "layout": lambda manifest: replace(manifest, layout="u64"),
     "kind": lambda manifest: replace(manifest, kind="hardest"),
     "layers": lambda manifest: replace(manifest, plan={"layers": 5}),
+    "configurations": lambda manifest: replace(manifest, plan={"most": 5}),
     "until a goal": lambda manifest: replace(manifest, plan={"until_goal": True}),
 }
 
@@ -131,7 +132,7 @@ def test_a_run_of_another_name_time_or_chunk_is_the_same(
 def test_a_certificate_has_the_identity_of_an_exploration_without_limits(made: Run, tmp_path: Path) -> None:
     identity = made.store.manifest.identity
     assert certificate_of(made.store).identity == identity
-    for number, given in enumerate([{"keep": "frontier"}, {"layers": 99}, {"until_goal": True}]):
+    for number, given in enumerate([{"keep": "frontier"}, {"layers": 99}, {"most": 99}, {"until_goal": True}]):
         with explore("hanoi", HANOI, data=tmp_path / str(number), **given) as run:  # type: ignore[arg-type]
             assert run.store.manifest.identity != identity
             whole = run.exhausted

@@ -173,6 +173,8 @@ def test_graphs(tmp_path: Path) -> None:
         name = run.name
     with explore_graph(frozenset({6}), split, layers=3, data=tmp_path) as run:
         assert "{1, 5}" in [run.board(key) for key in run.layer(1)]
+    with explore_graph((10,), bulgarian, most=2, data=tmp_path) as run:
+        assert (run.layer_sizes, run.exhausted) == ([1, 1], False)
     with explore_graph(Place(0), step, goal=is_there, until_goal=True, data=tmp_path) as run:
         # 9 is 5 moves away; there are ever more places.
         assert run.layer_sizes == [1, 2, 2, 2, 2, 2] and len(run.path("goal")) == 5

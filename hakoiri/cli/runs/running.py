@@ -48,6 +48,11 @@ class Wanted:
     )  # fmt: skip
     until_goal: bool = flag("--until-goal", "Stop after the layer of the nearest goal.")
     layers: int | None = parameter("--layers", "N", "Stop after layer N, which is N moves from the start.", min=0)
+    most: int | None = parameter(
+        "--most", "N",
+        "Stop after the layer with which N configurations are found; with --whole, measure no more components, the "
+        "largest first, once these have N.", min=1,
+    )  # fmt: skip
     keep: str | None = parameter(
         "--keep", "layers|frontier|depths",
         "Store all configurations; those of the last two layers; or these and the depth of all others, in two bits "
@@ -77,14 +82,16 @@ class Wanted:
             from hakoiri.coordinator.census.job import CensusJob
 
             return "census", CensusJob.parse_request(
-                spec, until_goal=self.until_goal, diameters=self.diameters or "all", by=self.by or "joins"
-            )
+                spec, until_goal=self.until_goal, diameters=self.diameters or "all", by=self.by or "joins",
+                most=self.most,
+            )  # fmt: skip
         for name, value in (("--diameters", self.diameters), ("--by", self.by)):
             if value is not None:
                 raise PuzzleError(f"{name} needs --whole")
         return None, Job.parse_request(
-            spec, until_goal=self.until_goal, layers=self.layers, keep="layers" if self.keep is None else self.keep
-        )
+            spec, until_goal=self.until_goal, layers=self.layers, most=self.most,
+            keep="layers" if self.keep is None else self.keep,
+        )  # fmt: skip
 
 
 def _settled(spec: PuzzleSpec) -> PuzzleSpec:

@@ -33,11 +33,20 @@ if TYPE_CHECKING:
 #: Bytes of a configuration besides two copies of its key: its label and its place in its component.
 _ORDER_BYTES = 12
 #: The selection of components to measure: ``all``, ``largest=K``, ``below=N``; with ``none`` they are not even found.
-DIAMETERS = "diameters"
+DIAMETERS, MOST = "diameters", "most"
 ALL, NONE = "all", "none"
 #: How the components are found: by joining the ends of all moves, or by a search layer by layer in each.
 BY = "by"
 JOINS, LAYERS = "joins", "layers"
+
+
+@dataclass(frozen=True)
+class CensusPlan:
+    """The way components are found, and those measured: the largest first, until these have `most` keys."""
+
+    diameters: str = ALL
+    by: str = JOINS
+    most: int | None = None
 
 
 @dataclass(frozen=True)
@@ -66,9 +75,7 @@ class Census:
         self._session, self._store, self._context = session, session.store, session.context
         self._state = self._store.state
         self._found = CensusFigures.of(self._state)
-        #: The components to measure, by the plan.
-        self._wanted = str(self._store.manifest.plan.get(DIAMETERS, ALL))
-        self._by_layers = self._store.manifest.plan.get(BY) == LAYERS
+        self._plan = self._store.plan(CensusPlan)
 
     def run(self) -> None:
         """Count until every component is measured. Commits along the way; raises as `explore` does."""
@@ -94,7 +101,7 @@ class Census:
             self._commit(configurations=record.size)
         sample = StoredLayer(self._store, 0, self._store.layer_record(0).size).sample()
         compare_rules(self._session.puzzle, sample)
-        if self._wanted != NONE:
+        if self._plan.diameters != NONE:
             self._find_components(hosted)
         self._state = replace(self._state, status="complete", digest=census_digest(self._store))
         self._commit(exhausted=True)
@@ -108,7 +115,7 @@ class Census:
         pool, begun = self._context.hosts, self._state.depth >= 0 or self._store.has_partial
         if not self._store.keepers() and (begun or pool is None or not pool.is_requested):
             return None
-        if self._by_layers:
+        if self._plan.by == LAYERS:
             raise PuzzleError("hosts find components by joins", Hint("leave out", BY))
         # Here, because rq takes a tenth of a second to import.
         from hakoiri.coordinator.census.hosted import HostedSpace
@@ -122,7 +129,7 @@ class Census:
 
     def _find_components(self, hosted: "HostedSpace | None") -> None:
         if self._found.components is None:
-            label = label_by_layers if self._by_layers else label_by_joins
+            label = label_by_layers if self._plan.by == LAYERS else label_by_joins
             moves, components = label(self._session, self._slabs) if hosted is None else hosted.label()
             puzzle = self._session.puzzle
             place = self._slabs.places_of(puzzle.keys([puzzle.start]))
@@ -145,7 +152,7 @@ class Census:
     def _measured(self) -> Iterator[Diameter]:
         """Yield the records of all components without one, with diametral pairs of the wanted ones."""
         slabs, sizes = self._slabs, component_sizes(self._slabs)
-        wanted = wanted_of(self._wanted, sizes)
+        wanted = wanted_of(self._plan.diameters, sizes, self._plan.most)
         if not self._session.puzzle.undirected:
             # In a weak component not all configurations reach each other, so there are no distances.
             wanted = range(0)
@@ -206,13 +213,14 @@ def check_wanted(text: str) -> None:
         raise PuzzleError(f"diameters {text!r} is malformed; expected {ALL}, {NONE}, largest=K or below=N")
 
 
-def wanted_of(text: str, sizes: Sizes) -> range:
-    """Return the selected components; `sizes` are those of all, the largest first."""
+def wanted_of(text: str, sizes: Sizes, most: int | None = None) -> range:
+    """Return the selected components, no more than have `most` configurations; `sizes` are those of all, falling."""
     kind, _, number = text.partition("=")
-    if kind == "largest":
-        return range(min(int(number), len(sizes)))
     begin = int(np.searchsorted(-sizes, -int(number), "right")) if kind == "below" else 0
-    return range(begin, len(sizes))
+    count = int(number) if kind == "largest" else len(sizes)
+    if most is not None:
+        count = min(count, 1 + int(np.searchsorted(np.cumsum(sizes[begin:]), most)))
+    return range(begin, min(begin + count, len(sizes)))
 
 
 def census_digest(store: RunStore) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakoiri.coordinator.census import census
-from hakoiri.coordinator.census.census import ALL, BY, DIAMETERS, JOINS, LAYERS, NONE, CensusFigures, check_wanted
+from hakoiri.coordinator.census.census import ALL, BY, DIAMETERS, JOINS, LAYERS, MOST, NONE, CensusFigures, check_wanted
 from hakoiri.coordinator.census.joining import LABEL_BYTES, components_by_layers, ranked, unlabelled
 from hakoiri.coordinator.errors import ContradictionError
 from hakoiri.coordinator.graphs.distances import DistancePolicy, Way, in_order
@@ -297,7 +297,7 @@ class CensusJob(Job):
             raise PuzzleError(f"by {plan[BY]!r} is not {JOINS} or {LAYERS}")
         if plan.get(BY) == LAYERS and not kind.undirected:
             raise PuzzleError(f"{kind.name} is directed: a search does not find its components", Hint("leave out", BY))
-        if plan.keys() - {DIAMETERS, BY}:
+        if plan.keys() - {DIAMETERS, BY, MOST}:
             raise PuzzleError("a census counts every configuration, so it has no goal", Hint("leave out", "until_goal"))
         if spec.start is not None and not kind.start_is_board:
             raise PuzzleError("a census counts every configuration, so it has no start", Hint("leave out", "start"))
@@ -306,11 +306,14 @@ class CensusJob(Job):
         puzzle = spec.build()
         if not puzzle.lists_all:
             raise PuzzleError(f"{puzzle.name} cannot list its whole space", Hint("leave out", "whole"))
-        if not puzzle.undirected and plan.get(DIAMETERS, NONE) != NONE:
+        measured = DIAMETERS if plan.get(DIAMETERS, NONE) != NONE else MOST
+        if not puzzle.undirected and measured in plan:
             # A census stores distances between all configurations of a component; here some do not exist.
             raise PuzzleError(
-                f"{puzzle.name} is directed, so its components have no diameters", Hint("leave out", DIAMETERS)
+                f"{puzzle.name} is directed, so its components have no diameters", Hint("leave out", measured)
             )
+        if plan.get(DIAMETERS) == NONE and MOST in plan:
+            raise PuzzleError("most measures components, diameters=none measures none", Hint("leave out", MOST))
         return puzzle
 
     def work(self, session: Session) -> None:
@@ -346,4 +349,4 @@ class CensusJob(Job):
             return ["hardest"]
         if not self.puzzle.undirected:
             return ["strong components"]
-        return ["components" if DIAMETERS in self.store.manifest.plan else "diameter"]
+        return ["components" if {DIAMETERS, MOST} & self.store.manifest.plan.keys() else "diameter"]

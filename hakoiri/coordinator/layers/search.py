@@ -283,11 +283,19 @@ def scratch_search(
 
 @dataclass(frozen=True)
 class ExplorePlan:
-    """Stop at the first layer with a goal, or at depth `layers`; else search until nothing is left. Store `keep`."""
+    """The end of a search: the first layer with a goal, depth `layers`, `most` configurations. Store `keep`."""
 
     until_goal: bool = False
     layers: int | None = None
+    most: int | None = None
     keep: str = "layers"
+
+    def is_met(self, found: SearchFigures) -> bool:
+        """Return whether a search that has found these layers stops, even if more is left to find."""
+        bounds = ((found.depth, self.layers), (found.configurations, self.most))
+        return any(most is not None and (reached or 0) >= most for reached, most in bounds) or (
+            self.until_goal and found.goal_depth is not None
+        )
 
 
 def search_to_end(session: Session, search: LayeredSearch, plan: ExplorePlan) -> None:
@@ -298,9 +306,7 @@ def search_to_end(session: Session, search: LayeredSearch, plan: ExplorePlan) ->
     """
     search.last = plan.layers
     try:
-        while search.current.size and not (plan.until_goal and search.found.goal_depth is not None):
-            if plan.layers is not None and search.state.depth >= plan.layers:
-                break
+        while search.current.size and not plan.is_met(search.found):
             search.step()
     finally:
         search.commit_staged()

@@ -121,7 +121,7 @@ def certificate_of(store: RunStore, exhausted: bool = True) -> Certificate:
         raise UnanswerableError(f"run {store.directory.name} cannot have a certificate; only {what} have one")
     whole = SearchFigures.of(store.state).exhausted
     if store.state.status != "complete" or (exhausted and not whole):
-        raise UnanswerableError(f"run {store.directory.name} is not complete", further(store, "until_goal"))
+        raise UnanswerableError(f"run {store.directory.name} has not found all configurations", further(store))
     records, puzzle = store.layer_records(), spec.build()
     layers = [LayerDigest(each.size, each.digest, each.represented) for each in records]
     start = f"{spec.starts}\n" if spec.starts else spec.start or puzzle.render(puzzle.start)

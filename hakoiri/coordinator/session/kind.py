@@ -81,6 +81,8 @@ def require_bounds(asked: Any) -> None:
             require_within(each.name, value, each.metadata["min"], each.metadata.get("max", MOST_SEED))
 
 
+#: The most configurations that a run may be told to stop at; no disk holds as many.
+MOST_FOUND = 10**15
 #: What a run may keep of its layers: all configurations; those of the last two layers; or these and the depth of all
 #: others.
 KEEPS = ("layers", "frontier", "depths")
@@ -97,7 +99,13 @@ class ExploreKind(RunKind):
 
     job = "hakoiri.coordinator.layers.job:Explore"
     until_goal: bool = given("Stop after the layer of the nearest goal.", False, plan="changed", form=False)
-    layers: int | None = given("Stop after layer N, which is N moves from the start.", None, plan="changed")
+    layers: int | None = given(
+        "Stop after layer N, which is N moves from the start.", None, plan="changed", min=0, form=None
+    )
+    most: int | None = given(
+        "Stop after the layer with which N configurations are found.", None, plan="changed", min=1, max=MOST_FOUND,
+        form=None,
+    )  # fmt: skip
     keep: str = given("What to store: layers, frontier or depths.", KEEPS[0], plan="changed")
     starts: str = given("Several starts or patterns, one in each line, instead of `start`.", "", plan=False)
 
@@ -110,7 +118,7 @@ class ExploreKind(RunKind):
     def checked(self, spec: PuzzleSpec) -> PuzzleSpec:
         if self.keep not in KEEPS:
             raise PuzzleError(f"a run keeps {', '.join(KEEPS)}, not {self.keep!r}", Hint("change", "keep"))
-        return replace(spec, starts=self.starts) if self.starts else spec
+        return super().checked(replace(spec, starts=self.starts) if self.starts else spec)
 
 
 @dataclass(frozen=True)
@@ -121,6 +129,10 @@ class CensusKind(RunKind):
     until_goal: bool = given("Refused: a census has no start.", False, plan="changed")
     diameters: str = given("Components to measure: all, largest=K, below=N or none.", "all", plan="changed")
     by: str = given("How to find the components: joins or layers.", "joins", plan="changed")
+    most: int | None = given(
+        "Measure no more components, the largest first, once these have N configurations.", None, plan="changed",
+        min=1, max=MOST_FOUND, form=None,
+    )  # fmt: skip
 
     @classmethod
     def fits(cls, puzzle: type[Any]) -> bool:

@@ -49,9 +49,9 @@ def best_play(store: RunStore, puzzle: Puzzle, budget: Budget) -> Play:
         raise UnanswerableError(f"{puzzle.name} has no scored moves, so it has no best play")
     if puzzle.several_starts is not None:
         raise UnanswerableError(f"run {store.directory.name} has several starts, so it has no best play")
-    reached, name, limit = StoredFigures.of(store.state), store.directory.name, next(iter(store.manifest.plan), "")
+    reached, name = StoredFigures.of(store.state), store.directory.name
     if not reached.exhausted:
-        raise UnanswerableError(f"run {name} is not complete, so its best play is unknown", further(store, limit))
+        raise UnanswerableError(f"run {name} is not complete, so its best play is unknown", further(store))
     needed = reached.configurations * (_BYTES_OF_MOVE * puzzle.most_successors + 4 * store.layout.bytes)
     budget.require(f"the best play among {reached.configurations:,} configurations", needed)
     keys = np.concatenate([store.layer(depth) for depth in range(store.state.depth + 1)])

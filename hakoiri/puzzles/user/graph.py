@@ -125,7 +125,12 @@ class GoalTable(TableGraph, GoalGraph):
 
 
 def graph_word(
-    start: Hashable, moves: Moves, goal: Callable[[Any], bool] | None, layers: int | None, until_goal: bool
+    start: Hashable,
+    moves: Moves,
+    goal: Callable[[Any], bool] | None,
+    layers: int | None,
+    most: int | None,
+    until_goal: bool,
 ) -> tuple[str, Walk | None]:
     """Return FILE.py:Graph of a file that is written here, and what was met of its graph; ``None`` for a table.
 
@@ -139,8 +144,8 @@ def graph_word(
         source = definition(functions, expression(start))
     except NoSourceError as error:
         reason = str(error)
-    walk = _met(start, moves, layers, goal if until_goal else None)
-    following, whole = walk.following, layers is None and not (goal and until_goal)
+    walk = _met(start, moves, layers, most, goal if until_goal else None)
+    following, whole = walk.following, layers is most is None and not (goal and until_goal)
     undirected = whole and all(key in following[other] for key, found in following.items() for other in found)
     names = [getattr(each, "__qualname__", type(each).__name__) for each in functions]
     name = re.sub(r"[^a-z0-9]+", "-", names[0].lower())[-40:].strip("-") or "graph"
@@ -184,12 +189,15 @@ def share(kind: Any, start: Hashable, walk: Walk) -> None:
         kind._following.update(walk.following)
 
 
-def _met(start: Hashable, moves: Moves, layers: int | None, goal: Callable[[Any], bool] | None) -> Walk:
-    """Return the states met within some layers, or up to the first layer with a `goal`."""
+def _met(
+    start: Hashable, moves: Moves, layers: int | None, most: int | None, goal: Callable[[Any], bool] | None
+) -> Walk:  # fmt: skip
+    """Return the states met within some layers, up to the layer with `most` states or the first with a `goal`."""
     walk = Walk(start, moves)
     while (
         (layer := walk.layers[-1])
         and (layers is None or len(walk.layers) <= layers)
+        and (most is None or len(walk.states) < most)
         and not (goal and any(is_goal(goal, walk.states[key]) for key in layer))
     ):
         walk.step()

@@ -14,7 +14,7 @@ export function check(id, words) {
   return {input, element: h("label", {class: "check"}, input, ` ${words}`)};
 }
 
-export const numeric = (value, least, most = null) => h("input", {type: "number", value, min: least, max: most, required: true});
+export const numeric = (value, least, most = null) => h("input", {type: "number", value, min: least, max: most, required: value !== null});
 
 // The bounds of an option that is a number, as [least, most], or null.
 export function boundsOf({allowed}) {

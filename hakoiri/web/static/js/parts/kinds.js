@@ -35,7 +35,7 @@ function numbers(text) {
   return Array.from({length: Math.max(0, most - least + 1)}, (_, step) => least + step);
 }
 
-// {element, value}: an input that begins with `form`, and takes its type.
+// {element, value}: an input that begins with `form`, and takes its type; null is a number that may be left out.
 function inputOf(id, {name, help, form, least, most, lines}) {
   const words = name.replaceAll("_", " ");
   if (typeof form === "boolean") {
@@ -43,8 +43,9 @@ function inputOf(id, {name, help, form, least, most, lines}) {
     return {element, value: () => input.checked};
   }
   const text = {name, required: form !== "" || lines, spellcheck: "false", autocapitalize: "off"};
-  const input = typeof form === "number" ? numeric(form, least, most) : lines ? h("textarea", {...text, rows: "4"})
+  const isNumber = form === null || typeof form === "number";
+  const input = isNumber ? numeric(form, least, most) : lines ? h("textarea", {...text, rows: "4"})
     : h("input", Array.isArray(form) ? {...text, value: form.join(", "), pattern: "\\s*\\d+(\\.\\.\\d+)?(\\s*,\\s*\\d+(\\.\\.\\d+)?)*\\s*"} : {...text, class: "long", value: form});
-  const read = typeof form === "number" ? Number : Array.isArray(form) ? value => value.split(",").flatMap(numbers) : value => value.trim();
+  const read = isNumber ? value => (value === "" ? null : Number(value)) : Array.isArray(form) ? value => value.split(",").flatMap(numbers) : value => value.trim();
   return {element: field(id, words, input, help.replaceAll("`", "")), value: () => read(input.value)};
 }
