@@ -76,6 +76,19 @@ class BitKernel(NamedTuple):
     flows: bool = False
 
 
+class Ranking(NamedTuple):
+    """Numbers 0 to `size` - 1 of all configurations in the order of their keys, where keys have gaps.
+
+    `of` returns the numbers of keys in any order, all ones for what is no configuration, and `keys` the keys of
+    numbers. The kernel takes bitmaps of numbers.
+    """
+
+    size: int
+    of: Callable[[Keys], NDArray[np.uint64]]
+    keys: Callable[[NDArray[np.uint64]], Keys]
+    spread: BitKernel | None = None
+
+
 class Puzzle(ABC):
     """A state space: packed keys, moves, goals, and text in and out.
 
@@ -109,6 +122,9 @@ class Puzzle(ABC):
     several_starts: Any = None
     #: All keys are below this, and most numbers below it are keys; ``None`` if keys are sparse.
     numbers: int | None = None
+    #: Numbers for tables: of all configurations, and of all classes of mirror images. Without them keys are numbers.
+    ranking: Ranking | None = None
+    class_ranking: Ranking | None = None
     #: The same puzzle with each image as a configuration of its own, if this one merges images.
     unmerged: "Puzzle | None" = None
     #: The start decides which puzzle it is (its pieces), so the whole space needs it too.
@@ -399,6 +415,11 @@ class Puzzle(ABC):
             raise ConfigurationError(f"{text} is not a key of {self.name}: it has more than {self.layout.bits} bits")
         self.check_key(key)
         return key
+
+
+def numbers_of(puzzle: Puzzle) -> int:
+    """Return the numbers of a table of all configurations; 0 if there are none."""
+    return puzzle.ranking.size if puzzle.ranking is not None else puzzle.numbers or 0
 
 
 def spread_of(puzzle: Puzzle) -> BitKernel | None:

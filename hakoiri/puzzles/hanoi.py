@@ -8,7 +8,7 @@ So three discs on the first of four pegs are ``CBA/././.``.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from itertools import pairwise, product
 from math import comb, perm
 
@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from hakoiri.compiling import jit
 from hakoiri.errors import ConfigurationError, PuzzleError
 from hakoiri.keys.layout import Counts, Field, Fields, Key, Keys, Mask, narrowest
-from hakoiri.puzzles.contract import OVERFLOW, BitKernel, Expansion, Orbits, Puzzle
+from hakoiri.puzzles.contract import OVERFLOW, BitKernel, Expansion, Orbits, Puzzle, Ranking
+from hakoiri.puzzles.hanoi_numbers import HanoiNumbers
 from hakoiri.puzzles.options import Number
 from hakoiri.puzzles.pictures import EDGE, Label, Part, Picture, Rectangle, ink, scale
 from hakoiri.puzzles.texts import marks_in, rows_in
@@ -74,6 +75,22 @@ class Hanoi(Puzzle):
         write = partial(_expand_four, keys) if self.pegs == 4 else partial(_expand_any, keys, self.pegs)
         return self.expansion(keys, comb(self.pegs, 2), partial(write, self._ones, self._all + 1))
 
+    @cached_property
+    def ranking(self) -> Ranking | None:  # type: ignore[override]
+        """Numbers without gaps; of four or eight pegs these are the keys."""
+        return self._ranking(()) if self.numbers is None else None
+
+    @cached_property
+    def class_ranking(self) -> Ranking | None:  # type: ignore[override]
+        """Numbers of the classes that `canonical` names."""
+        return self._ranking(tuple(self._empty))
+
+    def _ranking(self, names: tuple[int, ...]) -> Ranking:
+        found = HanoiNumbers(self.pegs, self.discs, names, self.layout).ranking()
+        kind, own = type(self), "expand" not in vars(self)
+        own &= (kind.expand, kind.successors, kind.canonical) == (Hanoi.expand, Hanoi.successors, Hanoi.canonical)
+        return found if own else found._replace(spread=None)
+
     @property
     def spread(self) -> BitKernel | None:
         """The kernel for bitmaps of four pegs: a word has the places of the three smallest discs."""
@@ -88,7 +105,7 @@ class Hanoi(Puzzle):
 
     def orbits(self, keys: Keys) -> Orbits:
         """Return the key after pegs are renumbered in the order of their top discs: all permutations are symmetries."""
-        return self._renumbered(keys, range(self.pegs), 1)[0]
+        return self._renumbered(keys, range(self.pegs), 1)
 
     def symmetry_maps(self) -> Sequence[Callable[[Keys], Keys]]:
         """Return the exchanges of each peg with the next one."""
@@ -115,22 +132,21 @@ class Hanoi(Puzzle):
 
         So keys lie close together, and all discs stand on the last peg if they stand on any of these.
         """
-        return self._renumbered(keys, self._empty, -1)[0].astype(self.layout.dtype)
+        return self._renumbered(keys, self._empty, -1).astype(self.layout.dtype)
 
     def orbit_sizes(self, keys: Keys) -> NDArray[np.int64]:
         count = len(self._empty)
         images = np.array([perm(count, used) for used in range(count + 1)])
-        return np.asarray(images[self._renumbered(keys, self._empty, -1)[1]])
+        return np.asarray(images[_count_used(keys, np.array(self._empty), self._bits, self._ones)])
 
-    def _renumbered(self, keys: Keys, names: Sequence[int], step: int) -> tuple[Orbits, Orbits]:
-        """Return the keys after the pegs in `names` got these names in turn, and how many of them have discs.
+    def _renumbered(self, keys: Keys, names: Sequence[int], step: int) -> Orbits:
+        """Return the keys after the pegs in `names` got these names in turn.
 
         In the order of their smallest discs (`step` 1) or their largest ones (-1).
         """
-        numbers, used = np.empty((2, len(keys)), dtype=np.int64)
-        discs = np.arange(self.discs)[::step]
-        _renumber_pegs(keys, self.pegs, discs, self._bits, np.array(names, dtype=np.int64), numbers, used)
-        return numbers, used
+        numbers, discs = np.empty(len(keys), dtype=np.int64), np.arange(self.discs)[::step]
+        _renumber_pegs(keys, self.pegs, discs, self._bits, np.array(names, dtype=np.int64), numbers)
+        return numbers
 
     def configurations(self) -> Iterator[Keys]:
         """Blocks of at most 1,048,576 keys: those with the same pegs of the larger discs."""
@@ -349,12 +365,25 @@ def _expand_any(keys: Keys, pegs: int, ones: int, none: int, room: Keys, counts:
 
 
 @jit
-def _renumber_pegs(
-    keys: Keys, pegs: int, discs: Orbits, bits: int, named: Orbits, numbers: Orbits, used: Orbits
-) -> None:  # fmt: skip
+def _count_used(keys: Keys, pegs: Orbits, bits: int, ones: int) -> Orbits:
+    """Return on how many of some pegs each key has discs."""
+    used = np.zeros(len(keys), dtype=np.int64)
+    for i in range(len(keys)):
+        key = np.int64(keys[i])
+        for peg in pegs:
+            other = key ^ ones * peg
+            apart = other | other >> 1
+            if bits == 3:
+                apart |= other >> 2
+            used[i] += apart & ones != ones
+    return used
+
+
+@jit
+def _renumber_pegs(keys: Keys, pegs: int, discs: Orbits, bits: int, named: Orbits, numbers: Orbits) -> None:
     """Write each key into `numbers` after some pegs are `named` in turn as they appear, `discs` after `discs`.
 
-    Also write how many of these have discs into `used`. Other pegs keep their names.
+    Other pegs keep their names.
     """
     first = np.arange(pegs)
     first[named] = -1
@@ -371,4 +400,3 @@ def _renumber_pegs(
                 known += 1
             number |= names[peg] << bits * disc
         numbers[i] = number
-        used[i] = known

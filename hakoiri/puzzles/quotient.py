@@ -20,7 +20,8 @@ class MergedMirrors(Quotient):
         self.name, self.version = base.name, base.version
         self.options, self.parameters = base.options, base.parameters
         self.layout, self.undirected, self.most_successors = base.layout, base.undirected, base.most_successors
-        self.start_is_board, self.numbers = base.start_is_board, base.numbers
+        self.start_is_board, self.numbers, self.ranking = base.start_is_board, base.numbers, base.class_ranking
+        self.total = self.ranking and self.ranking.size
         self.start = self.representative(base.start)
 
     @property

@@ -15,7 +15,7 @@ from hakoiri.coordinator.runs.kinds import KINDS, kind_class, kinds_for
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.keys.layout import key_at
 from hakoiri.puzzles.classics import CLASSICS
-from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.contract import Puzzle, numbers_of
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec, puzzle_class
 
 
@@ -134,7 +134,7 @@ def probe_row(puzzle: Puzzle, resources: Resources, data: Path, whole: bool = Fa
     found = probe_whole(puzzle) if whole else probe(puzzle)
     there = next(folder for folder in (data.absolute(), *data.absolute().parents) if folder.exists())
     filed = None if whole else filed_needs(puzzle, resources.budget())
-    table = None if puzzle.numbers is None or whole else puzzle.numbers // 4 if filed is None else filed.depths
+    table = None if whole else numbers_of(puzzle) // 4 or None if filed is None else filed.depths
     disk, free, seconds = found.stored_bytes, shutil.disk_usage(there).free, found.seconds
     return {
         "puzzle": puzzle.name,

@@ -21,7 +21,7 @@ from hakoiri.coordinator.layers.table_maker import Marked, TableMaker
 from hakoiri.coordinator.session.resources import Budget
 from hakoiri.coordinator.session.session import Session
 from hakoiri.errors import Hint, OverBudgetError
-from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.contract import Puzzle, numbers_of
 from hakoiri.storage.engine.files import Given
 from hakoiri.storage.layers.depths import DepthTable, Kept
 from hakoiri.storage.layers.spill import Spill
@@ -30,7 +30,6 @@ from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.storage.names import BLOCKS, CLOSED, META, PARTIAL_KEY, TABLE_FILE, TABLE_KEY, number_key
 from hakoiri.worker.layers.filed_table import FiledLayer, FiledTable, least_memory, rows_within
 from hakoiri.worker.layers.part import PartLayers
-from hakoiri.worker.layers.ranges import code_window
 from hakoiri.worker.layers.table import table_bytes
 
 #: The bitmaps of a file with depths, and of one without.
@@ -52,8 +51,8 @@ class FileMaker(TableMaker[FiledTable]):
         puzzle, context = session.puzzle, session.context
         if TableShape.of(session.store) is not None:
             return True
-        is_possible = bool(puzzle.numbers) and puzzle.has_kernel and context.budget.farm_from is None
-        return is_possible and rows_within(puzzle.numbers or 0, 1, context.shares.free) > 0
+        is_possible = numbers_of(puzzle) > 0 and puzzle.has_kernel and context.budget.farm_from is None
+        return is_possible and rows_within(numbers_of(puzzle), 1, context.shares.free) > 0
 
     def commit(self, now: bool) -> None:
         """List the last layers, if the search ends `now`; each layer is committed when it is made."""
@@ -64,7 +63,7 @@ class FileMaker(TableMaker[FiledTable]):
         made = super().make(following)
         if made.record is None or self._table is None:
             return made
-        layer = FiledLayer(self._table.file, self._store.layout, following.depth)
+        layer = FiledLayer(self._table.file, self._table.numbers, following.depth)
         return made._replace(at_once=True, layer=layer)
 
     def stage(self) -> None:
@@ -79,7 +78,7 @@ class FileMaker(TableMaker[FiledTable]):
         if self._table is None:
             self._session.commit(self._session.state)
             store, depth, puzzle = self._store, self._session.state.depth, self._session.puzzle
-            numbers, threads = puzzle.numbers or 0, self._session.context.local
+            numbers, threads = numbers_of(puzzle), self._session.context.local
             if not (rows := rows_within(numbers, threads.workers, self._session.context.shares.free)):
                 needed = least_memory(numbers)
                 raise OverBudgetError(
@@ -154,9 +153,9 @@ class FileMaker(TableMaker[FiledTable]):
         for each in kept:
             store.erase(BLOCKS, number_key(each))
             record, size, index, found = store.layer_record(each), 0, 0, 0
-            for window in FiledLayer(table.file, store.layout, each).windows():
+            for window in FiledLayer(table.file, table.numbers, each).windows():
                 self._session.control.check()
-                more, index = store.stage_blocks(each, code_window(each, window, store.layout), index)
+                more, index = store.stage_blocks(each, table.numbers.coded(each, window), index)
                 size += more
                 found += int(np.bitwise_count(window[1]).sum())
                 if store.staged_bytes > self._session.context.shares.staged_bytes:
@@ -188,7 +187,7 @@ class FiledNeeds(NamedTuple):
 
 def filed_needs(puzzle: Puzzle, budget: Budget) -> FiledNeeds | None:
     """Return what a table in a file needs; ``None`` if there would be none with this budget."""
-    numbers, free = puzzle.numbers or 0, budget.shares(puzzle, 1).free
+    numbers, free = numbers_of(puzzle), budget.shares(puzzle, 1).free
     if not numbers or not puzzle.has_kernel or (puzzle.undirected and table_bytes(numbers, 1) <= free):
         return None
     depths, frontier = (TableShape.for_numbers(numbers, bitmaps).most_bytes for bitmaps in _BITMAPS)
@@ -198,14 +197,16 @@ def filed_needs(puzzle: Puzzle, budget: Budget) -> FiledNeeds | None:
 def table_maker(session: Session, layers: PartLayers, pace: Pace, keep: str) -> TableMaker[Any] | None:
     """Return the maker of all layers of a run that keeps less than all; ``None`` if a table is not possible.
 
-    A table in memory if that has the room, else one in a file. A run whose table is in a file keeps it there. A
-    directed puzzle has one in a file in any case: nothing else has all older keys.
+    A table in memory if that has the room, else one in a file. A run whose table is in a file keeps it there. Without
+    depths a directed puzzle has one in a file in any case, because nothing else has all older keys, and so has a puzzle
+    with a ranking, because that takes less time.
     """
-    store = session.store
+    store, puzzle = session.store, session.puzzle
     if TableShape.of(store) is None:
         # A session that began the file, or ended the search, was killed.
         Given(store.directory).unlink(TABLE_FILE)
-        if session.puzzle.undirected and MemoryMaker.fits(session):
+        is_filed = keep == "frontier" and (puzzle.ranking is not None or not puzzle.undirected)
+        if not is_filed and MemoryMaker.fits(session):
             return MemoryMaker(session, layers, pace) if keep == "depths" else None
-    fits = FileMaker.fits(session) or not session.puzzle.undirected
-    return FileMaker(session, layers, pace, keep) if fits else None
+    is_only_way = not puzzle.undirected or (keep == "depths" and puzzle.ranking is not None)
+    return FileMaker(session, layers, pace, keep) if is_only_way or FileMaker.fits(session) else None

@@ -17,7 +17,7 @@ from hakoiri.coordinator.session.session import Observer, Session
 from hakoiri.errors import Hint, PuzzleError
 from hakoiri.keys.layout import Keys, ints
 from hakoiri.loading import loaded
-from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.contract import Puzzle, numbers_of
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.blocks import code_keys
 from hakoiri.storage.layers.depths import MOST_NUMBERS
@@ -51,17 +51,19 @@ class Explore(Job):
     @classmethod
     def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
         puzzle, keep = super().validate(spec, plan), plan.get("keep")
-        if keep and not puzzle.undirected and not (puzzle.numbers and puzzle.has_kernel):
+        if keep and not puzzle.undirected and not (numbers_of(puzzle) and puzzle.has_kernel):
             text = f"a move of {puzzle.name} may lead to any older layer, so all configurations are kept"
             raise PuzzleError(text, Hint("leave out", "keep"))
         if keep == "depths" and not puzzle.undirected:
             text = f"a move of {puzzle.name} may lead to any older layer, so depths modulo 3 do not tell the way back"
             raise PuzzleError(text, Hint("give", "keep", "frontier"))
-        if keep == "depths" and not 0 < (numbers := puzzle.numbers or 0) <= MOST_NUMBERS:
+        numbers = numbers_of(puzzle)
+        if keep == "depths" and not 0 < numbers <= MOST_NUMBERS:
             text = f"{puzzle.name} has no `numbers`, or over {MOST_NUMBERS:,}; the depth of each would take two bits"
             raise PuzzleError(text, Hint("give", "keep", "frontier"))
         listed = puzzle.several_starts.parts[0] if puzzle.several_starts else puzzle.keys([])
-        if keep == "depths" and (start := max([puzzle.start, *ints(listed[-1:])])) >= numbers:
+        start = max([puzzle.start, *ints(listed[-1:])]) if keep == "depths" and puzzle.ranking is None else -1
+        if start >= numbers:
             raise PuzzleError(f"{puzzle.name} starts with {start:#x}, but has {numbers:,} numbers")
         return puzzle
 
@@ -70,7 +72,7 @@ class Explore(Job):
         found, total = SearchFigures.of(self.store.state), self.puzzle.total or 0
         needed, free = (total - found.configurations) * _LEAST_BYTES, shutil.disk_usage(self.store.directory).free
         if needed > free and not self.store.manifest.plan:
-            fits = self.puzzle.numbers and self.puzzle.has_kernel and self.puzzle.numbers // 4 < free
+            fits = self.puzzle.has_kernel and 0 < numbers_of(self.puzzle) // 4 < free
             keep = "depths" if self.puzzle.undirected else "frontier"
             observer.note(
                 f"all {total:,} configurations do not fit on this disk: they need at least {needed >> 20:,} MiB, "

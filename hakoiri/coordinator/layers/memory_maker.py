@@ -10,6 +10,7 @@ from dataclasses import asdict, replace
 
 from hakoiri.coordinator.layers.table_maker import Marked, TableMaker
 from hakoiri.coordinator.session.session import Session
+from hakoiri.puzzles.contract import numbers_of
 from hakoiri.storage.layers.depths import DepthTable, Kept
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.ledger.manifest import Depth, Progress
@@ -24,7 +25,7 @@ class MemoryMaker(TableMaker[LayerTable]):
     def fits(session: Session) -> bool:
         """Return whether a session can make layers in a table: its puzzle has a kernel, and its memory the room."""
         puzzle, context = session.puzzle, session.context
-        needed = table_bytes(puzzle.numbers or 0, context.local.workers)
+        needed = table_bytes(numbers_of(puzzle), context.local.workers)
         return puzzle.has_kernel and context.budget.farm_from is None and needed <= context.shares.free
 
     def commit(self, now: bool) -> None:

@@ -25,7 +25,7 @@ from hakoiri.keys.layout import Key, Keys, ints, key_at
 from hakoiri.keys.order import members
 from hakoiri.puzzles.capabilities import Reversible
 from hakoiri.puzzles.conformance.pool import disagreement_among
-from hakoiri.puzzles.contract import Expansion, Puzzle
+from hakoiri.puzzles.contract import Expansion, Puzzle, numbers_of
 from hakoiri.storage.layers.audit import check_layer
 from hakoiri.storage.layers.blocks import chain
 from hakoiri.storage.layers.depths import BLOCK_KEYS, DepthTable, Kept, code_of
@@ -246,10 +246,13 @@ class LayersVerifier(Check):
                 self._walk(table, number * BLOCK_KEYS + place)
 
     def _walk(self, table: DepthTable, key: Key) -> None:
-        """Report a fault unless a way leads from a key to the start, by the reference rules, as its depth says."""
-        if key >= (self.puzzle.numbers or 0):
+        """Report a fault unless a way leads from the number of a key to the start, by the reference rules, as its depth
+        says."""
+        if key >= numbers_of(self.puzzle):
             self.report.fault(f"the table of depths has {key:#x}, which is not a configuration")
             return
+        if (ranking := self.puzzle.ranking) is not None:
+            key = key_at(ranking.keys(np.array([key], dtype=np.uint64)), 0)
         at, depth, code = key, 0, int(table.codes(self.puzzle.keys([key]))[0])
         while not self.puzzle.are_starts(self.puzzle.keys([at]))[0]:
             near = self.puzzle.keys(sorted(*self._successors_of(self.puzzle.keys([at]))))

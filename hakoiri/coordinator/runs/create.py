@@ -21,7 +21,7 @@ from hakoiri.errors import Hint, PuzzleError, StorageError
 from hakoiri.memory import limited_tables
 from hakoiri.puzzles.capabilities import Quotient
 from hakoiri.puzzles.conformance.pool import try_out
-from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.contract import Puzzle, numbers_of
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.user.files import is_known, loaded_from, remember
 from hakoiri.storage.engine.environment import refuse_network_file_system
@@ -154,11 +154,12 @@ def pinned_puzzle(store: RunStore, resources: Resources) -> tuple[Puzzle, Puzzle
                 f"run {manifest.run} was made with another puzzle: {what} was {pinned}, and is {here} here; "
                 "use the Hakoiri that made it, or start a new run"
             )
+    store.ranking = puzzle.ranking
     if manifest.plan.get("keep"):
-        store.kept.require_in(store, (puzzle.numbers or 0) if puzzle.undirected else 0)
+        store.kept.require_in(store, numbers_of(puzzle) if puzzle.undirected else 0)
     if (shape := TableShape.of(store)) is not None:
         memory = max(LEAST_MEMORY, resources.budget().memory)
-        shape.require_in(store, puzzle.numbers or 0, 3 if store.kept.table else 2, memory)
+        shape.require_in(store, numbers_of(puzzle), 3 if store.kept.table else 2, memory)
     # A lost record of a layer is for `verify` and repairs.
     if (missing := store.state.depth - len(store.names(LAYERS))) > _MOST_LOST:
         raise store.damaged(f"the records of {missing:,} of its layers are missing")

@@ -3,7 +3,8 @@
 A move of an undirected puzzle changes the depth by at most one. So the depth modulo 3 tells which neighbours are nearer
 to the start (Cooperman, Finkelstein, "New methods for using Cayley graphs in interconnection networks", 1992).
 
-The *code* of a key is 1 + depth % 3, or 0 if the table lacks it. Entry number N (`storage.names.number_key`) of the
+The *code* of a key is 1 + depth % 3, or 0 if the table lacks it. If the puzzle has a `Ranking`, the numbers of keys
+take the place of keys in what follows. Entry number N (`storage.names.number_key`) of the
 database CLOSED has the codes of the keys from N * 2**18 on. It is a CRC-32 (`storage.ledger.manifest.seal`) and two
 bitmaps: the low bits of the codes, and the high bits. Their words have 64 bits and are little-endian; the least key has
 the lowest bit. Entries without keys are missing. A table that does not fit in memory is in a file
@@ -46,6 +47,8 @@ class Kept:
 
     first: Depth = 0
     table: bool = False
+    #: The table is by the numbers of a `Ranking`.
+    ranked: bool = False
 
     @classmethod
     def of(cls, ledger: Ledger) -> "Kept":
@@ -55,8 +58,10 @@ class Kept:
             raise ledger.damaged(f"it keeps the layers from {found.first} on")
         return found
 
-    def require_in(self, ledger: Ledger, numbers: int) -> None:
+    def require_in(self, ledger: TableLedger, numbers: int) -> None:
         """Raise `DamagedError` unless layers and table are those of a run, whose puzzle has so many numbers, or 0."""
+        if self.table and self.ranked != (ledger.ranking is not None):
+            raise ledger.damaged("its table of depths is by other numbers; use the Hakoiri that made it")
         # Read after this record: another process may have made layers since.
         depth, blocks = ledger.read_state().depth, ledger.names(CLOSED) if self.table else []
         if self.first > depth + 1 or (self.table and not numbers):
@@ -66,9 +71,10 @@ class Kept:
                 f"its table of depths has a block {wrong[0].hex()}, but the puzzle {numbers:,} numbers"
             )
 
-    def stage(self, ledger: Ledger) -> None:
+    def stage(self, ledger: TableLedger) -> None:
         """Stage the record."""
-        ledger.stage_record(META, KEPT_KEY, dict(vars(self)))
+        ranked = {"ranked": True} if self.table and ledger.ranking is not None else {}
+        ledger.stage_record(META, KEPT_KEY, {"first": self.first, "table": self.table} | ranked)
 
 
 def code_of(depth: Depth) -> int:
@@ -84,6 +90,15 @@ class DepthTable:
 
     def codes(self, keys: Keys) -> Codes:
         """Return the code of each key. Reads a block of 64 KiB for each run of keys that lie in the same one."""
+        codes = np.zeros(len(keys), dtype=np.uint8)
+        if (ranking := self._store.ranking) is not None:
+            ranks = ranking.of(keys)
+            known = ranks < ranking.size
+            codes[known] = self._codes(ranks[known])
+            return codes
+        return self._codes(keys)
+
+    def _codes(self, keys: Keys) -> Codes:
         codes, numbers = np.zeros(len(keys), dtype=np.uint8), keys >> keys.dtype.type(_BLOCK_BITS)
         ends = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(keys)]
         for begin, end in pairwise(ends) if len(keys) else ():

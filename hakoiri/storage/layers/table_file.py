@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 from hakoiri.compiling import jit
 from hakoiri.errors import DamagedError
 from hakoiri.memory import require_memory
+from hakoiri.puzzles.contract import Ranking
 from hakoiri.storage.engine.environment import require_free, translated
 from hakoiri.storage.engine.files import Given, allocate
 from hakoiri.storage.ledger.ledger import Ledger
@@ -397,8 +398,9 @@ def checksum(unit: NDArray[np.uint64]) -> int:
 
 
 class TableLedger(Ledger):
-    """A ledger of a run that may have its table in a file."""
+    """A ledger of a run that may have its table in a file. Its owner sets the `ranking` of the puzzle, if any."""
 
+    ranking: Ranking | None = None
     _table: TableFile | None = None
 
     @property

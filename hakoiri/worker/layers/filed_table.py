@@ -17,18 +17,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakoiri.compiling import jit, popcount
-from hakoiri.keys.layout import Key, Keys, Layout
-from hakoiri.puzzles.contract import Puzzle, spread_of
+from hakoiri.keys.layout import Key, Keys
+from hakoiri.puzzles.contract import Puzzle
 from hakoiri.storage.layers.blocks import lanes_of
 from hakoiri.storage.layers.codec import WORD_BITS, Words
-from hakoiri.storage.layers.depths import BLOCK_KEYS, DepthTable, require_below
+from hakoiri.storage.layers.depths import BLOCK_KEYS, DepthTable
 from hakoiri.storage.layers.table_file import HEADER, UNIT_WORDS, Bitmaps, TableFile
 from hakoiri.storage.ledger.manifest import Depth
-from hakoiri.worker.layers.kernels import Window, list_bits, set_within, split
+from hakoiri.worker.layers.kernels import Window, split
 from hakoiri.worker.layers.partition import SLACK
 from hakoiri.worker.layers.ranges import expanded
 from hakoiri.worker.layers.step import Totals
-from hakoiri.worker.layers.table import SAMPLED, MarkedTable, Piece, lent
+from hakoiri.worker.layers.table import SAMPLED, MarkedTable, Numbering, Piece, lent
 from hakoiri.worker.pool import ThreadPool
 
 #: Memory for what threads read and write, beside the marks.
@@ -64,9 +64,10 @@ class FiledTable(MarkedTable):
     def __init__(
         self, puzzle: Puzzle, threads: ThreadPool, file: TableFile, rows: int, depth: Depth, check: Callable[[], None]
     ) -> None:
-        self._puzzle, self._threads, self._spread, self.file = puzzle, threads, spread_of(puzzle), file
+        self._puzzle, self._threads, self.numbers, self.file = puzzle, threads, Numbering(puzzle), file
+        self._spread = self.numbers.spread
         self.depth, self.end, self._check = depth, len(file.heads), check
-        self._block, numbers = file.shape.words, puzzle.numbers or 0
+        self._block, numbers = file.shape.words, self.numbers.count
         self._step = (self._spread.block if self._spread else WORD_BITS) // WORD_BITS
         #: The words of all numbers, a whole number of the kernel's blocks.
         self._words = -(-numbers // (self._step * WORD_BITS)) * self._step
@@ -79,7 +80,7 @@ class FiledTable(MarkedTable):
 
     def sample(self) -> Keys:
         """Return some keys of the frontier."""
-        return FiledLayer(self.file, self._puzzle.layout, self.depth).sample()
+        return FiledLayer(self.file, self.numbers, self.depth).sample()
 
     def _size(self) -> int:
         return self.file.size_of(self.depth)
@@ -95,7 +96,7 @@ class FiledTable(MarkedTable):
         begin, done = block * self._block, 0
         with lent(self._room) as room:
             frontier = frontier_words(self.file, block, self.depth, room)
-        self._require_below(frontier, begin, self.depth)
+        self.numbers.require_none(frontier, begin, self.depth)
         with marks() as words:
             if self._spread is not None and not is_sparse:
                 low, high = begin // self._step * self._step, -(-(begin + self._block) // self._step) * self._step
@@ -104,15 +105,14 @@ class FiledTable(MarkedTable):
                 self._spread.write(window[: self._words - low], low * WORD_BITS, words)
                 return int(_count(frontier))
             for place in range(0, self._block, UNIT_WORDS):
-                keys = list_bits(frontier[place : place + UNIT_WORDS], (begin + place) * WORD_BITS, self._puzzle.layout)
+                keys = self.numbers.listed(frontier[place : place + UNIT_WORDS], (begin + place) * WORD_BITS)
                 done += len(keys)
                 if not self._puzzle.are_keys(keys).all():
                     raise self.file.damaged(f"block {block} has numbers that are no configurations")
                 for _, expansion in expanded(self._puzzle, [keys]):
-                    beyond = set_within(words, expansion.successors, 0)
-                    require_below(beyond[:1], self.depth + 1, self._puzzle.numbers or 0)
+                    found = self.numbers.set_in(words, expansion.successors, self.depth + 1)
                     if is_sparse:
-                        self._touched[expansion.successors // (self._block * WORD_BITS)] = True
+                        self._touched[found // (self._block * WORD_BITS)] = True
         return done
 
     def enter(self, depth: Depth) -> None:
@@ -120,8 +120,8 @@ class FiledTable(MarkedTable):
 
         What is known already stays as it is, so this may be done several times for a layer, and again after a kill.
         """
-        last = (self._puzzle.numbers or 0) // WORD_BITS
-        self._require_below(np.bitwise_or.reduce(self._marks[:, last:]), last, depth)
+        last = self.numbers.count // WORD_BITS
+        self.numbers.require_none(np.bitwise_or.reduce(self._marks[:, last:]), last, depth)
         # IMPORTANT: after an error some marks may be lost, so all blocks are expanded again.
         done, self.at = self.at, 0
         blocks, given_up = iter(np.flatnonzero(self._touched).tolist()), Event()
@@ -159,8 +159,7 @@ class FiledTable(MarkedTable):
         units, marks = self.file.shape.units, self._marks[0]
         for depth, batches in layers:
             for keys in batches():
-                require_below(keys, depth, self._puzzle.numbers or 0)
-                set_within(marks, keys, 0)
+                self.numbers.set_in(marks, keys, depth)
         for block in sorted({number // units for number in known.numbers()}):
             self._check()
             head, bitmaps = np.zeros(1, dtype=HEADER)[0], self.file.empty()
@@ -179,16 +178,8 @@ class FiledTable(MarkedTable):
         for depth, batches in layers:
             self._touched[:] = True
             for keys in batches():
-                set_within(marks, keys, 0)
+                self.numbers.set_in(marks, keys, depth)
             self.enter(depth)
-
-    def _require_below(self, words: Words, first: int, depth: Depth) -> None:
-        """Raise `PuzzleError` if the bitmap from word `first` on has a number that the puzzle has not."""
-        numbers = self._puzzle.numbers or 0
-        words = words[max(0, numbers // WORD_BITS - first) :]
-        if words.any():
-            keys = list_bits(words, max(numbers // WORD_BITS, first) * WORD_BITS, self._puzzle.layout)
-            require_below(keys, depth, numbers)
 
     def _enter(self, depth: Depth, block: int) -> None:
         marks = self._marks[:, block * self._block : (block + 1) * self._block]
@@ -209,7 +200,7 @@ class FiledTable(MarkedTable):
         totals = Totals(**{name: int(head[name]) for name in _FIGURES})
         for place in range(0, self._block, UNIT_WORDS):
             first = (block * self._block + place) * WORD_BITS
-            keys = list_bits(fresh[place : place + UNIT_WORDS], first, self._puzzle.layout)
+            keys = self.numbers.listed(fresh[place : place + UNIT_WORDS], first)
             if len(keys):
                 totals = totals.plus([len(keys), *self._puzzle.tally(keys), *lanes_of(keys)], 0, 0)
         for name in _FIGURES:
@@ -221,8 +212,8 @@ class FiledTable(MarkedTable):
 class FiledLayer:
     """Layer `depth` in the file of a table: one of its last two, or what has been entered of the one under way."""
 
-    def __init__(self, file: TableFile, layout: Layout, depth: Depth) -> None:
-        self._file, self._layout, self._depth, self.size = file, layout, depth, file.size_of(depth)
+    def __init__(self, file: TableFile, numbers: Numbering, depth: Depth) -> None:
+        self._file, self._numbers, self._depth, self.size = file, numbers, depth, file.size_of(depth)
 
     def windows(self) -> Iterator[Window]:
         """Yield the bitmaps of the layer with their first numbers."""
@@ -234,7 +225,7 @@ class FiledLayer:
 
     def chunks(self, begin: int, size: int) -> Iterator[Keys]:
         for first, words in self.windows():
-            yield from split(list_bits(words, first, self._layout)[begin:], size)
+            yield from split(self._numbers.listed(words, first)[begin:], size)
             begin = max(0, begin - int(_count(words)))
 
     def sample(self) -> Keys:

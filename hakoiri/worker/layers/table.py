@@ -18,14 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakoiri.compiling import jit, popcount
-from hakoiri.keys.layout import Keys
-from hakoiri.puzzles.contract import Puzzle, spread_of
-from hakoiri.storage.layers.blocks import lanes_of
+from hakoiri.keys.layout import U64, Keys
+from hakoiri.puzzles.contract import Puzzle, numbers_of, spread_of
+from hakoiri.storage.layers.blocks import Coded, code_keys, lanes_of
 from hakoiri.storage.layers.codec import WORD_BITS, Words
 from hakoiri.storage.layers.depths import BLOCK_KEYS, BLOCK_WORDS, DepthTable, code_of, enter_keys, require_below
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth
-from hakoiri.worker.layers.kernels import list_bits, set_within
+from hakoiri.worker.layers.kernels import Window, list_bits, set_within
 from hakoiri.worker.layers.ranges import code_window, expanded
 from hakoiri.worker.layers.step import Totals
 from hakoiri.worker.pool import ThreadPool
@@ -49,6 +49,47 @@ def table_bytes(numbers: int, threads: int) -> int:
     return (3 + threads + 2 * 3) * (numbers + BLOCK_KEYS) // 8
 
 
+class Numbering:
+    """The numbers of a puzzle's configurations in tables: its keys, or those of its `Ranking`, to which `spread` is."""
+
+    def __init__(self, puzzle: Puzzle) -> None:
+        self._ranking, self._layout, self.count = puzzle.ranking, puzzle.layout, numbers_of(puzzle)
+        self.spread = spread_of(puzzle) if self._ranking is None else self._ranking.spread
+
+    def listed(self, words: Words, first: int) -> Keys:
+        """Return the keys of a bitmap whose first bit is the number `first`."""
+        if self._ranking is None:
+            return list_bits(words, first, self._layout)
+        return self._ranking.keys(list_bits(words, first, U64))
+
+    def of(self, keys: Keys, depth: Depth) -> Keys:
+        """Return the numbers of increasing keys of layer `depth`; `PuzzleError` if one has none."""
+        numbers = keys if self._ranking is None else self._ranking.of(keys)
+        # Keys without a number have the greatest, wherever they are.
+        above = numbers[-1:] if self._ranking is None else numbers[numbers >= self.count][:1]
+        require_below(above, depth, self.count)
+        return numbers
+
+    def set_in(self, words: Words, keys: Keys, depth: Depth) -> Keys:
+        """Set the bits of keys of layer `depth`, in any order, in a bitmap of all numbers; return their numbers."""
+        numbers = keys if self._ranking is None else self._ranking.of(keys)
+        require_below(set_within(words, numbers, 0)[:1], depth, self.count)
+        return numbers
+
+    def require_none(self, words: Words, first: int, depth: Depth) -> None:
+        """Raise `PuzzleError` if the bitmap from word `first` on has a number that the puzzle has not."""
+        words = words[max(0, self.count // WORD_BITS - first) :]
+        if words.any():
+            numbers = list_bits(words, max(self.count // WORD_BITS, first) * WORD_BITS, U64)
+            require_below(numbers, depth, self.count)
+
+    def coded(self, depth: Depth, window: Window) -> Coded:
+        """Code the keys of a window of numbers for layer `depth`."""
+        if self._ranking is None:
+            return code_window(depth, window, self._layout)
+        return code_keys(depth, self.listed(window[1], window[0]))
+
+
 class MarkedTable:
     """A table whose frontier is expanded in pieces of blocks, by threads which mark successors in bitmaps.
 
@@ -56,6 +97,7 @@ class MarkedTable:
     """
 
     at, end = 0, 0
+    numbers: Numbering
     _puzzle: Puzzle
     _threads: ThreadPool
     #: Blocks that may have marks.
@@ -72,7 +114,7 @@ class MarkedTable:
         Pieces in progress are finished first. If it is stopped, `at` is the begin of the first piece that is not.
         """
         free, going = SimpleQueue[Words](), set[int]()
-        is_sparse = self._size() * SPARSE <= (self._puzzle.numbers or 0)
+        is_sparse = self._size() * SPARSE <= self.numbers.count
         if not is_sparse:
             self._touched[:] = True
         for row in self._free_rows():
@@ -135,9 +177,9 @@ class LayerTable(MarkedTable):
         self, puzzle: Puzzle, threads: ThreadPool, stored: DepthTable, layers: Iterable[tuple[Depth, Iterable[Keys]]]
     ) -> None:
         """Read the stored table; enter the last `layers`, with their keys in batches. The last one is the frontier."""
-        self._puzzle, self._threads, spread = puzzle, threads, spread_of(puzzle)
+        self._puzzle, self._threads, self.numbers = puzzle, threads, Numbering(puzzle)
+        spread, numbers = self.numbers.spread, self.numbers.count
         self._spread, self._step = spread and spread.write, (spread.block if spread else WORD_BITS) // WORD_BITS
-        numbers = puzzle.numbers or 0
         blocks = -(-numbers // BLOCK_KEYS)
         #: The words of all numbers, a whole number of the kernel's blocks.
         self.end = -(-numbers // (self._step * WORD_BITS)) * self._step
@@ -154,9 +196,9 @@ class LayerTable(MarkedTable):
         for depth, batches in layers:
             self._bits[0] = 0
             for keys in batches:
-                require_below(keys, depth, numbers)
-                enter_keys(self._planes, self._changed, keys, np.uint64(0), code_of(depth))
-                set_within(self._bits[0], keys, 0)
+                found = self.numbers.of(keys, depth)
+                enter_keys(self._planes, self._changed, found, np.uint64(0), code_of(depth))
+                set_within(self._bits[0], found, 0)
             self.depth = depth
         _count(self._bits[0], self._counts)
 
@@ -192,10 +234,9 @@ class LayerTable(MarkedTable):
                 return size
             keys = self._listed(self._row, begin, end)
             for _, expansion in expanded(self._puzzle, [keys]):
-                beyond = set_within(words, expansion.successors, 0)
-                require_below(beyond[:1], (self.depth or 0) + 1, self._puzzle.numbers or 0)
+                found = self.numbers.set_in(words, expansion.successors, (self.depth or 0) + 1)
                 if is_sparse:
-                    self._touched[expansion.successors // BLOCK_KEYS] = True
+                    self._touched[found // BLOCK_KEYS] = True
         return size
 
     def merge(self, depth: Depth) -> Totals:
@@ -203,11 +244,9 @@ class LayerTable(MarkedTable):
 
         They are entered in the table and become the frontier. If none are new, nothing changes.
         """
-        row, counts, numbers = (self._row + 1) % len(self._bits), np.zeros_like(self._counts), self._puzzle.numbers or 0
-        word, bit = divmod(numbers, WORD_BITS)
-        beyond = self._marks(word, self._bits.shape[1])
-        if beyond.any() and (int(beyond[0]) >> bit or beyond[1:].any()):
-            require_below(list_bits(beyond, word * WORD_BITS, self._puzzle.layout), depth, numbers)
+        row, counts = (self._row + 1) % len(self._bits), np.zeros_like(self._counts)
+        last = self.numbers.count // WORD_BITS
+        self.numbers.require_none(self._marks(last, self._bits.shape[1]), last, depth)
 
         def fresh(blocks: tuple[int, int]) -> Totals:
             _fresh(
@@ -242,7 +281,7 @@ class LayerTable(MarkedTable):
         self._changed[:] = False
         for begin, end, _ in self._pieces(1):
             window = begin * WORD_BITS, self._bits[self._row, begin:end]
-            size, index = store.stage_blocks(self.depth or 0, code_window(self.depth or 0, window, store.layout), index)
+            size, index = store.stage_blocks(self.depth or 0, self.numbers.coded(self.depth or 0, window), index)
             stored += size
         return stored, index
 
@@ -253,12 +292,12 @@ class LayerTable(MarkedTable):
             begin = block * BLOCK_WORDS
             marks = self._marks(begin, begin + len(known)) & ~known
             if marks.any():
-                store.stage_blocks(depth, code_window(depth, (begin * WORD_BITS, marks), store.layout))
+                store.stage_blocks(depth, self.numbers.coded(depth, (begin * WORD_BITS, marks)))
 
     def take_up(self, marked: Iterable[Keys], at: int) -> None:
         """Continue from word number `at`; keys are `marked` already."""
         for keys in marked:
-            set_within(self._bits[(self._row + 1) % len(self._bits)], keys, 0)
+            self.numbers.set_in(self._bits[(self._row + 1) % len(self._bits)], keys, (self.depth or 0) + 1)
         self.at = at
 
     def _marks(self, begin: int, end: int) -> Words:
@@ -272,7 +311,7 @@ class LayerTable(MarkedTable):
         return _pieces(self._counts, 0, len(self._counts), step, self.end)
 
     def _listed(self, row: int, begin: int, end: int) -> Keys:
-        return list_bits(self._bits[row, begin:end], begin * WORD_BITS, self._puzzle.layout)
+        return self.numbers.listed(self._bits[row, begin:end], begin * WORD_BITS)
 
 
 def _pieces(
