@@ -418,7 +418,7 @@ class Puzzle(ABC):
 
 
 def numbers_of(puzzle: Puzzle) -> int:
-    """Return the numbers of a table of all configurations; 0 if there are none."""
+    """Return the numbers of a table of all configurations; 0 if the puzzle has no numbers."""
     return puzzle.ranking.size if puzzle.ranking is not None else puzzle.numbers or 0
 
 

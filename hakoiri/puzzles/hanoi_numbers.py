@@ -1,9 +1,9 @@
 """Numbers without gaps for towers of Hanoi with any number of pegs, also where some pegs may change places.
 
 The pegs in `names` are interchangeable: they get these names in the order of their largest discs. So the largest disc
-stands on a peg that is not in `names`, or on the first one in it; each disc after it may stand on the next one, too. A
-position is numbered by how many such positions have lesser keys, which is a sum over its discs, the largest first: of
-what a table has for the disc, its peg, and the pegs in `names` that larger discs use.
+stands on a peg that is not in `names`, or on the first one in it; each disc after it may stand on the next one, too.
+The number of a position is that of all such positions with lesser keys. It is a sum over the discs, of what a table has
+for a disc, its peg, and the number of names that larger discs use.
 """
 
 from functools import cache, partial
@@ -88,9 +88,9 @@ def _offsets(pegs: int, discs: int, names: tuple[int, ...]) -> tuple[Table, Tabl
 
 
 class _Low:
-    """What the low discs may do, by the number of names that larger discs use.
+    """Positions and moves of the low discs, by the number of names that larger discs use.
 
-    `sizes` are the numbers of their positions, `keys` these, and `near` the words of the positions after a move of a
+    `sizes` has how many positions there are, `keys` their keys, and `near` the words of the positions after a move of a
     low disc. `apart` has for two pegs the words of positions with no low disc on either; a peg after all others stands
     for one without any disc.
     """

@@ -18,7 +18,7 @@ from hakoiri.coordinator.session.resources import Resources, Tuning
 from hakoiri.errors import DamagedError, NotKeptError, PuzzleError, RunHeldError
 from hakoiri.keys.layout import ints
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.storage.layers.depths import DepthTable, code_of
+from hakoiri.storage.layers.depths import DepthTable, Kept, code_of
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import seal, unseal
@@ -83,6 +83,37 @@ def test_merged_mirrors_count_once_and_all_starts_at_once_for_a_bound(tmp_path: 
         assert (run.layer_sizes, run.summary()["represented"]) == ([1, 1, 1], 1 + 3 + 6)
     with explore("pancakes", {"n": "6"}, starts=["1 2 3 4 5 6", "6 5 4 3 2 1"], most=2, data=tmp_path) as run:
         assert run.layer_sizes == [2]
+
+
+@usual(2, ("keep", "way"), [("depths", "file"), ("frontier", "file"), ("depths", "table"), ("frontier", "table")])
+@usual(1, "merged", [True, False])
+def test_numbers_in_place_of_keys_change_no_layer(keep: str, way: str, merged: bool, tmp_path: Path) -> None:
+    """Five pegs, whose keys have gaps, and the classes of their positions."""
+    asked: Any = {"puzzle": "hanoi", "options": {"pegs": "5", "discs": "5"}, "merge_mirrors": merged}
+    with (
+        explore(**asked, data=tmp_path / "whole") as whole,
+        explore(**asked, keep=keep, data=tmp_path / "kept", resources=WAYS[way]) as run,
+    ):
+        assert essence(run) == essence(whole)
+        last = len(run.layer_records()) - 1
+        far = run.puzzle.render(ints(run.layer(last))[-1])
+        assert run.distance(far) == last
+        if keep == "depths":
+            assert run.path(far).keys == whole.path(far).keys
+            assert run.store.depths_of(whole.layer(3)).tolist() == [3] * len(whole.layer(3))
+    for full in (False, True):
+        assert verify_run("last", tmp_path / "kept", full=full).faults == []
+
+
+def test_a_table_by_keys_is_not_taken_for_one_by_numbers(tmp_path: Path) -> None:
+    """As before there were numbers."""
+    options = {"pegs": "4", "discs": "3"}
+    explore("hanoi", options, merge_mirrors=True, keep="depths", data=tmp_path, resources=WAYS["table"]).close()
+    with RunStore(next(tmp_path.iterdir()), writable=True) as store:
+        Kept(store.kept.first, table=True).stage(store)
+        store.commit(store.state)
+    with pytest.raises(DamagedError, match="its table of depths is by other numbers"):
+        open_run("last", tmp_path)
 
 
 @pytest.mark.ci_slow

@@ -1,14 +1,21 @@
 """Hanoi: the whole of small spaces, text, pegs that may change places, published distances, refusals."""
 
+from collections.abc import Iterator
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from hakoiri.keys.layout import Keys
-from hakoiri.puzzles.contract import Puzzle
+from hakoiri.keys.layout import Keys, ints
+from hakoiri.puzzles.contract import Puzzle, Ranking, numbers_of
 from hakoiri.puzzles.hanoi import Hanoi
-from tests.support.plain_search import layers_of
+from hakoiri.puzzles.quotient import MergedMirrors
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.worker.layers.kernels import set_within
+from tests.support.plain_search import layer_sizes, layers_of, plain_layer_sizes, reference_distances
 from tests.support.seeds import usual
 
 PUBLISHED = {
@@ -95,6 +102,99 @@ def test_texts_and_moves_in_words() -> None:
     assert puzzle.parse(" B/CA/./.\n") == 0b01_00_01
     assert puzzle.is_goal(puzzle.keys([puzzle.parse("./././CBA"), puzzle.parse("././A/CB")])).tolist() == [True, False]
     assert hanoi(3, 20).render(hanoi(3, 20).start) == "TSRQPONMLKJIHGFEDCBA/./."
+
+
+RANKED = [
+    (5, 4, None), (4, 4, None), (5, 4, "./D/CBA/./."), (4, 2, None), (3, 5, None), (8, 2, None), (6, 4, "D/C/BA/././."),
+]  # fmt: skip
+
+
+def ranked(pegs: int, discs: int, start: str | None) -> list[tuple[Puzzle, Ranking]]:
+    """The puzzle and that of its classes, with their numbers."""
+    base = Hanoi({"pegs": str(pegs), "discs": str(discs)}, start)
+    assert base.class_ranking is not None
+    return [(base, base._ranking(())), (MergedMirrors(base), base.class_ranking)]
+
+
+@usual(3, ("pegs", "discs", "start"), RANKED)
+def test_numbers_are_the_places_of_keys_in_order(pegs: int, discs: int, start: str | None) -> None:
+    """The keys are found by the slow rules; what is no key has no number."""
+    for puzzle, ranking in ranked(pegs, discs, start):
+        keys = sorted(reference_distances(puzzle.successors, puzzle.start))
+        assert ranking.size == len(keys)
+        numbers = np.arange(len(keys), dtype=np.uint64)
+        assert ints(ranking.keys(numbers)) == keys
+        assert ints(ranking.keys(numbers[::-1])) == keys[::-1]
+        others = sorted({*range(1 << discs * (pegs - 1).bit_length() + 1)} - {*keys})[::7]
+        assert ranking.of(puzzle.keys(keys)).tolist() == numbers.tolist()
+        assert {*ranking.of(puzzle.keys(others)).tolist()} == {(1 << 64) - 1}
+
+
+@usual(3, ("pegs", "discs", "start"), RANKED)
+@given(seed=st.integers(0, 1 << 32), share=st.sampled_from([0.01, 0.3, 1.0]))
+@settings(max_examples=10)
+def test_bitmaps_of_numbers_get_the_successors(
+    pegs: int, discs: int, start: str | None, seed: int, share: float
+) -> None:
+    random = np.random.default_rng(seed)
+    for puzzle, ranking in ranked(pegs, discs, start):
+        words = -(-ranking.size // 64)
+        low = int(random.integers(words)) * 64
+        numbers = np.arange(low, ranking.size, dtype=np.uint64)
+        numbers = numbers[random.random(len(numbers)) < share]
+        bits, found, expected = (np.zeros(size, dtype=np.uint64) for size in (words - low // 64, words, words))
+        set_within(bits, numbers, low)
+        keys = ints(ranking.keys(numbers))
+        after = sorted({after for key in keys for after in puzzle.successors(key)})
+        set_within(expected, ranking.of(puzzle.keys(after)), 0)
+        assert ranking.spread is not None
+        ranking.spread.write(bits, low, found)
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_classes_are_sets_of_towers() -> None:
+    """By rules on towers without any keys: pegs that were empty at the start are a set."""
+
+    def after(state: tuple[tuple[int, ...], frozenset[tuple[int, ...]], int]) -> Iterator[Any]:
+        first, others, discs = state
+        towers = [first, *sorted(others), *[()] * (4 - len(others))]
+        for one, two in permutations(range(5), 2):
+            if towers[one] and (not towers[two] or towers[one][-1] < towers[two][-1]):
+                moved = [*towers]
+                moved[one], moved[two] = towers[one][:-1], (*towers[two], towers[one][-1])
+                yield moved[0], frozenset(filter(None, moved[1:])), discs
+
+    sizes = plain_layer_sizes(after, (tuple(range(6, 0, -1)), frozenset(), 6))
+    puzzle = PuzzleSpec("hanoi", {"pegs": "5", "discs": "6"}, merge_mirrors=True).build()
+    assert layer_sizes(puzzle, puzzle.start) == sizes
+    assert sum(sizes) == puzzle.total == numbers_of(puzzle)
+    weights = [puzzle.tally(keys)[1] for keys in layers_of(puzzle)]
+    assert weights == layer_sizes(hanoi(5, 6))
+
+
+class _Still(Hanoi):
+    """Towers of which only one move is made."""
+
+    def successors(self, key: int) -> list[int]:
+        return super().successors(key)[:1]
+
+
+def test_changed_moves_are_not_those_of_the_kernel() -> None:
+    for kind in (Hanoi, _Still):
+        ranking = kind({"pegs": "5", "discs": "4"}).ranking
+        assert ranking is not None
+        assert (ranking.spread is None) == (kind is _Still)
+
+
+@pytest.mark.parametrize(("pegs", "discs"), LARGE)
+def test_numbers_of_large_spaces_lead_back(pegs: int, discs: int) -> None:
+    for puzzle, ranking in ranked(pegs, discs, None):
+        keys = np.unique(some(pegs, discs))
+        keys = np.unique(puzzle.base.canonical(keys)) if isinstance(puzzle, MergedMirrors) else keys
+        numbers = ranking.of(keys)
+        assert (np.diff(numbers.astype(np.int64)) > 0).all()
+        assert int(numbers[-1]) < ranking.size
+        np.testing.assert_array_equal(ranking.keys(numbers), keys)
 
 
 @pytest.mark.parametrize(("pegs", "discs"), LARGE)

@@ -28,7 +28,7 @@ from hakoiri.worker.layers.kernels import Window, split
 from hakoiri.worker.layers.partition import SLACK
 from hakoiri.worker.layers.ranges import expanded
 from hakoiri.worker.layers.step import Totals
-from hakoiri.worker.layers.table import SAMPLED, MarkedTable, Numbering, Piece, lent
+from hakoiri.worker.layers.table import SAMPLED, MarkedTable, Piece, TableNumbers, lent
 from hakoiri.worker.pool import ThreadPool
 
 #: Memory for what threads read and write, beside the marks.
@@ -64,7 +64,7 @@ class FiledTable(MarkedTable):
     def __init__(
         self, puzzle: Puzzle, threads: ThreadPool, file: TableFile, rows: int, depth: Depth, check: Callable[[], None]
     ) -> None:
-        self._puzzle, self._threads, self.numbers, self.file = puzzle, threads, Numbering(puzzle), file
+        self._puzzle, self._threads, self.numbers, self.file = puzzle, threads, TableNumbers(puzzle), file
         self._spread = self.numbers.spread
         self.depth, self.end, self._check = depth, len(file.heads), check
         self._block, numbers = file.shape.words, self.numbers.count
@@ -212,7 +212,7 @@ class FiledTable(MarkedTable):
 class FiledLayer:
     """Layer `depth` in the file of a table: one of its last two, or what has been entered of the one under way."""
 
-    def __init__(self, file: TableFile, numbers: Numbering, depth: Depth) -> None:
+    def __init__(self, file: TableFile, numbers: TableNumbers, depth: Depth) -> None:
         self._file, self._numbers, self._depth, self.size = file, numbers, depth, file.size_of(depth)
 
     def windows(self) -> Iterator[Window]:

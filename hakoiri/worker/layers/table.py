@@ -49,7 +49,7 @@ def table_bytes(numbers: int, threads: int) -> int:
     return (3 + threads + 2 * 3) * (numbers + BLOCK_KEYS) // 8
 
 
-class Numbering:
+class TableNumbers:
     """The numbers of a puzzle's configurations in tables: its keys, or those of its `Ranking`, to which `spread` is."""
 
     def __init__(self, puzzle: Puzzle) -> None:
@@ -97,7 +97,7 @@ class MarkedTable:
     """
 
     at, end = 0, 0
-    numbers: Numbering
+    numbers: TableNumbers
     _puzzle: Puzzle
     _threads: ThreadPool
     #: Blocks that may have marks.
@@ -177,7 +177,7 @@ class LayerTable(MarkedTable):
         self, puzzle: Puzzle, threads: ThreadPool, stored: DepthTable, layers: Iterable[tuple[Depth, Iterable[Keys]]]
     ) -> None:
         """Read the stored table; enter the last `layers`, with their keys in batches. The last one is the frontier."""
-        self._puzzle, self._threads, self.numbers = puzzle, threads, Numbering(puzzle)
+        self._puzzle, self._threads, self.numbers = puzzle, threads, TableNumbers(puzzle)
         spread, numbers = self.numbers.spread, self.numbers.count
         self._spread, self._step = spread and spread.write, (spread.block if spread else WORD_BITS) // WORD_BITS
         blocks = -(-numbers // BLOCK_KEYS)
