@@ -197,16 +197,14 @@ def filed_needs(puzzle: Puzzle, budget: Budget) -> FiledNeeds | None:
 def table_maker(session: Session, layers: PartLayers, pace: Pace, keep: str) -> TableMaker[Any] | None:
     """Return the maker of all layers of a run that keeps less than all; ``None`` if a table is not possible.
 
-    A table in memory if that has the room, else one in a file. A run whose table is in a file keeps it there. Without
-    depths a directed puzzle has one in a file in any case, because nothing else has all older keys, and so has a puzzle
-    with a ranking, because that takes less time.
+    A table in memory if that has the room, else one in a file. A run whose table is in a file keeps it there. A
+    directed puzzle has one in a file in any case: nothing else has all older keys.
     """
     store, puzzle = session.store, session.puzzle
     if TableShape.of(store) is None:
         # A session that began the file, or ended the search, was killed.
         Given(store.directory).unlink(TABLE_FILE)
-        is_filed = keep == "frontier" and (puzzle.ranking is not None or not puzzle.undirected)
-        if not is_filed and MemoryMaker.fits(session):
+        if puzzle.undirected and MemoryMaker.fits(session):
             return MemoryMaker(session, layers, pace) if keep == "depths" else None
     is_only_way = not puzzle.undirected or (keep == "depths" and puzzle.ranking is not None)
     return FileMaker(session, layers, pace, keep) if is_only_way or FileMaker.fits(session) else None
