@@ -8,11 +8,12 @@ import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from copy import copy
 from functools import partial
 from importlib import import_module
 from shutil import get_terminal_size
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -22,6 +23,7 @@ from typer.main import get_group
 from hakoiri import guest_table
 from hakoiri.cli.completing import join_words, name_shell, options_of_puzzle
 from hakoiri.cli.driving import follow_supervisor
+from hakoiri.cli.listed import PANEL_OF, PANELS
 from hakoiri.cli.options import declared
 from hakoiri.errors import HakoiriError, PuzzleWarning, outcome_of
 from hakoiri.hints import worded
@@ -31,17 +33,7 @@ from hakoiri.questions.question import COMMANDS
 from hakoiri.render.streams import drop_stdout, prepare_streams, print_error, results_apart
 from hakoiri.worker.machine import SUPERVISOR, how_ended, start_child
 
-#: The commands by panel of the help, and by module. Imported on demand: importing all would take
-#: a fifth of the time of a short command.
-_PANELS = {
-    "Look at puzzles": "puzzles show play new try",
-    "Run a search": "run enqueue status cancel resume collect",
-    "Ask a run": "path distance layers hardest diameter "
-    + " ".join(sorted({*COMMANDS} - {"export", "cite"}, key=COMMANDS.index)),
-    "Study deals, boards and sizes": "study hunt deal solve generate optimise contest replay",
-    "Serve": "coordinator worker serve health drain",
-    "Keep": "runs verify export cite archive archives restore delete",
-}
+#: The commands by module. Imported on demand: importing all would take a fifth of the time of a short command.
 _MODULES = {
     "hakoiri.cli.puzzles.choosing": "puzzles show new try",
     "hakoiri.cli.puzzles.playing": "play",
@@ -53,13 +45,27 @@ _MODULES = {
     "hakoiri.cli.studying": "study generate hunt optimise",
     **guest_table.COMMANDS,
 }
-_PANEL_OF = {name: panel for panel, names in _PANELS.items() for name in names.split()}
 #: Exit codes: 0 success, 1 an error described on stderr, 2 wrong usage, 128 plus the number of the signal received.
 ERROR = 1
 
 
 #: Below so many columns the help has no panels, whose columns would cut words.
 _PANEL_COLUMNS = 60
+
+
+def _import_panels() -> None:
+    """Import typer's panels without Markdown and tracebacks: nothing here uses them, and they take 40 ms."""
+    stubs = dict[str, ModuleType]()
+    for name, word in ("rich.markdown", "Markdown"), ("rich.traceback", "Traceback"):
+        if name not in sys.modules:
+            stubs[name] = ModuleType(name)
+            setattr(stubs[name], word, ModuleType)
+    sys.modules.update(stubs)
+    # Another version of typer may need more of them: then it imports them itself.
+    with suppress(ImportError):
+        import_module("typer.rich_utils")
+    for name in stubs:
+        del sys.modules[name]
 
 
 class _ShortHelp:
@@ -69,6 +75,8 @@ class _ShortHelp:
         if (columns := get_terminal_size().columns) < _PANEL_COLUMNS:
             self.rich_markup_mode: Any = None
             formatter.width, formatter.write_dl = columns - 1, partial(formatter.write_dl, col_max=columns // 4)
+        else:
+            _import_panels()
         super().format_help(ctx, formatter)  # type: ignore[misc]
 
     def get_params(self, ctx: Any) -> Any:
@@ -95,7 +103,7 @@ class Command(_ShortHelp, TyperCommand):
         super().__init__(*args, **options | {"help": re.sub(r"(?<!\n)\n(?!\n)", " ", options["help"] or "")})
 
     def invoke(self, ctx: Any) -> Any:
-        if _PANEL_OF.get(ctx.info_name) == "Serve":
+        if PANEL_OF.get(ctx.info_name) == "Serve":
             # Services execute the files that are named to them, and drive each run in a process of its own.
             prefer(False)
         with limited_tables(ctx.params.get("memory")), results_apart():
@@ -153,14 +161,14 @@ class _LazyCommands(Mapping[str, Any]):
             for word, function, example in _asking(name) if name in COMMANDS else declared(name):
                 (group or part).command(word, cls=Command, epilog=example)(function)
             found: Any = get_group(part).commands[name]
-            found.rich_help_panel, self._made[name] = _PANEL_OF[name], found
+            found.rich_help_panel, self._made[name] = PANEL_OF[name], found
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_PANEL_OF)
+        return iter(PANEL_OF)
 
     def __len__(self) -> int:
-        return len(_PANEL_OF)
+        return len(PANEL_OF)
 
 
 class Commands(_ShortHelp, TyperGroup):
@@ -168,6 +176,16 @@ class Commands(_ShortHelp, TyperGroup):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options | {"commands": _LazyCommands()})
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Print the help, with the lines of the commands from the table: no command is imported."""
+        listed: Any = copy(self)
+        listed.commands = {
+            name: TyperCommand(name, help=line, rich_help_panel=panel)
+            for panel, lines in PANELS.items()
+            for name, line in lines.items()
+        }
+        super(Commands, listed).format_help(ctx, formatter)
 
 
 app = typer.Typer(
