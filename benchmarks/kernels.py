@@ -19,7 +19,7 @@ from hakoiri.coordinator.session.session import Control, ThreadExecutor
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.worker.layers import table
-from hakoiri.worker.layers.table import LayerTable
+from hakoiri.worker.layers.table import DepthsTable
 
 SPACES = {
     "tiles 3x4": ("tiles", {"rows": "3", "columns": "4"}),
@@ -52,7 +52,7 @@ def searched(puzzle: Puzzle) -> tuple[int, float]:
     """Return the number of configurations, and the CPU seconds."""
     nothing: Any = _Nothing()
     found, depth, began = 1, 0, time.process_time()
-    made = LayerTable(puzzle, ThreadExecutor(puzzle, 1, Control()), nothing, [(0, [puzzle.keys([puzzle.start])])])
+    made = DepthsTable(puzzle, ThreadExecutor(puzzle, 1, Control()), nothing, [(0, [puzzle.keys([puzzle.start])])])
     while True:
         depth += 1
         for _ in made.expand(lambda: False):

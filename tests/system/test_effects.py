@@ -28,7 +28,7 @@ from hakoiri.storage.ledger.lock import RunLock, remove_abandoned
 from hakoiri.storage.ledger.manifest import State
 from hakoiri.storage.names import DATA_FILE, SPILL_FOLDER, run_directories
 from hakoiri.worker.layers.step import Partial
-from hakoiri.worker.layers.table import LayerTable
+from hakoiri.worker.layers.table import DepthsTable
 from tests.support.commands import Hakoiri
 from tests.support.effects import watched
 from tests.support.process_setup import be_impatient, be_starved
@@ -198,7 +198,7 @@ def test_spill_files_stay_while_a_record_names_them(tmp_path: Path) -> None:
 
     with watched() as effects, pytest.raises(Killed), pytest.MonkeyPatch.context() as patching:
         before_call(patching, LayerStep, "run", killed)
-        patching.setattr(LayerTable, "expand", killed)
+        patching.setattr(DepthsTable, "expand", killed)
         driven(directory, TABLE)
     assert effects.seen["spill"]
     assert driven(directory, STEPS).status == "complete"

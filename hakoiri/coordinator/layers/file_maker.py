@@ -15,7 +15,7 @@ import numpy as np
 
 from hakoiri.coordinator.errors import StopRun
 from hakoiri.coordinator.layers.makers import Made, Next
-from hakoiri.coordinator.layers.memory_maker import MemoryMaker
+from hakoiri.coordinator.layers.memory_maker import DepthsMaker
 from hakoiri.coordinator.layers.step import Pace
 from hakoiri.coordinator.layers.table_maker import Marked, TableMaker
 from hakoiri.coordinator.session.resources import Budget
@@ -204,7 +204,7 @@ def table_maker(session: Session, layers: PartLayers, pace: Pace, keep: str) -> 
     if TableShape.of(store) is None:
         # A session that began the file, or ended the search, was killed.
         Given(store.directory).unlink(TABLE_FILE)
-        if puzzle.undirected and MemoryMaker.fits(session):
-            return MemoryMaker(session, layers, pace) if keep == "depths" else None
+        if puzzle.undirected and DepthsMaker.fits(session):
+            return DepthsMaker(session, layers, pace) if keep == "depths" else None
     is_only_way = not puzzle.undirected or (keep == "depths" and puzzle.ranking is not None)
     return FileMaker(session, layers, pace, keep) if is_only_way or FileMaker.fits(session) else None

@@ -128,6 +128,11 @@ class LayeredSearch:
                 self._table = table
                 return [table]
         makers: list[LayerMaker] = [StepMaker(session, layers, pace, self.commit_staged), ShortMaker(session, layers)]
+        if self._starts is None and self.puzzle.numbers and self._keep == "layers":
+            from hakoiri.coordinator.layers.memory_maker import LayersMaker
+
+            if LayersMaker.fits(session):
+                makers.insert(0, LayersMaker(session, layers, pace))
         if session.context.hosts is not None or self.store.read(META, HOSTS_KEY) is not None:
             # Loaded by name, so that a run without hosts loads nothing of theirs.
             host_maker = loaded("hakoiri.coordinator.hosts.layers:HostMaker")

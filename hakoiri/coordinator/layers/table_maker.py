@@ -17,14 +17,14 @@ from hakoiri.worker.layers.step import Totals
 
 
 class TableInHand(Protocol):
-    """A table, and its last layer, the frontier; see `worker.layers.table.LayerTable`."""
+    """A table, and its last layer, the frontier; see `worker.layers.table.MarkedTable`."""
 
     at: int
 
     @property
     def is_expanded(self) -> bool: ...
     def sample(self) -> Keys: ...
-    def expand(self, is_due: Callable[[], bool]) -> Iterator[int]: ...
+    def expand(self, is_due: Callable[[], bool], meanwhile: Callable[[], None]) -> Iterator[int]: ...
     def merge(self, depth: Depth) -> Totals: ...
 
 
@@ -58,7 +58,7 @@ class TableMaker(LayerMaker, Generic[Table]):
         self._pace.expand(0)
         try:
             while not table.is_expanded:
-                for expanded in table.expand(lambda: time.monotonic() > self._due):
+                for expanded in table.expand(lambda: time.monotonic() > self._due, self._meanwhile):
                     done += expanded
                     if time.monotonic() > began + self._session.context.tuning.paced_from:
                         self._tell_expanded(depth, done)
@@ -68,7 +68,7 @@ class TableMaker(LayerMaker, Generic[Table]):
             self._checkpoint(table, depth)
             raise
         self._pace.merge(0)
-        totals = table.merge(depth)
+        totals = self._merge(table, depth)
         self._pace.finish(done)
         if not totals.size:
             return Made(None, "threads")
@@ -87,6 +87,13 @@ class TableMaker(LayerMaker, Generic[Table]):
     def _begin(self) -> Table:
         """Return the table; when it is first needed, read it, and take up or erase a layer that was begun."""
         raise NotImplementedError
+
+    def _meanwhile(self) -> None:
+        """Do what can be done while threads expand."""
+
+    def _merge(self, table: Table, depth: Depth) -> Totals:
+        """Return the totals of layer `depth`, made of all that is marked."""
+        return table.merge(depth)
 
     def _checkpoint(self, table: Table, depth: Depth) -> None:
         """Make the expansion for layer `depth` durable so far."""

@@ -31,6 +31,10 @@ class Tuning:
     range_commit: float = 2.0
     #: Other finished work waits at most this long, except while the next piece is computed.
     commit: float = 0.1
+    #: The layers of a run that keeps them are made in bitmaps from a layer on that has so many configurations, and at
+    #: least one for so many numbers: about one for each 20 words of a bitmap.
+    bitmaps_from: int = 50_000
+    bitmaps_within: int = 1_280
     #: A pace is estimated from this many seconds of expanding, or of merging, on.
     paced_from: float = 1.0
     #: Keys merged at a time when segments of older keys are merged on disk.

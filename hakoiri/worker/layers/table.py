@@ -1,10 +1,12 @@
-"""Layers made in memory, in a table of the depths of all numbers and in bitmaps: for runs that keep depths.
+"""Layers made in memory, in bitmaps of all numbers: for runs that keep depths, and for runs that keep layers.
 
     frontier -> successors -> marks: a bitmap for each thread      (`Puzzle.spread`, else `expand`, key by key)
-    marks without the table -> new frontier, table                 in one pass
-    new frontier -> goals, digest                                  the keys are listed once
+    marks without what is known -> new frontier                    in one pass
+    new frontier -> goals, digest, blocks                          the keys are listed once
 
-With two threads this takes five bits a number. Nothing is coded: `stage` stores what has changed, and the frontier.
+`DepthsTable` knows the depths of all numbers. With two threads it takes five bits a number. Nothing is coded: `stage`
+stores what has changed, and the frontier. `LayersTable` knows the frontier and the layer before it, which is enough for
+undirected puzzles, and takes four bits. Each layer is coded.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -108,10 +110,11 @@ class MarkedTable:
         """Return whether the whole frontier is expanded."""
         return self.at >= self.end
 
-    def expand(self, is_due: Callable[[], bool]) -> Iterator[int]:
+    def expand(self, is_due: Callable[[], bool], meanwhile: Callable[[], None] = lambda: None) -> Iterator[int]:
         """Mark the successors of the frontier, by threads, to its end or until `is_due`; yield the size of each piece.
 
-        Pieces in progress are finished first. If it is stopped, `at` is the begin of the first piece that is not.
+        Pieces in progress are finished first. If it is stopped, `at` is the begin of the first piece that is not. For
+        `meanwhile` see `Threads.each`.
         """
         free, going = SimpleQueue[Words](), set[int]()
         is_sparse = self._size() * SPARSE <= self.numbers.count
@@ -134,7 +137,7 @@ class MarkedTable:
             self.at = self.end
 
         try:
-            for _, (begin, size) in self._threads.each("expand", mark, left()):
+            for _, (begin, size) in self._threads.each("expand", mark, left(), meanwhile):
                 going.remove(begin)
                 yield size
         finally:
@@ -168,49 +171,37 @@ def lent(free: "SimpleQueue[_Lent]") -> Iterator[_Lent]:
 
 
 class LayerTable(MarkedTable):
-    """The depths of all configurations up to layer `depth`, and this layer, the frontier.
+    """A layer, the frontier, and what is known of older ones, in memory.
 
-    `depth` is ``None`` after an error in the midst of the end of a layer. `at` is the number of a word.
+    `depth` is that of the frontier, ``None`` after an error in the midst of the end of a layer. `at` is the number of a
+    word.
     """
 
-    def __init__(
-        self, puzzle: Puzzle, threads: ThreadPool, stored: DepthTable, layers: Iterable[tuple[Depth, Iterable[Keys]]]
-    ) -> None:
-        """Read the stored table; enter the last `layers`, with their keys in batches. The last one is the frontier."""
+    #: The bitmaps besides those for marks.
+    _rows = 1
+
+    def __init__(self, puzzle: Puzzle, threads: ThreadPool, layers: Iterable[tuple[Depth, Iterable[Keys]]]) -> None:
+        """Enter the last `layers`, with their keys in batches. The last one is the frontier."""
         self._puzzle, self._threads, self.numbers = puzzle, threads, TableNumbers(puzzle)
         spread, numbers = self.numbers.spread, self.numbers.count
         self._spread, self._step = spread and spread.write, (spread.block if spread else WORD_BITS) // WORD_BITS
         blocks = -(-numbers // BLOCK_KEYS)
         #: The words of all numbers, a whole number of the kernel's blocks.
         self.end = -(-numbers // (self._step * WORD_BITS)) * self._step
-        self._planes = np.zeros((blocks, 2, BLOCK_WORDS), dtype=np.uint64)
-        #: The frontier in row `_row`, and the marks of each thread, some of them known: the frontier before is not
-        #: cleared.
-        self._bits = np.zeros((1 + threads.workers, max(blocks * BLOCK_WORDS, self.end)), dtype=np.uint64)
+        words = max(blocks * BLOCK_WORDS, self.end)
+        #: The frontier in row `_row`, and others.
+        self._bits = np.zeros((self._rows + threads.workers, words), dtype=np.uint64)
         self._row, self._counts = 0, np.zeros(blocks, dtype=np.int64)
-        self._changed = np.zeros(blocks, dtype=np.bool_)
         self._touched = np.ones(blocks, dtype=np.bool_)
         self.depth: Depth | None = None
-        for number in stored.numbers():
-            self._planes[number] = stored.planes(number)
         for depth, batches in layers:
-            self._bits[0] = 0
+            self._begin()
             for keys in batches:
                 found = self.numbers.of(keys, depth)
-                enter_keys(self._planes, self._changed, found, np.uint64(0), code_of(depth))
-                set_within(self._bits[0], found, 0)
+                self._know(found, depth)
+                set_within(self._bits[self._row], found, 0)
+            _count(self._bits[self._row], self._counts)
             self.depth = depth
-        _count(self._bits[0], self._counts)
-
-    @property
-    def stored_bytes(self) -> int:
-        """The bytes of the table on disk, once all is stored."""
-        return int(np.count_nonzero(self._planes.any(axis=(1, 2)))) * BLOCK_KEYS // 4
-
-    @property
-    def has_changed(self) -> bool:
-        """Return whether there is something to `stage`."""
-        return bool(self._changed.any())
 
     def sample(self) -> Keys:
         """Return some keys of the frontier."""
@@ -221,7 +212,7 @@ class LayerTable(MarkedTable):
         return int(self._counts.sum())
 
     def _free_rows(self) -> Iterable[Words]:
-        return (bits for row, bits in enumerate(self._bits) if row != self._row)
+        return (self._bits[row] for row in self._marked_rows)
 
     def _left(self) -> Iterator[Piece]:
         return self._pieces(self._step)
@@ -239,39 +230,137 @@ class LayerTable(MarkedTable):
                     self._touched[found // BLOCK_KEYS] = True
         return size
 
-    def merge(self, depth: Depth) -> Totals:
-        """Return the totals of layer `depth`: the marked configurations that are not in the table yet.
+    def merge(self, depth: Depth, put: Callable[[Coded], None] = lambda _: None) -> Totals:
+        """Return the totals of layer `depth`: the marked configurations that are not known yet.
 
-        They are entered in the table and become the frontier. If none are new, nothing changes.
+        They are entered and become the frontier. If none are new, nothing changes. A table that codes layers gives the
+        blocks to `put`, in order and in this thread, while others go on.
         """
-        row, counts = (self._row + 1) % len(self._bits), np.zeros_like(self._counts)
+        row, counts = self._target, np.zeros_like(self._counts)
         last = self.numbers.count // WORD_BITS
         self.numbers.require_none(self._marks(last, self._bits.shape[1]), last, depth)
 
-        def fresh(blocks: tuple[int, int]) -> Totals:
-            _fresh(
-                self._bits, self._row, row, self._planes, *blocks, code_of(depth), counts, self._changed, self._touched
-            )
-            totals = Totals()
+        def fresh(part: tuple[int, tuple[int, int]]) -> tuple[int, Totals, list[Coded]]:
+            number, blocks = part
+            self._enter(depth, *blocks, row, counts)
+            totals, coded = Totals(), list[Coded]()
             for begin, end, _ in _pieces(counts, *blocks, 1, self._bits.shape[1]):
                 keys = self._listed(row, begin, end)
                 totals = totals.plus([len(keys), *self._puzzle.tally(keys), *lanes_of(keys)], 0, 0)
-            return totals
+                coded += self._coded(depth, keys)
+            return number, totals, coded
 
         most = max(_LEAST_BLOCKS, len(counts) // (4 * self._threads.workers))
-        cuts, totals, made = [*range(0, len(counts), most), len(counts)], Totals(), list[Totals]()
+        cuts, totals = [*range(0, len(counts), most), len(counts)], Totals()
+        landed, waiting, following = SimpleQueue[tuple[int, Totals, list[Coded]] | None](), dict[int, list[Coded]](), 0
         # IMPORTANT: nothing from here on may be half done and stored: `depth` says so. So it is not interrupted either.
         before, self.depth = self.depth, None
-        for end in self._threads.draw("merge", fresh, iter([*pairwise(cuts)]), made.append, self._threads.workers):
+        parts = enumerate([*pairwise(cuts)])
+        ends = self._threads.draw("merge", fresh, parts, landed.put, self._threads.workers)
+        for end in ends:
+            end.add_done_callback(lambda _: landed.put(None))
+        going = len(ends)
+        while going:
+            if (part := landed.get()) is None:
+                going -= 1
+                continue
+            number, made, waiting[number] = part
+            totals = totals.plus([made.size, made.goals, made.represented, made.lane_0, made.lane_1], 0, 0)
+            while following in waiting:
+                for coded in waiting.pop(following):
+                    put(coded)
+                following += 1
+        for end in ends:
             end.result()
-        for part in made:
-            totals = totals.plus([part.size, part.goals, part.represented, part.lane_0, part.lane_1], 0, 0)
         if totals.size:
-            # The frontier before is not cleared.
-            self._touched = self._counts > 0
-            self._row, self._counts, self.at = row, counts, 0
+            self._advance(counts)
+            self.at = 0
         self.depth = depth if totals.size else before
         return totals
+
+    def stage_marks(self, store: RunStore, depth: Depth) -> None:
+        """Stage the marks as blocks of layer `depth`, for another session to continue from `at`."""
+        for block in range(0, len(self._counts), _LEAST_BLOCKS):
+            begin, end = block * BLOCK_WORDS, min(block + _LEAST_BLOCKS, len(self._counts)) * BLOCK_WORDS
+            marks = self._marks(begin, end) & ~self._known(begin, end)
+            if marks.any():
+                store.stage_blocks(depth, self.numbers.coded(depth, (begin * WORD_BITS, marks)))
+
+    def take_up(self, marked: Iterable[Keys], at: int) -> None:
+        """Continue from word number `at`; keys are `marked` already."""
+        for keys in marked:
+            self.numbers.set_in(self._bits[self._marked_rows[0]], keys, (self.depth or 0) + 1)
+        self.at = at
+
+    @property
+    def _marked_rows(self) -> list[int]:
+        """The rows of marks."""
+        raise NotImplementedError
+
+    @property
+    def _target(self) -> int:
+        """The row of the layer to be made."""
+        raise NotImplementedError
+
+    def _begin(self) -> None:
+        """Begin to read a layer, which is to be the frontier."""
+        raise NotImplementedError
+
+    def _know(self, numbers: Keys, depth: Depth) -> None:
+        """Enter the numbers of a layer that is read in what is known besides the bitmaps."""
+
+    def _known(self, begin: int, end: int) -> Words:
+        """Return the bits of some words that are known."""
+        raise NotImplementedError
+
+    def _enter(self, depth: Depth, first: int, last: int, row: int, counts: NDArray[np.int64]) -> None:
+        """Set what is marked and not known, of the blocks from `first` to `last`, in a `row`, and its counts."""
+        raise NotImplementedError
+
+    def _coded(self, depth: Depth, keys: Keys) -> list[Coded]:
+        """Return keys of a new layer as blocks, if these are wanted."""
+        return []
+
+    def _advance(self, counts: NDArray[np.int64]) -> None:
+        """Make the new layer, whose blocks have so many bits, the frontier."""
+        raise NotImplementedError
+
+    def _marks(self, begin: int, end: int) -> Words:
+        """Return the marks in some words, together."""
+        marks: Words = np.bitwise_or.reduce(self._bits[self._marked_rows, begin:end])
+        return marks
+
+    def _pieces(self, step: int) -> Iterator[Piece]:
+        """Yield the pieces of the frontier: from and to which word, multiples of `step`, and the number of bits."""
+        return _pieces(self._counts, 0, len(self._counts), step, self.end)
+
+    def _listed(self, row: int, begin: int, end: int) -> Keys:
+        return self.numbers.listed(self._bits[row, begin:end], begin * WORD_BITS)
+
+
+class DepthsTable(LayerTable):
+    """The depths of all configurations up to layer `depth`, and this layer. Some of the marks are known."""
+
+    def __init__(
+        self, puzzle: Puzzle, threads: ThreadPool, stored: DepthTable, layers: Iterable[tuple[Depth, Iterable[Keys]]]
+    ) -> None:
+        """Read the stored table; enter the last `layers`, with their keys in batches. The last one is the frontier."""
+        blocks = -(-numbers_of(puzzle) // BLOCK_KEYS)
+        self._planes = np.zeros((blocks, 2, BLOCK_WORDS), dtype=np.uint64)
+        self._changed = np.zeros(blocks, dtype=np.bool_)
+        for number in stored.numbers():
+            self._planes[number] = stored.planes(number)
+        super().__init__(puzzle, threads, layers)
+
+    @property
+    def stored_bytes(self) -> int:
+        """The bytes of the table on disk, once all is stored."""
+        return int(np.count_nonzero(self._planes.any(axis=(1, 2)))) * BLOCK_KEYS // 4
+
+    @property
+    def has_changed(self) -> bool:
+        """Return whether there is something to `stage`."""
+        return bool(self._changed.any())
 
     def stage(self, store: RunStore) -> tuple[int, int]:
         """Stage the blocks of the table that have changed, and those of the frontier; return their bytes and index."""
@@ -285,33 +374,74 @@ class LayerTable(MarkedTable):
             stored += size
         return stored, index
 
-    def stage_marks(self, store: RunStore, depth: Depth) -> None:
-        """Stage the marks as blocks of layer `depth`, for another session to continue from `at`."""
-        for block in range(0, len(self._counts), _LEAST_BLOCKS):
-            known = np.bitwise_or.reduce(self._planes[block : block + _LEAST_BLOCKS], axis=1).ravel()
-            begin = block * BLOCK_WORDS
-            marks = self._marks(begin, begin + len(known)) & ~known
-            if marks.any():
-                store.stage_blocks(depth, self.numbers.coded(depth, (begin * WORD_BITS, marks)))
+    @property
+    def _marked_rows(self) -> list[int]:
+        return [row for row in range(len(self._bits)) if row != self._row]
 
-    def take_up(self, marked: Iterable[Keys], at: int) -> None:
-        """Continue from word number `at`; keys are `marked` already."""
-        for keys in marked:
-            self.numbers.set_in(self._bits[(self._row + 1) % len(self._bits)], keys, (self.depth or 0) + 1)
-        self.at = at
+    @property
+    def _target(self) -> int:
+        return (self._row + 1) % len(self._bits)
 
-    def _marks(self, begin: int, end: int) -> Words:
-        """Return the marks in some words, together."""
-        others = [row for row in range(len(self._bits)) if row != self._row]
-        marks: Words = np.bitwise_or.reduce(self._bits[others, begin:end])
-        return marks
+    def _begin(self) -> None:
+        self._bits[0] = 0
 
-    def _pieces(self, step: int) -> Iterator[Piece]:
-        """Yield the pieces of the frontier: from and to which word, multiples of `step`, and the number of bits."""
-        return _pieces(self._counts, 0, len(self._counts), step, self.end)
+    def _know(self, numbers: Keys, depth: Depth) -> None:
+        enter_keys(self._planes, self._changed, numbers, np.uint64(0), code_of(depth))
 
-    def _listed(self, row: int, begin: int, end: int) -> Keys:
-        return self.numbers.listed(self._bits[row, begin:end], begin * WORD_BITS)
+    def _known(self, begin: int, end: int) -> Words:
+        planes = self._planes[begin // BLOCK_WORDS : end // BLOCK_WORDS]
+        known: Words = np.bitwise_or.reduce(planes, axis=1).ravel()
+        return known
+
+    def _enter(self, depth: Depth, first: int, last: int, row: int, counts: NDArray[np.int64]) -> None:
+        code, changed, touched = code_of(depth), self._changed, self._touched
+        _fresh(self._bits, self._row, row, self._planes, first, last, code, counts, changed, touched)
+
+    def _advance(self, counts: NDArray[np.int64]) -> None:
+        # The frontier before is not cleared.
+        self._touched = self._counts > 0
+        self._row, self._counts = self._target, counts
+
+
+class LayersTable(LayerTable):
+    """Layer `depth` of an undirected puzzle and the layer before it, in rows 0 and 1 in turn."""
+
+    _rows = 2
+
+    def __init__(self, puzzle: Puzzle, threads: ThreadPool, layers: Iterable[tuple[Depth, Iterable[Keys]]]) -> None:
+        self._before = np.zeros(-(-numbers_of(puzzle) // BLOCK_KEYS), dtype=np.int64)
+        super().__init__(puzzle, threads, layers)
+
+    @staticmethod
+    def bytes_for(numbers: int, threads: int) -> int:
+        """Return the memory of a table, with blocks of a layer that wait for a commit, and LMDB's copy of them."""
+        return (LayersTable._rows + threads + 4) * (numbers + BLOCK_KEYS) // 8
+
+    @property
+    def _marked_rows(self) -> list[int]:
+        return [*range(self._rows, len(self._bits))]
+
+    @property
+    def _target(self) -> int:
+        return 1 - self._row
+
+    def _begin(self) -> None:
+        self._row, self._counts, self._before = self._target, self._before, self._counts
+
+    def _known(self, begin: int, end: int) -> Words:
+        known: Words = np.bitwise_or.reduce(self._bits[: self._rows, begin:end])
+        return known
+
+    def _enter(self, depth: Depth, first: int, last: int, row: int, counts: NDArray[np.int64]) -> None:
+        _following(self._bits, self._row, row, first, last, self._before, counts, self._touched)
+
+    def _coded(self, depth: Depth, keys: Keys) -> list[Coded]:
+        return [code_keys(depth, keys)]
+
+    def _advance(self, counts: NDArray[np.int64]) -> None:
+        self._begin()
+        self._counts = counts
+        self._touched[:] = False
 
 
 def _pieces(
@@ -379,3 +509,39 @@ def _fresh(
                 total += popcount(found)
         counts[block] = total
         changed[block] |= total != np.uint64(0)
+
+
+@jit
+def _following(
+    bits: NDArray[np.uint64], frontier: int, target: int, first: int, last: int, before: NDArray[np.int64],
+    counts: NDArray[np.int64], touched: NDArray[np.bool_],
+) -> None:  # fmt: skip
+    """Set the marks, in the rows from 2 on, that are in neither layer in the row `target`, and clear them.
+
+    `before` are the numbers of bits in the blocks of that row, the layer before the frontier.
+    """
+    for block in range(first, last):
+        base = block * BLOCK_WORDS
+        if not touched[block] and not before[block]:
+            continue
+        total = np.uint64(0)
+        for line in range(base, base + BLOCK_WORDS, 16):
+            found = np.uint64(0)
+            if touched[block]:
+                for row in range(2, len(bits)):
+                    for word in range(line, line + 16):
+                        found |= bits[row, word]
+            if found == np.uint64(0):
+                if before[block]:
+                    for word in range(line, line + 16):
+                        bits[target, word] = np.uint64(0)
+                continue
+            for word in range(line, line + 16):
+                found = np.uint64(0)
+                for row in range(2, len(bits)):
+                    found |= bits[row, word]
+                    bits[row, word] = np.uint64(0)
+                found &= ~(bits[frontier, word] | bits[target, word])
+                bits[target, word] = found
+                total += popcount(found)
+        counts[block] = total
