@@ -436,7 +436,9 @@ class LayersTable(LayerTable):
         _following(self._bits, self._row, row, first, last, self._before, counts, self._touched)
 
     def _coded(self, depth: Depth, keys: Keys) -> list[Coded]:
-        return [code_keys(depth, keys)]
+        coded = code_keys(depth, keys)
+        # A copy, without the unused room of the coder.
+        return [coded._replace(data=memoryview(bytes(coded.data)))]
 
     def _advance(self, counts: NDArray[np.int64]) -> None:
         self._begin()
