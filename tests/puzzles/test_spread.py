@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hakoiri.api import Run, explore
+from hakoiri.coordinator.session.resources import Resources, Tuning
 from hakoiri.keys.layout import U32, Key, ints
 from hakoiri.puzzles.contract import BitKernel, Expansion, Puzzle, spread_of
 from hakoiri.puzzles.goals import any_of, avoiding
@@ -103,9 +104,10 @@ def test_runs_by_bitmaps_have_the_same_layers(
     name: str, options: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls, runs = spied(monkeypatch, (RangeExpansion, "_mark")), list[Run]()
+    ranges = Resources(tuning=Tuning(bitmaps_from=1 << 40))
     for number, words in enumerate((0.0, step.MARKED_WORDS)):
         monkeypatch.setattr(step, "MARKED_WORDS", words)
-        runs.append(explore(name, options, data=tmp_path / str(number)))
+        runs.append(explore(name, options, data=tmp_path / str(number), resources=ranges))
         assert bool(calls["_mark"]) == bool(number)
     plain, marked = ([record.digest for record in run.layer_records()] for run in runs)
     assert plain == marked
