@@ -25,8 +25,9 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from hakoiri.web.settings import SERVER, Settings
 from hakoiri.worker.machine import REDIS, end, start_child
 
-#: The key in the scope of a request for the function to call when it has passed the guard.
-KNOWN = "hakoiri.known"
+#: The key in the scope of a request for the function to call when it has passed the guard, and for the function that
+#: returns whether the server is ending.
+KNOWN, ENDING = "hakoiri.known", "hakoiri.ending"
 _HEADER_SECONDS = 10.0
 #: The most bytes of the request line and all headers of a request together, its trailers included.
 _MOST_HEAD = 65_536
@@ -50,6 +51,7 @@ class Connection(HttpToolsProtocol):
     _deadline: asyncio.TimerHandle | None = None
     #: The request being answered, or the last one answered.
     _answered: RequestResponseCycle | None = None
+    _is_ending = False
     #: The parsed bytes of the head of this request, and the most bytes that the parser still keeps.
     _head, _unparsed = 0, 0
 
@@ -83,6 +85,7 @@ class Connection(HttpToolsProtocol):
         self._head = 0
         super().on_message_begin()
         self.scope[KNOWN] = lambda: self._strangers.pop(self, None)  # type: ignore[literal-required]
+        self.scope[ENDING] = lambda: self._is_ending  # type: ignore[literal-required]
 
     def on_url(self, url: bytes) -> None:
         self._count(len(url))
@@ -106,6 +109,11 @@ class Connection(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         self._unparsed = 0
         super().on_message_complete()
+
+    def shutdown(self) -> None:
+        """Close the connection after the answer in progress; a stream of events ends it when it looks here."""
+        self._is_ending = True
+        super().shutdown()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._end()
@@ -162,16 +170,18 @@ _GRACE_SECONDS = 60.0
 _MOST_AT_ONCE = 1_000
 #: The limit of open files: connections, and files of runs.
 _OPEN_FILES = 4_096
+#: The seconds that answers in progress may take at the end.
+_LAST_SECONDS = 0.5
 #: The options of uvicorn.
 OPTIONS: dict[str, Any] = {
     "http": Connection, "ws": "none", "log_config": None, "access_log": False, "server_header": False,
     "proxy_headers": False, "limit_concurrency": _MOST_AT_ONCE, "timeout_keep_alive": 15,
-    "timeout_graceful_shutdown": 3,
+    "timeout_graceful_shutdown": _LAST_SECONDS,
 }  # fmt: skip
 
 
 def serve(settings: Settings, host: socket.socket, driver: list[str], note: Callable[[str], None]) -> None:
-    """Answer on a bound socket until a signal arrives.
+    """Answer on a bound socket until a signal arrives; ``KeyboardInterrupt`` of one that does so earlier stops it, too.
 
     `driver` is the command that drives queued runs meanwhile, or empty.
     """
@@ -179,19 +189,34 @@ def serve(settings: Settings, host: socket.socket, driver: list[str], note: Call
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(allowed, min(_OPEN_FILES, most)), most))
     os.environ.update(settings.to_environment() | {SERVER: str(os.getpid())})
     config = uvicorn.Config(_APPLICATION, factory=True, workers=settings.processes, **OPTIONS)
-    with _driving(settings, driver, note) if driver else nullcontext():
+    stopping = Event()
+    with _driving(settings, driver, note, stopping) if driver else nullcontext():
         if settings.processes == 1:
-            uvicorn.Server(config).run([host])
+            _Server(config, stopping).run([host])
         else:
             from uvicorn.supervisors import Multiprocess
 
             Multiprocess(config, sockets=[host]).run()
 
 
+class _Server(uvicorn.Server):
+    """A server whose coordinator stops at the same time as it does."""
+
+    def __init__(self, config: uvicorn.Config, stopping: Event) -> None:
+        super().__init__(config)
+        self._stopping = stopping
+
+    def handle_exit(self, sig: int, frame: Any) -> None:
+        self._stopping.set()
+        super().handle_exit(sig, frame)
+
+
 @contextmanager
-def _driving(settings: Settings, driver: list[str], note: Callable[[str], None]) -> Iterator[None]:
-    """Run a coordinator for the data directory during the block; restart it if it dies."""
-    environment, stopping = settings.for_children() | ({REDIS: settings.redis} if settings.redis else {}), Event()
+def _driving(
+    settings: Settings, driver: list[str], note: Callable[[str], None], stopping: Event
+) -> Iterator[None]:  # fmt: skip
+    """Run a coordinator for the data directory during the block until `stopping` is set; restart it if it dies."""
+    environment = settings.for_children() | ({REDIS: settings.redis} if settings.redis else {})
 
     def keep_alive() -> None:
         pause = _RESTART_SECONDS

@@ -2,6 +2,7 @@
 
 import signal
 import socket
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, suppress
 from functools import partial
@@ -83,6 +84,33 @@ def test_a_signal_ends_it_and_all_that_it_started(serve: Callable[..., Server], 
     server.process.send(number)
     assert "Traceback" not in server.process.finish().stderr
     assert gone(processes)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_open_streams_and_questions_do_not_hold_up_its_end(
+    processes: str, hakoiri: Hakoiri, serve: Callable[..., Server]
+) -> None:
+    """It waited 3 s for streams, then 5 s for each question, then for the coordinator."""
+    run = hakoiri.json("run", "klotski")["run"]
+    server = serve("--workers", processes)
+    with server.client.stream("GET", f"/api/runs/{run}/events") as stream:
+        assert next(stream.iter_text()).startswith("retry:")
+        assert server.client.post(f"/api/runs/{run}/verify?full=true").status_code == 202
+        began = time.monotonic()
+        server.process.send(signal.SIGINT)
+        ended = server.process.finish()
+    # A second on an idle machine.
+    assert time.monotonic() - began < 3.0
+    assert "Traceback" not in ended.stderr and " error " not in ended.stderr, ended.stderr
+
+
+@pytest.mark.slow
+def test_a_signal_before_it_answers_ends_it(hakoiri: Hakoiri) -> None:
+    process = hakoiri.start("serve", *ADDRESS, env=ENVIRONMENT)
+    process.wait_for("http://")
+    process.send(signal.SIGINT)
+    assert "Traceback" not in process.finish().stderr
 
 
 @pytest.mark.slow

@@ -4,8 +4,9 @@ import ipaddress
 import os
 import secrets
 import socket
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
 from rich.text import Text
@@ -211,9 +212,13 @@ def serve(
         threads = ["--threads"] if settings.redis is None else []
         most = [] if memory is None else ["--memory", f"{memory >> 20}MB"]
         driver = [] if no_drive else ["coordinator", "--data", str(where), *most, *threads]
-        # uvicorn sends itself again the signal that ended it.
-        with stopping_with(lambda _: None):
+        with suppress(KeyboardInterrupt), stopping_with(_stop):
             serve_web(settings, listening, driver, log)
+
+
+def _stop(reason: str) -> NoReturn:
+    """End the command: uvicorn has not begun yet, or has ended and sends itself again the signal that ended it."""
+    raise KeyboardInterrupt(reason)
 
 
 def _token(file: Path | None, none: bool) -> tuple[str, bool]:

@@ -130,4 +130,4 @@ def events(request: Request, asked: AskedRun, number: _Number) -> StreamingRespo
         said.update(row)
         return [event("progress" if running else "state", one) for one in told], LOOK_SECONDS if running else None
 
-    return streams.answer(look)
+    return streams.answer(request, look)

@@ -39,6 +39,7 @@ from hakoiri.storage.ledger.manifest import Manifest
 from hakoiri.storage.names import MOST_TITLE, REQUESTS_FOLDER, TITLE_FILE, by_age
 from hakoiri.web.asking import RunName, Runs, named_puzzle
 from hakoiri.web.runs.opened import OpenRuns
+from hakoiri.web.server import ENDING
 
 #: The most streams of all processes of a server together.
 _MOST_STREAMS = 256
@@ -59,11 +60,11 @@ class Streams:
     def __len__(self) -> int:
         return len(self._open)
 
-    def answer(self, look: Look) -> StreamingResponse:
+    def answer(self, request: Request, look: Look) -> StreamingResponse:
         """Return a response that sends the events of `look`; raise `HTTPException` if too many streams are open."""
         if len(self._open) >= self._most:
             raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, "too many event streams are open; close some")
-        texts = _texts(look)
+        texts = _texts(look, request.scope.get(ENDING, lambda: False))
         self._open.add(texts)
         return StreamingResponse(self._told(texts), media_type="text/event-stream")
 
@@ -75,11 +76,11 @@ class Streams:
             self._open.discard(texts)
 
 
-async def _texts(look: Look) -> AsyncIterator[str]:
-    """Yield the text of a stream; slow clients get fewer events, and miss nothing but progress."""
+async def _texts(look: Look, ending: Callable[[], bool]) -> AsyncIterator[str]:
+    """Yield the text of a stream until the server ends; slow clients get fewer events, and miss only progress."""
     sent = time.monotonic()
     yield "retry: 1000\n\n"
-    while True:
+    while not ending():
         told, pause = await run_in_threadpool(look)
         for text in told:
             sent = time.monotonic()
@@ -376,7 +377,7 @@ async def events(
     """The id of an event names the layers sent and the commit; `Last-Event-ID` continues after it."""
     directory = await run_in_threadpool(opened.find, run)
     streams: Streams = request.app.state.streams
-    return streams.answer(EventStream(opened, directory, last_event_id or "").look)
+    return streams.answer(request, EventStream(opened, directory, last_event_id or "").look)
 
 
 class EventStream:

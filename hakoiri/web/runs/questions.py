@@ -33,7 +33,7 @@ from hakoiri.storage.ledger.lock import holder_of, interrupt_holder, locked
 from hakoiri.storage.ledger.manifest import State
 from hakoiri.storage.names import ANSWERING_PREFIX, HOLDER_FILE, questions_folder
 from hakoiri.web.settings import Settings
-from hakoiri.worker.machine import REDIS, end, start_child
+from hakoiri.worker.machine import REDIS, start_child
 
 _ANSWER, _SAID = "answer", "said"
 _OURS = "hakoiri: "
@@ -42,8 +42,8 @@ _MOST_SAID = 2_000
 _DIGITS = 16
 #: The most bytes of an answer.
 _MOST_BYTES = 1 << 28
-#: The delay before a failed question is tried again, and how long a process may take to end after SIGINT.
-_SAME_SECONDS, _GRACE_SECONDS = 30.0, 5.0
+#: The delay before a failed question is tried again, and the seconds that the server waits at its end for processes.
+_SAME_SECONDS, _GRACE_SECONDS = 30.0, 0.3
 QuestionStatus = Literal["running", "answered", "failed"]
 
 
@@ -178,9 +178,16 @@ class Questions:
         return question
 
     def close(self) -> None:
-        """End the processes that this one started."""
+        """Interrupt the processes that this one started, and wait a moment.
+
+        One that commits the proved bounds of a diameter may take longer: it ends by itself.
+        """
         for process in self._answering:
-            end(process, _GRACE_SECONDS, signal.SIGINT)
+            process.send_signal(signal.SIGINT)
+        latest = time.monotonic() + _GRACE_SECONDS
+        for process in self._answering:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(max(0.0, latest - time.monotonic()))
 
     def start(self, question: LongQuestion) -> None:
         """Start the process that answers, unless another one does."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.testclient import TestClient
 
 from hakoiri.errors import OUTCOMES
@@ -258,12 +259,12 @@ def test_streams_of_all_kinds_have_one_limit() -> None:
         return ["x"], None
 
     async def held() -> None:
-        streams = Streams(3)
-        answers = [streams.answer(look) for _ in range(85)]
+        streams, asked = Streams(3), Request({"type": "http"})
+        answers = [streams.answer(asked, look) for _ in range(85)]
         with pytest.raises(HTTPException):
-            streams.answer(look)
+            streams.answer(asked, look)
         assert [text async for text in answers[0].body_iterator][1:] == ["x"]
-        streams.answer(look)
+        streams.answer(asked, look)
         del answers
         gc.collect()
         assert len(streams) == 0
