@@ -30,7 +30,8 @@ run sliding --from AABB/AACC/DE../FGHH/FGII --whole
 run sliding --from AABB/AACC/DE../FGHH/FGII -o goal=A@4,1; hardest last
 run sliding --from AABBCC/DDEEFF/GGHHII/J.KLMN/J.KLMN/OOOPQR --layers 3
 run sliding --from AABBCCDD/EEFFGGHH/IJKLMNOP/IJKLMNOP/QQQRRRS./TTTUUUV./WXYZabcd/efghijk. --layers 3
-run tiles -o goal=1**/***/***; hardest last; run tiles -o metric=multi -o rows=2 -o columns=3
+run tiles -o rows=2 -o columns=5; run tiles -o goal=1**/***/***; hardest last
+run tiles -o metric=multi -o rows=2 -o columns=3
 run tiles -o rows=4 -o columns=4 --layers 3; run tiles -o rows=4 -o columns=4 -o goal=1***/****/****/**** --layers 3
 run gap -o ranks=3; components last --strong; run topspin -o n=7 -o k=4 --whole
 run hanoi --whole; run hanoi -o discs=20 --layers 3; run hanoi -o pegs=3; run hanoi -o pegs=3 -o discs=20 --layers 3

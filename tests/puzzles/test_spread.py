@@ -15,6 +15,7 @@ from hakoiri.puzzles.contract import BitKernel, Expansion, Puzzle, spread_of
 from hakoiri.puzzles.goals import any_of, avoiding
 from hakoiri.puzzles.hanoi import Hanoi
 from hakoiri.puzzles.permutation.pancakes import BurntPancakes, Pancakes
+from hakoiri.puzzles.permutation.tiles import Tiles
 from hakoiri.puzzles.permutation.topspin import TopSpin
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.spill import Spill
@@ -29,7 +30,10 @@ from tests.support.toy_runs import spied
 
 PUZZLES = [
     Hanoi({"discs": "3"}), Hanoi({"discs": "8"}), Pancakes({"n": "10"}), BurntPancakes({"n": "6"}),
-    Pancakes({"n": "11"}), BurntPancakes({"n": "8"}),
+    Pancakes({"n": "11"}), BurntPancakes({"n": "8"}), *(
+        Tiles({"rows": str(rows), "columns": str(columns)})
+        for rows, columns in [(2, 4), (3, 3), (2, 5), (5, 2), (2, 6), (3, 4), (4, 3)]
+    ),
 ]  # fmt: skip
 #: The most that the numbering bears.
 LARGEST = [
@@ -87,7 +91,10 @@ def test_changed_moves_are_expanded() -> None:
     tower = PUZZLES[1]
     changed = [
         _Lazy({"n": "10"}), _Plain({"discs": "8"}), Hanoi({"discs": "2"}), Hanoi({"discs": "8", "pegs": "3"}),
-        Pancakes({"n": "9"}), avoiding(tower, any_of(tower, [tower.render(5)])), goals_only(tower),
+        Tiles({"rows": "2", "columns": "3"}), Tiles({"rows": "4", "columns": "4"}),
+        Tiles({"rows": "1", "columns": "9"}),
+        Tiles({"rows": "3", "columns": "3", "metric": "multi"}), Pancakes({"n": "9"}),
+        avoiding(tower, any_of(tower, [tower.render(5)])), goals_only(tower),
     ]  # fmt: skip
     assert [spread_of(puzzle) for puzzle in changed] == [None] * len(changed)
     # A goal of one's own changes no moves.

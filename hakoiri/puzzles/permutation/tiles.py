@@ -27,10 +27,11 @@ from numpy.typing import NDArray
 
 from hakoiri.errors import ConfigurationError, Hint, PuzzleError
 from hakoiri.keys.layout import Key, Keys, Mask
-from hakoiri.puzzles.contract import Expansion, Matching, Numbered, Orbits
+from hakoiri.puzzles.contract import BitKernel, Expansion, Matching, Numbered, Orbits
 from hakoiri.puzzles.options import Choice, Number
 from hakoiri.puzzles.permutation.orders import digits_of, draw_tiles, number_of, order_of
 from hakoiri.puzzles.permutation.tiles_kernels import expand_keys, expand_lines, find_boards, tables_of, write_images
+from hakoiri.puzzles.permutation.tiles_spread import block_of, spread_keys, spread_tables
 from hakoiri.puzzles.pictures import Picture
 from hakoiri.puzzles.texts import marks_in, plain_rows, rows_in
 
@@ -38,6 +39,9 @@ from hakoiri.puzzles.texts import marks_in, plain_rows, rows_in
 Arrangement = list[int]
 _Numbers = NDArray[np.int64]
 _MOST_CELLS = 16
+#: The least cells of boards with a kernel for bitmaps, and the cells of their lines: windows of longer lines have runs
+#: that are too short to be moved, and their bitmaps do not fit in memory.
+_LEAST_SPREAD, _SPREAD_LINES = 8, (2, 3)
 #: Stands for any tile, or the blank.
 _ANY = -1
 _METRICS = ("single", "multi")
@@ -128,6 +132,18 @@ class Tiles(Numbered):
     def expand(self, keys: Keys) -> Expansion:
         write = partial(expand_keys if self._farthest == 1 else expand_lines, keys, self._tables, self._length)
         return self.expansion(keys, self.most_successors, write, spare=_MOST_CELLS)
+
+    @property
+    def spread(self) -> BitKernel | None:
+        """The kernel for bitmaps, of boards of `_LEAST_SPREAD` cells and more, but for 4 x 4."""
+        if self._farthest > 1 or self._length not in _SPREAD_LINES or self._cells < _LEAST_SPREAD:
+            return None
+        lines, length, cells, block = self._cells // self._length, self._length, self._cells, block_of(self._cells)
+
+        def write(words: NDArray[np.uint64], base: Key, marks: NDArray[np.uint64]) -> None:
+            spread_keys(words, base, spread_tables(lines, length), cells, length, block, marks)
+
+        return BitKernel(write, block)
 
     def orbits(self, keys: Keys) -> Orbits:
         """One number for each kind of cell that the blank can be on: corners, ..."""

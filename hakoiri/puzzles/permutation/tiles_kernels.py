@@ -21,7 +21,7 @@ _Numbers = NDArray[np.int64]
 
 #: Tiles whose digits come from each of the three tables of a `TileTables`, the last tiles first.
 _TABLE_TILES = (8, 4, 3)
-_DIGIT_BITS = 4
+DIGIT_BITS = 4
 #: The most ways that a tile can move.
 _WAYS = 4
 
@@ -47,34 +47,34 @@ def tables_of(lines: int, length: int) -> TileTables:
     """The tables of a board: well under a megabyte, and 13 MB for 4 x 4."""
     cells = lines * length
     tiles = cells - 1
-    parity_bit = _DIGIT_BITS * max(tiles - 2, 0)
+    parity_bit = DIGIT_BITS * max(tiles - 2, 0)
     radices = [1 if length == 1 or tile >= tiles - 2 else tiles - tile for tile in range(tiles)]
     words, end = [], tiles
     for count in _TABLE_TILES:
         begin = max(end - count, 0)
-        words.append(_digit_words(begin, radices[begin:end], parity_bit))
+        words.append(digit_words(begin, radices[begin:end], parity_bit))
         end = begin
     worth = [cells * (factorial(tiles - 1 - tile) // 2) if tile < tiles - 2 else 0 for tile in range(tiles)]
-    tables = *words, _blank_cells(lines, length, parity_bit), _window_changes(length, worth)
+    tables = *words, _blank_cells(lines, length, parity_bit), window_changes(length, worth)
     return TileTables(*(table.astype(np.uint64) for table in tables))
 
 
 def _blank_cells(lines: int, length: int, parity_bit: int) -> _Numbers:
     """The rows of `TileTables.cells`. A window that does not exist is replaced by one that does; it is never used."""
     cells = lines * length
-    window = _DIGIT_BITS * length
+    window = DIGIT_BITS * length
     blanks = np.zeros((cells, 9), dtype=np.int64)
     for cell in range(cells):
         line, place = divmod(cell, length)
         before, after = max(cell - length, 0), min(cell, cells - 1 - length)
         blanks[cell, :4] = place > 0, place < length - 1, line > 0, line < lines - 1
-        blanks[cell, 4:6] = _DIGIT_BITS * before, _DIGIT_BITS * after
+        blanks[cell, 4:6] = DIGIT_BITS * before, DIGIT_BITS * after
         blanks[cell, 6:8] = before << window, (cells - length + after) << window
         blanks[cell, 8] = line % 2 << parity_bit if length % 2 == 0 else 0
     return blanks
 
 
-def _digit_words(begin: int, radices: list[int], parity_bit: int) -> _Numbers:
+def digit_words(begin: int, radices: list[int], parity_bit: int) -> _Numbers:
     """The words of all digits of some tiles, from tile `begin` on, the digits of the last one changing fastest.
 
     In each word the parity of the sum of its digits is at `parity_bit`, where the digit belongs that completes it.
@@ -82,17 +82,17 @@ def _digit_words(begin: int, radices: list[int], parity_bit: int) -> _Numbers:
     words = np.zeros(1, dtype=np.int64)
     for tile, radix in enumerate(radices, begin):
         digit = np.arange(radix)
-        words = (words[:, None] ^ (digit << _DIGIT_BITS * tile) ^ (digit % 2 << parity_bit)).ravel()
+        words = (words[:, None] ^ (digit << DIGIT_BITS * tile) ^ (digit % 2 << parity_bit)).ravel()
     return words
 
 
-def _window_changes(length: int, worth: list[int]) -> _Numbers:
+def window_changes(length: int, worth: list[int]) -> _Numbers:
     """Return the change of a key by a slide across lines: first all slides of the blank back by a line, then all ahead.
 
     For either, the windows in the order of their first tiles, each with all contents. `worth[i]` is that of d[i].
     """
-    contents = np.arange(1 << _DIGIT_BITS * length)
-    digits = [contents >> _DIGIT_BITS * place & 15 for place in range(length)]
+    contents = np.arange(1 << DIGIT_BITS * length)
+    digits = [contents >> DIGIT_BITS * place & 15 for place in range(length)]
     back, ahead = digits.copy(), digits.copy()
     for place in range(length - 1):
         back[place : place + 2] = _exchanged(*back[place : place + 2])
