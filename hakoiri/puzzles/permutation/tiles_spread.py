@@ -273,8 +273,8 @@ def spread_keys(
 
 @jit
 def _move_part(
-    words: _Words, origin: int, begin: int, first: int, digits: np.uint64, way: int, tables: TileSpreadTables, cells: int,
-    window: int, room: _Words, marks: _Words,
+    words: _Words, origin: int, begin: int, first: int, digits: np.uint64, way: int, tables: TileSpreadTables,
+    cells: int, window: int, room: _Words, marks: _Words,
 ) -> None:  # fmt: skip
     """Move what is moved as a whole in the part from place `first` on of a block, which is at bit `origin` of `words`.
 
