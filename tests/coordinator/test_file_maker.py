@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from hakoiri.api import Run, explore, open_run, verify_run
 from hakoiri.coordinator.layers import file_maker
 from hakoiri.coordinator.layers.file_maker import FileMaker
+from hakoiri.coordinator.layers.memory_maker import DepthsMaker
 from hakoiri.coordinator.runs.archive import archive_run, restore_run
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.drive import drive
@@ -37,6 +38,7 @@ from hakoiri.storage.layers.table_file import TableFile, TableShape, checksum
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import State, seal
 from hakoiri.storage.names import TABLE_FILE
+from hakoiri.worker.layers import table
 from tests.support.plain_search import reference_distances
 from tests.support.runs import StoppingAfter, essence
 from tests.support.toy_runs import before_call, driven
@@ -45,6 +47,8 @@ SPEC = PuzzleSpec("pancakes", {"n": "9"})
 #: The marks of two blocks of 2**18 numbers fit, a table does not.
 FILED = Resources(memory=1, workers=2, tuning=Tuning(least_bytes=400_000, commit=-1.0))
 OFTEN = replace(FILED, tuning=replace(FILED.tuning, checkpoint=-1.0, table_rest=0.0))
+#: Layers are held for some milliseconds, if there is room.
+SOMETIMES = replace(FILED, tuning=replace(FILED.tuning, checkpoint=0.004, table_rest=0.0))
 SECTOR = 512
 
 
@@ -150,12 +154,18 @@ def cut_off(directory: Path, random: Random, resources: Resources, left: int) ->
 
 @pytest.mark.ci_slow
 @pytest.mark.parametrize("seed", range(int(os.environ.get("HAKOIRI_TABLE_CUTS", "12"))))
-def test_no_cut_loses_or_changes_anything(seed: int, expected: tuple[Any, NDArray[np.uint8]], tmp_path: Path) -> None:
-    """Sessions are cut off at random events, one after another; some layers have checkpoints."""
-    random = Random(seed)
+def test_no_cut_loses_or_changes_anything(
+    seed: int, expected: tuple[Any, NDArray[np.uint8]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sessions are cut off at random events, one after another; some layers have checkpoints, some are held.
+
+    There is room to hold no block, or both.
+    """
+    random, room = Random(seed), 2 * (seed // 3 % 2)
+    monkeypatch.setattr(file_maker, "held_within", lambda *_: room * 110_000)
     keep = "depths" if seed % 3 else "frontier"
     directory, sessions = make_run(tmp_path, SPEC, None, {"keep": keep}, FILED), 0
-    while not cut_off(directory, random, OFTEN if random.random() < 0.5 else FILED, random.randint(1, 45)):
+    while not cut_off(directory, random, random.choice([FILED, OFTEN, SOMETIMES]), random.randint(1, 45 - 15 * room)):
         sessions += 1
         assert sessions < 100
     assert sessions
@@ -166,6 +176,27 @@ def test_no_cut_loses_or_changes_anything(seed: int, expected: tuple[Any, NDArra
         else:
             assert not (directory / TABLE_FILE).exists()
     assert verify_run("last", tmp_path).faults == []
+
+
+@pytest.mark.ci_slow
+@pytest.mark.parametrize("seed", range(int(os.environ.get("HAKOIRI_TABLE_CUTS", "4"))))
+def test_no_cut_loses_what_was_held(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first layers of Hanoi are in one block of four, and are held; later ones do not fit beside it."""
+    spec, random = PuzzleSpec("hanoi", {"discs": "10"}), Random(seed)
+    with explore(spec.name, spec.options, keep="depths", data=tmp_path / "memory") as run:
+        wanted = essence(run)
+    monkeypatch.setattr(table, "SPARSE", 1)
+    monkeypatch.setattr(file_maker, "held_within", lambda *_: (1 + seed % 3) * 110_000)
+    monkeypatch.setattr(file_maker, "rows_within", lambda *_: 1)
+    monkeypatch.setattr(DepthsMaker, "fits", lambda _: False)
+    directory, sessions = make_run(tmp_path / "file", spec, None, {"keep": "depths"}, FILED), 0
+    while not cut_off(directory, random, random.choice([FILED, SOMETIMES]), random.randint(10, 40)):
+        sessions += 1
+        assert sessions < 100
+    assert sessions
+    with open_run("last", tmp_path / "file") as run:
+        assert essence(run) == wanted
+    assert verify_run("last", tmp_path / "file", full=True).faults == []
 
 
 @pytest.mark.ci_slow
@@ -496,6 +527,33 @@ def put(file: TableFile, block: int, layer: int, known: int, size: int) -> None:
 
 
 SHAPE = TableShape(3, 2, 1)
+
+
+def test_all_that_is_held_is_written_before_a_sync_frees_a_slot(book: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ledger has layer 0 only. A block of layer 3 does not count, and is gone for a writer."""
+    monkeypatch.setattr(table_file, "_LEAST_SPARE", 1)
+    file = TableFile(book, SHAPE, writable=True, new=True)
+    for block in range(2):
+        put(file, block, 0, 1, 1)
+    file.sync()
+    file.room = 2
+    for block in range(2):
+        assert file.can_hold([0, 1])
+        head = file.heads[block].copy()
+        head["layer"], head["known"] = 3, 2
+        file.hold(head, file.empty())
+    assert not file.can_hold([2])
+    file.flush()
+    assert not file.is_holding
+    assert file.heads["layer"].tolist() == [3, 3]
+    file.close()
+    for is_writer in (False, True, False):
+        found = TableFile(book, SHAPE, writable=is_writer)
+        assert found.heads["layer"].tolist() == [0, 0]
+        found.close()
+    # As if layer 3 had been committed by another session.
+    book.sizes += [0, 0, 2]
+    assert TableFile(book, SHAPE).heads["layer"].tolist() == [0, 0]
 
 
 def test_a_reader_finds_the_blocks_of_layers_that_are_committed_later(book: Any) -> None:

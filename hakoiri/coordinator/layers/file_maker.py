@@ -1,6 +1,7 @@
 """Layers of a run whose table does not fit in memory, made in its file (`worker.layers.filed_table`).
 
-Each layer is committed once all its blocks are synced. The midst of a layer is kept by entering what is marked so far:
+Each layer is committed once all its blocks are synced. Blocks of small layers are held in memory until a commit is due.
+The midst of a layer is kept by entering what is marked so far:
 the record of the layer under way says up to which block the frontier is expanded. The last layers are listed in LMDB
 at the end of the search, as in other runs; if the run keeps no depths, the file goes then.
 """
@@ -28,8 +29,9 @@ from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.table_file import TableShape
 from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.storage.names import BLOCKS, CLOSED, META, PARTIAL_KEY, TABLE_FILE, TABLE_KEY, number_key
-from hakoiri.worker.layers.filed_table import FiledLayer, FiledTable, least_memory, rows_within
+from hakoiri.worker.layers.filed_table import FiledLayer, FiledTable, held_within, least_memory, rows_within
 from hakoiri.worker.layers.part import PartLayers
+from hakoiri.worker.layers.step import Totals
 from hakoiri.worker.layers.table import table_bytes
 
 #: The bitmaps of a file with depths, and of one without.
@@ -55,21 +57,27 @@ class FileMaker(TableMaker[FiledTable]):
         return is_possible and rows_within(numbers_of(puzzle), 1, context.shares.free) > 0
 
     def commit(self, now: bool) -> None:
-        """List the last layers, if the search ends `now`; each layer is committed when it is made."""
+        """List the last layers, if the search ends `now`; others are committed when they are made, or held."""
         if now and (self._table is not None or TableShape.of(self._store) is not None):
-            self._list_last(self._begin())
+            table = self._begin()
+            self._release(table, full=True)
+            self._list_last(table)
 
     def make(self, following: Next) -> Made:
         made = super().make(following)
         if made.record is None or self._table is None:
             return made
         layer = FiledLayer(self._table.file, self._table.numbers, following.depth)
-        return made._replace(at_once=True, layer=layer)
+        is_due = not self._table.file.is_holding or time.monotonic() > self._due
+        return made._replace(at_once=is_due, layer=layer)
 
     def stage(self) -> None:
-        """Stage that the file has all layers, if there are new ones."""
+        """Stage that the file has all layers, if there are new ones, and write what is held."""
         table, store, state = self._table, self._store, self._session.state
         if table is not None and table.depth == state.depth > store.state.depth:
+            began = time.monotonic()
+            table.file.flush()
+            self._set_due(began)
             store.erase(META, PARTIAL_KEY)
             Kept(state.depth + 1, self._keep == "depths").stage(store)
             self._session.state = replace(state, stored_bytes=table.file.stored_bytes)
@@ -79,7 +87,8 @@ class FileMaker(TableMaker[FiledTable]):
             self._session.commit(self._session.state)
             store, depth, puzzle = self._store, self._session.state.depth, self._session.puzzle
             numbers, threads = numbers_of(puzzle), self._session.context.local
-            if not (rows := rows_within(numbers, threads.workers, self._session.context.shares.free)):
+            free = self._session.context.shares.free
+            if not (rows := rows_within(numbers, threads.workers, free)):
                 needed = least_memory(numbers)
                 raise OverBudgetError(
                     f"the marks of {numbers:,} numbers need {needed:,} bytes of memory, above the limit",
@@ -103,8 +112,22 @@ class FileMaker(TableMaker[FiledTable]):
             begun = store.read_partial(Marked)
             table.at = begun.at if begun is not None and begun.marked == depth + 1 else 0
             self._layers.forget()
+            table.file.room = held_within(numbers, rows, free) // table.file.shape.slot_bytes
             self._table, self._record = table, store.layer_record(depth)
         return self._table
+
+    def _merge(self, table: FiledTable, depth: Depth) -> Totals:
+        self._release(table, full=False)
+        return table.merge(depth)
+
+    def _release(self, table: FiledTable, full: bool) -> None:
+        """Commit the layers whose blocks are held, if there is no room for those of the next one, or memory is `full`.
+
+        IMPORTANT: blocks that are written have at most one layer more than the ledger.
+        """
+        if table.file.is_holding and (full or not table.can_hold):
+            self.stage()
+            self._session.commit(self._session.state)
 
     def _check_pass(self) -> None:
         """Return to go on with a pass over the file; raise `StopRun` once the run is to stop for some time.
@@ -141,6 +164,7 @@ class FileMaker(TableMaker[FiledTable]):
     def _checkpoint(self, table: FiledTable, depth: Depth) -> None:
         """Make the expansion for layer `depth` durable so far."""
         began = time.monotonic()
+        self._release(table, full=True)
         table.enter(depth)
         self._store.stage_record(META, PARTIAL_KEY, asdict(Marked(depth, table.at)))
         self._session.commit(self._session.state)

@@ -19,12 +19,16 @@ that is cut off damages nothing. Among the slots of a block the one with the lat
 committed to the ledger after the sync of all its blocks, and before a block has the next layer. So each block has, at
 most, one layer more than the ledger; and that layer with all before it can be told from the bitmaps. Entering numbers
 in a layer again changes nothing. After a kill the layer is expanded again, and what blocks have of it stays.
+
+The driver may hold some blocks in memory through several small layers, and write them all before these are committed.
+IMPORTANT: no sync frees the slots that they had before all are written, and nothing else is written before the commit.
+A block with a later layer than the next one is of a commit that never was, and does not count.
 """
 
 import errno
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, Literal, cast
@@ -59,6 +63,8 @@ HEADER = np.dtype(
 _BYTES_OF_HEAD = 3 * HEADER.itemsize
 #: Slots that are written between two syncs: at least, and one in so many blocks.
 _LEAST_SPARE, _SPARE = 4, 64
+#: The most bytes of blocks that are held.
+HELD_BYTES = 32 << 20
 #: How often a reader looks for the blocks of a file that another process writes.
 _LOOKS = 5
 #: [unit, bitmap, word].
@@ -114,7 +120,8 @@ class TableShape:
     @property
     def most_bytes(self) -> int:
         """The most bytes of a file with all blocks."""
-        return (self.blocks + 2 * max(_LEAST_SPARE, self.blocks // _SPARE)) * self.slot_bytes
+        held = min(self.blocks, HELD_BYTES // self.slot_bytes)
+        return (self.blocks + held + 2 * max(_LEAST_SPARE, self.blocks // _SPARE)) * self.slot_bytes
 
 
 class TableFile:
@@ -129,6 +136,8 @@ class TableFile:
         self._ledger, self._run, self.shape, self.writable = ledger, ledger.directory, shape, writable
         self.heads = np.zeros(shape.blocks, dtype=HEADER)
         self._lock, self._failed = threading.Lock(), cast(OSError | None, None)
+        #: The number of blocks that may be held in memory, and those that are.
+        self.room, self._held = 0, dict[int, Bitmaps]()
         flags = os.O_RDWR | (os.O_CREAT | os.O_TRUNC if new else 0) if writable else os.O_RDONLY
         with translated(self._run):
             self._file = Given(self._run).descriptor(TABLE_FILE, flags)
@@ -188,9 +197,11 @@ class TableFile:
                 if head is None or not 0 <= head["block"] < len(self.heads):
                     continue
                 block, is_ahead = int(head["block"]), bool(head["layer"] > depth)
-                if is_ahead and self.writable and not self._is_whole(slot, head):
-                    # IMPORTANT: or it would count as soon as the layer is committed.
-                    os.pwrite(self._file, bytes(_PAGE), slot * self.shape.slot_bytes)
+                is_beyond = bool(head["layer"] > depth + 1)
+                if is_beyond or (is_ahead and self.writable and not self._is_whole(slot, head)):
+                    if self.writable:
+                        # IMPORTANT: or it would count as soon as the layer is committed.
+                        os.pwrite(self._file, bytes(_PAGE), slot * self.shape.slot_bytes)
                     continue
                 if is_ahead and int(head["known"]) > ahead.get(block, (0,))[0]:
                     ahead[block] = int(head["known"]), head, slot
@@ -244,7 +255,12 @@ class TableFile:
         return np.empty((self.shape.units, self.shape.bitmaps, UNIT_WORDS), dtype=_WORD)
 
     def read(self, block: int, found: Bitmaps) -> Bitmaps:
-        """Return the bitmaps of a block in `found`, zeroes if it is in no slot; `DamagedError` if a unit is damaged."""
+        """Return the bitmaps of a block, in `found` or those held; zeroes if it has none.
+
+        `DamagedError` if a unit is damaged.
+        """
+        if (held := self._held.get(block)) is not None:
+            return held
         shape, slot = self.shape, int(self._slots[block])
         if slot < 0:
             found[:] = 0
@@ -274,17 +290,38 @@ class TableFile:
                 raise self.damaged(f"block {block} has another checksum")
         return np.zeros((self.shape.bitmaps, UNIT_WORDS), dtype=_WORD), -1
 
-    def write(self, head: np.void, bitmaps: Bitmaps) -> None:
+    @property
+    def is_holding(self) -> bool:
+        """Return whether some blocks are held."""
+        return bool(self._held)
+
+    def can_hold(self, blocks: Iterable[int]) -> bool:
+        """Return whether there is room for these blocks beside those held."""
+        return len({*self._held, *blocks}) <= self.room
+
+    def hold(self, head: np.void, bitmaps: Bitmaps) -> None:
+        """Hold a block until the next `flush`; its bitmaps are not to be used for another."""
+        self.heads[int(head["block"])], self._held[int(head["block"])] = head, bitmaps
+
+    def flush(self) -> None:
+        """Write the blocks held; durable on return. IMPORTANT: commit their layers before anything else is written."""
+        for block, bitmaps in self._held.items():
+            self.write(self.heads[block], bitmaps, grows=True)
+        self._held = {}
+        self.sync()
+
+    def write(self, head: np.void, bitmaps: Bitmaps, grows: bool = False) -> None:
         """Write a block with its header, whose sums are made here. Durable after the next `sync`.
 
-        After a failed write or sync all others fail with the same error.
+        If all slots are used the file `grows`, or is synced, which frees some. After a failed write or sync all others
+        fail with the same error.
         """
         block = int(head["block"])
         require_held(self._run)
         head["sums"][: self.shape.units] = [checksum(unit) for unit in bitmaps]
         page = seal(head.tobytes()).ljust(_PAGE, b"\0")
         with translated(self._run):
-            slot = self._free_slot()
+            slot = self._free_slot(grows)
             with self._unless_failed():
                 self._write(page, bitmaps, slot * self.shape.slot_bytes)
         with self._lock:
@@ -314,11 +351,11 @@ class TableFile:
         self._free += reversed(self._freed_by_sync)
         self._freed_by_sync = []
 
-    def _free_slot(self) -> int:
+    def _free_slot(self, grows: bool) -> int:
         """Return a free slot; if all are used, sync the file or make it longer."""
         with self._lock:
             spare = max(_LEAST_SPARE, len(self.heads) // _SPARE)
-            if not self._free and len(self._freed_by_sync) >= spare:
+            if not self._free and not grows and len(self._freed_by_sync) >= spare:
                 self._sync()
             if not self._free:
                 more = max(1, self._count // _SPARE)

@@ -22,7 +22,7 @@ from hakoiri.puzzles.contract import Puzzle
 from hakoiri.storage.layers.blocks import lanes_of
 from hakoiri.storage.layers.codec import WORD_BITS, Words
 from hakoiri.storage.layers.depths import BLOCK_KEYS, DepthTable
-from hakoiri.storage.layers.table_file import HEADER, UNIT_WORDS, Bitmaps, TableFile
+from hakoiri.storage.layers.table_file import HEADER, HELD_BYTES, UNIT_WORDS, Bitmaps, TableFile
 from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.worker.layers.kernels import Window, split
 from hakoiri.worker.layers.partition import SLACK
@@ -48,6 +48,13 @@ def rows_within(numbers: int, threads: int, free: int) -> int:
     """
     free = free * SLACK // (SLACK - 1)
     return max(0, min(threads, (free - min(_BESIDE, free // 2)) // ((numbers + BLOCK_KEYS) // 8)))
+
+
+def held_within(numbers: int, rows: int, free: int) -> int:
+    """Return the bytes of blocks that may be held beside so many bitmaps of marks: half of what is left."""
+    free = free * SLACK // (SLACK - 1)
+    left = free - min(_BESIDE, free // 2) - rows * ((numbers + BLOCK_KEYS) // 8)
+    return max(0, min(HELD_BYTES, left // 2))
 
 
 def least_memory(numbers: int) -> int:
@@ -115,8 +122,13 @@ class FiledTable(MarkedTable):
                         self._touched[found // (self._block * WORD_BITS)] = True
         return done
 
-    def enter(self, depth: Depth) -> None:
-        """Enter what is marked in the file as configurations of layer `depth`; durable on return.
+    @property
+    def can_hold(self) -> bool:
+        """Return whether the blocks that may have marks can be held in memory."""
+        return self.file.can_hold(np.flatnonzero(self._touched).tolist())
+
+    def enter(self, depth: Depth, held: bool = False) -> None:
+        """Enter what is marked in the file as configurations of layer `depth`; durable on return, unless it is `held`.
 
         What is known already stays as it is, so this may be done several times for a layer, and again after a kill.
         """
@@ -128,7 +140,7 @@ class FiledTable(MarkedTable):
 
         def enter(block: int) -> None:
             if not given_up.is_set():
-                self._enter(depth, block)
+                self._enter(depth, block, held)
 
         ends = self._threads.draw("merge", enter, blocks, lambda _: None, self._threads.workers)
         try:
@@ -140,13 +152,17 @@ class FiledTable(MarkedTable):
             wait(ends)
         for end in ends:
             end.result()
-        self.file.sync()
+        if not held:
+            self.file.sync()
         self._touched[:] = False
         self.at = done
 
     def merge(self, depth: Depth) -> Totals:
-        """Enter layer `depth`, which becomes the frontier; return its totals. If it has none, nothing changes."""
-        self.enter(depth)
+        """Enter layer `depth`, which becomes the frontier; return its totals. If it has none, nothing changes.
+
+        Its blocks are held if they can be.
+        """
+        self.enter(depth, self.can_hold)
         heads, totals = self.file.heads[self.file.heads["layer"] == depth], Totals()
         for head in heads:
             totals = totals.plus((head[name] for name in _FIGURES), 0, 0)
@@ -181,22 +197,23 @@ class FiledTable(MarkedTable):
                 self.numbers.set_in(marks, keys, depth)
             self.enter(depth)
 
-    def _enter(self, depth: Depth, block: int) -> None:
+    def _enter(self, depth: Depth, block: int, held: bool) -> None:
         marks = self._marks[:, block * self._block : (block + 1) * self._block]
         if _any(marks):
             with lent(self._room) as room:
-                self._enter_marks(depth, block, marks, self.file.read(block, room))
+                bitmaps = self.file.read(block, room)
+                self._enter_marks(depth, block, marks, bitmaps.copy() if held and bitmaps is room else bitmaps, held)
 
-    def _enter_marks(self, depth: Depth, block: int, marks: NDArray[np.uint64], bitmaps: Bitmaps) -> None:
+    def _enter_marks(
+        self, depth: Depth, block: int, marks: NDArray[np.uint64], bitmaps: Bitmaps, held: bool
+    ) -> None:  # fmt: skip
         head, fresh = self.file.heads[block].copy(), np.empty(self._block, dtype=np.uint64)
         if not (size := int(_fresh(marks, bitmaps, fresh))):
             return
         layer, enter = int(head["layer"]), _enter_three if self.file.shape.bitmaps == 3 else _enter_two
-        before = int(enter(bitmaps, fresh, depth, layer))
         if layer < depth:
             for name in _FIGURES:
                 head[name] = 0
-            head["block"], head["layer"], head["before"] = block, depth, before
         totals = Totals(**{name: int(head[name]) for name in _FIGURES})
         for place in range(0, self._block, UNIT_WORDS):
             first = (block * self._block + place) * WORD_BITS
@@ -206,7 +223,11 @@ class FiledTable(MarkedTable):
         for name in _FIGURES:
             head[name] = getattr(totals, name)
         head["known"] += np.uint64(size)
-        self.file.write(head, bitmaps)
+        # IMPORTANT: nothing may fail between these if the bitmaps are held.
+        before = int(enter(bitmaps, fresh, depth, layer))
+        if layer < depth:
+            head["block"], head["layer"], head["before"] = block, depth, before
+        (self.file.hold if held else self.file.write)(head, bitmaps)
 
 
 class FiledLayer:
