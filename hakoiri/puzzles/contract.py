@@ -68,12 +68,14 @@ class BitKernel(NamedTuple):
 
     If it `flows`, `write` returns the sum over the moves of the successor's block, its number plus 1 mixed
     (`hakoiri.keys.splitmix.mix`), less the configuration's, modulo 2**64. Hosts use no other kernel. The puzzle must be
-    `paired`. Each configuration must have a move to another block, or the loss of one would go unseen.
+    `paired`. Each configuration must have a move to another block, or the loss of one would go unseen. If it is
+    given, `mark` does the same without the sum, in less time.
     """
 
     write: Callable[[NDArray[np.uint64], Key, NDArray[np.uint64]], int | None]
     block: int = 64
     flows: bool = False
+    mark: Callable[[NDArray[np.uint64], Key, NDArray[np.uint64]], object] | None = None
 
 
 class Ranking(NamedTuple):

@@ -71,6 +71,10 @@ def test_successors_are_set_that_are_expanded(puzzle: Puzzle, seed: int, share: 
     flow, expansion = spread.write(words, low, found), puzzle.expand(keys)
     set_within(expected, expansion.successors, 0)
     assert np.array_equal(found, expected)
+    if spread.mark is not None:
+        marked = np.zeros_like(found)
+        spread.mark(words, low, marked)
+        assert np.array_equal(marked, expected)
     assert flow == (flow_of(puzzle, keys, expansion) if spread.flows else None)
 
 

@@ -9,7 +9,7 @@ burnt side up. Both count the configurations without a gap, and the ordered stac
 """
 
 from abc import abstractmethod
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import factorial
 from typing import NamedTuple
 
@@ -111,9 +111,11 @@ class Pancakes(_Stacks):
         if self.n < _LEAST_SPREAD:
             return None
         worth, n = self._tables.worth, self.n
-        return BitKernel(
-            lambda words, base, marks: spread_plain(words, base, spread_tables(), worth, n, marks), _BLOCK_ORDERS, True
-        )
+
+        def write(words: _Masks, base: Key, marks: _Masks, sums: bool) -> int:
+            return int(spread_plain(words, base, spread_tables(), worth, n, marks, sums))
+
+        return BitKernel(partial(write, sums=True), _BLOCK_ORDERS, True, partial(write, sums=False))
 
     def unpack(self, key: Key) -> Stack:
         return [size + 1 for size in order_of(key, range(self.n))]
@@ -218,9 +220,9 @@ def _sum_lower(begin: int, worth: _Words, n: int, exceed: _Words, constant: _Wor
 
 @jit
 def _spread_block(
-    words: _Masks, begin: int, tables: SpreadTables, worth: _Words, n: int, filled: int, marks: _Masks
+    words: _Masks, begin: int, tables: SpreadTables, worth: _Words, n: int, filled: int, marks: _Masks, sums_flow: bool
 ) -> np.uint64:
-    """Turn over more than five of the `filled` orders in a block; return the flow."""
+    """Turn over more than five of the `filled` orders in a block; return the flow if it is summed."""
     flow = np.uint64(filled * (8 - n)) * mix(np.uint64(begin // _BLOCK_ORDERS + 1))
     exceed, constant = np.zeros((n - 8, 8), dtype=np.int64), np.zeros(n - 8, dtype=np.int64)
     _sum_lower(begin, worth, n, exceed, constant)
@@ -246,17 +248,20 @@ def _spread_block(
                     key = constant[move] + _half(tables, 0, int(one), exceed[move], worth[move + 9])
                     key += _half(tables, 1, int(two), exceed[move], worth[move + 9])
                 marks[key >> 6] |= np.uint64(1) << np.uint64(key & 63)
-                flow += mix(np.uint64(key) // np.uint64(_BLOCK_ORDERS) + np.uint64(1))
+                if sums_flow:
+                    flow += mix(np.uint64(key) // np.uint64(_BLOCK_ORDERS) + np.uint64(1))
     return flow
 
 
 @jit
-def spread_plain(words: _Masks, base: int, tables: SpreadTables, worth: _Words, n: int, marks: _Masks) -> int:
+def spread_plain(
+    words: _Masks, base: int, tables: SpreadTables, worth: _Words, n: int, marks: _Masks, sums_flow: bool
+) -> int:
     """Set the successors of the bits of `words`, blocks of 8! orders of which the first begins at `base`, in `marks`.
 
     Turning over k > 8 changes the number of the upper k. Each pancake adds to it what depends on how many of the k are
     larger, and how many of these are above it. Within a block that is a sum over the two halves of the upper eight.
-    Return the flow (`BitKernel`).
+    Return the flow (`BitKernel`) if it `sums_flow`; else the number has no meaning.
     """
     flow = np.uint64(0)
     size = _BLOCK_ORDERS // 64
@@ -270,7 +275,7 @@ def spread_plain(words: _Masks, base: int, tables: SpreadTables, worth: _Words, 
             begin = base + block * _BLOCK_ORDERS
             upper, found = sources[block * size * 8 :][: size * 8], targets[begin // 8 :][: size * 8]
             _spread_small(upper, tables.small, found)
-            flow += _spread_block(some, begin, tables, worth, n, int(filled), marks)
+            flow += _spread_block(some, begin, tables, worth, n, int(filled), marks, sums_flow)
     return int(flow)
 
 

@@ -109,7 +109,7 @@ class FiledTable(MarkedTable):
                 low, high = begin // self._step * self._step, -(-(begin + self._block) // self._step) * self._step
                 window = np.zeros(high - low, dtype=np.uint64)
                 window[begin - low : begin - low + self._block] = frontier
-                self._spread.write(window[: self._words - low], low * WORD_BITS, words)
+                (self._spread.mark or self._spread.write)(window[: self._words - low], low * WORD_BITS, words)
                 return int(_count(frontier))
             for place in range(0, self._block, UNIT_WORDS):
                 keys = self.numbers.listed(frontier[place : place + UNIT_WORDS], (begin + place) * WORD_BITS)

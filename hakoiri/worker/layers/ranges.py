@@ -193,7 +193,7 @@ class RangeExpansion:
         return ExpandedRange(sum(sizes), keys, ends, total_flow(flows), time.perf_counter() - began)
 
     def _mark(self, keys: Keys, spread: BitKernel) -> int | None:
-        """Set the successors of increasing keys in a bitmap of all keys; return the flow."""
+        """Set the successors of increasing keys in a bitmap of all keys; return the flow if it is summed."""
         if not len(keys):
             return 0
         low = key_at(keys, 0) // spread.block * spread.block
@@ -202,7 +202,10 @@ class RangeExpansion:
         set_within(words, keys, low)
         bitmap = self._free.get()
         try:
-            return spread.write(words, low, bitmap.fill())
+            if self._sums_flow or spread.mark is None:
+                return spread.write(words, low, bitmap.fill())
+            spread.mark(words, low, bitmap.fill())
+            return None
         finally:
             self._free.put(bitmap)
 

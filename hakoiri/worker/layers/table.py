@@ -184,7 +184,10 @@ class LayerTable(MarkedTable):
         """Enter the last `layers`, with their keys in batches. The last one is the frontier."""
         self._puzzle, self._threads, self.numbers = puzzle, threads, TableNumbers(puzzle)
         spread, numbers = self.numbers.spread, self.numbers.count
-        self._spread, self._step = spread and spread.write, (spread.block if spread else WORD_BITS) // WORD_BITS
+        self._spread, self._step = (
+            spread and (spread.mark or spread.write),
+            (spread.block if spread else WORD_BITS) // WORD_BITS,
+        )
         blocks = -(-numbers // BLOCK_KEYS)
         #: The words of all numbers, a whole number of the kernel's blocks.
         self.end = -(-numbers // (self._step * WORD_BITS)) * self._step
