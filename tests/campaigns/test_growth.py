@@ -2,13 +2,28 @@
 
 import csv
 import json
+import random
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from campaigns.growth import CERTIFICATES, TABLE, Space, certify, identity_of, spaces
+from campaigns.growth import (
+    CAYLEYPY,
+    CERTIFICATES,
+    PAGE,
+    PUBLISHED,
+    TABLE,
+    Space,
+    bound,
+    by_family,
+    certify,
+    identity_of,
+    page_table,
+    row_of,
+    spaces,
+)
 from hakoiri import explore
 from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.runs.certificate import read_certificate, verify_file
@@ -19,9 +34,11 @@ from tests.support.commands import Hakoiri
 from tests.support.seeds import usual
 
 #: Rows that others publish, with the file in the repository named and, for CayleyPy, the row's key.
-PUBLISHED = json.loads((Path(__file__).parents[1] / "support" / "growth.json").read_text(encoding="utf-8"))
+KNOWN = json.loads(PUBLISHED.read_text(encoding="utf-8"))
 #: The most configurations of a space that is run again.
 _FEW = 400_000
+#: Rows that are made again by a program apart, by lot.
+_LOT = 20
 
 
 def rows_of(table: Path) -> list[dict[str, str]]:
@@ -32,12 +49,57 @@ def rows_of(table: Path) -> list[dict[str, str]]:
 ROWS = rows_of(TABLE)
 
 
-@pytest.mark.parametrize("published", PUBLISHED, ids=[row["source"].split("/")[-1] for row in PUBLISHED])
+@pytest.mark.parametrize("published", KNOWN, ids=[row["source"].split("/")[-1] for row in KNOWN])
 def test_layers_are_as_others_publish_them(published: dict[str, Any]) -> None:
     (row,) = [row for row in ROWS if (row["puzzle"], row["options"]) == (published["puzzle"], published["options"])]
     layers = published["layers"]
     assert row["layers"].split() == [str(size) for size in layers]
     assert (row["configurations"], row["depth"]) == (str(sum(layers)), str(len(layers) - 1))
+
+
+def plain_sizes(space: Space) -> list[int]:
+    """The sizes of the layers of a row of things, by sets of tuples."""
+    met = layer = {tuple(space.things)}
+    sizes = []
+    while layer:
+        sizes.append(len(layer))
+        layer = {tuple(map(each.__getitem__, move)) for each in layer for move in space.moves.values()} - met
+        met |= layer
+    return sizes
+
+
+def rows_by_lot(most: int, count: int) -> list[Space]:
+    """Rows of few configurations of families of moves, each time the same ones."""
+    there = {(row["puzzle"], row["options"]): row for row in ROWS}
+    small = [each for each in spaces() if each.moves and row_of(each) in there and bound(each) <= most]
+    return random.Random(70).sample(small, count)
+
+
+def layers_of(space: Space) -> list[int]:
+    (row,) = [row for row in ROWS if (row["puzzle"], row["options"]) == row_of(space)]
+    return [int(size) for size in row["layers"].split()]
+
+
+@pytest.mark.parametrize("space", rows_by_lot(5_040, 3), ids=lambda space: space.puzzle)
+def test_small_rows_are_those_of_a_program_apart(space: Space) -> None:
+    assert plain_sizes(space) == layers_of(space)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("space", rows_by_lot(_FEW, _LOT), ids=lambda space: space.puzzle)
+def test_rows_are_those_of_a_program_apart(space: Space) -> None:
+    assert plain_sizes(space) == layers_of(space)
+
+
+def test_the_page_and_the_files_beside_the_table_are_made_from_it() -> None:
+    """CayleyPy's form of the table has its sizes, under the keys that a reader of that form expects."""
+    assert "\n".join(page_table(ROWS)) in PAGE.read_text(encoding="utf-8")
+    families = by_family(ROWS)
+    assert {file.name for file in CAYLEYPY.iterdir()} == {f"{family}_growth.csv" for family in families}
+    for family, members in families.items():
+        with (CAYLEYPY / f"{family}_growth.csv").open(encoding="utf-8", newline="") as file:
+            found = {key: json.loads(sizes) for key, sizes in csv.reader(file)}
+        assert found == {key: [int(size) for size in row["layers"].split()] for key, row in members}
 
 
 def test_the_table_is_made_from_the_certificates(tmp_path: Path) -> None:
