@@ -1,4 +1,4 @@
-"""Make the directory of a data deposit: the graph of Hakoiri-musume, and the tables and certificates of the atlas.
+"""Make the directory of a data deposit: the graph of Hakoiri-musume, tables and certificates of the atlas, levels.
 
     .venv/bin/python scripts/deposit.py build/deposit
 
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-_TITLE = "The graph of Hakoiri-musume (Klotski), and an atlas of puzzle state spaces"
+_TITLE = "The graph of Hakoiri-musume (Klotski), an atlas of puzzle state spaces, and levels by exact distance"
 _README = """# {title}
 
 Made by Hakoiri {version}, exhaustive layered search of puzzle state spaces: `python scripts/deposit.py DIRECTORY`.
@@ -51,7 +51,39 @@ Digest of the run: `{digest}`. `hakoiri verify --full` derived it again from the
 °, a value for which no published one was found. `atlas/certificates/NAME.json` has the number of configurations and the
 SHA-256 digest of each layer of a search; `hakoiri verify FILE` makes the search again and compares.
 
+## Growth
+
+`growth/growth.csv` has the sizes of all layers of {growth} spaces, `growth/cayleypy/` those of families of moves in the
+form of CayleyPy's files, `growth/certificates/` a certificate each, and `growth/published.json` the rows that others
+publish.
+
+## Levels
+
+`levels/NAME.jsonl` has up to {each} boards of each exact distance from the goal, drawn at random without repetition
+(seed 1): for those who train or test programs that solve puzzles. A line is one JSON object.
+
+| field | what |
+|---|---|
+| `board`, `key` | the configuration |
+| `distance` | the least number of moves to the nearest goal, by exhaustive search |
+| `solution`, `solutions` | the moves of one shortest solution, and the number of all shortest ones |
+| `branching` | the number of moves of the board |
+| `of`, `seed` | the number of configurations at this distance, and the seed of the draw |
+
+| set | levels | greatest distance | made by |
+|---|---|---|---|
+{levels}
+
 """
+#: The sets of levels: the command of each run, and the most levels of each distance.
+_LEVELS = {
+    "hakoiri-musume": "klotski",
+    "rush-hour": "sliding --from IBBxooIooLDDJAALooJoKEEMFFKooMGGHHHM -o axis=rows-and-columns -o metric=straight",
+    "8-puzzle": "tiles",
+    "cube-2x2x2": "cube2",
+    "sokoban": "examples/sokoban.py",
+}
+_EACH = 20
 
 
 def _hakoiri(data: str, *words: str) -> Any:
@@ -83,6 +115,29 @@ def _graph(target: Path) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _levels(target: Path) -> Iterator[str]:
+    """Write the sets of levels; yield the row of each in the README."""
+    target.mkdir()
+    for name, words in _LEVELS.items():
+        file = target / f"{name}.jsonl"
+        with tempfile.TemporaryDirectory() as data:
+            _hakoiri(data, "run", *words.split())
+            _hakoiri(data, "hardest", "last")
+            found = _hakoiri(data, "sample", "last", "--per-layer", str(_EACH), "--to", str(file), "--seed", "1")
+        last = file.read_text(encoding="utf-8").splitlines()[-1]
+        made = f"`hakoiri run {words}`, `hardest last`, `sample last --per-layer {_EACH} --to FILE --seed 1`"
+        yield f"| `{name}` | {found['levels']:,} | {json.loads(last)['distance']} | {made} |"
+
+
+def _growth(target: Path) -> int:
+    """Copy the growth tables; return the number of spaces."""
+    shutil.copytree(ROOT / "docs/data/growth", target / "certificates")
+    shutil.copytree(ROOT / "docs/data/cayleypy", target / "cayleypy")
+    for name in ("growth.csv", "published.json"):
+        shutil.copy(ROOT / "docs/data" / name, target)
+    return len((target / "growth.csv").read_text(encoding="utf-8").splitlines()) - 1
+
+
 def tables(text: str) -> Iterator[tuple[str, list[list[str]]]]:
     """Yield each section of a page that has tables: its name for a file, and the rows of all its tables."""
     for section in text.split("\n## ")[1:]:
@@ -96,7 +151,8 @@ def make(target: Path) -> None:
     """Make the deposit in a directory that is not there yet."""
     version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     target.mkdir(parents=True)
-    figures = _graph(target / "hakoiri-musume")
+    figures = _graph(target / "hakoiri-musume") | {"growth": _growth(target / "growth"), "each": _EACH}
+    figures["levels"] = "\n".join(_levels(target / "levels"))
     (target / "atlas").mkdir()
     shutil.copytree(ROOT / "docs/reports/atlas", target / "atlas/certificates")
     for name, rows in tables((ROOT / "docs/reports/atlas.md").read_text(encoding="utf-8")):
@@ -110,7 +166,8 @@ def make(target: Path) -> None:
         "creators": [{"name": "The authors of Hakoiri"}],
         "description": f"All {figures['configurations']:,} configurations of Hakoiri-musume (Klotski) with the "
         f"{figures['moves']:,} moves between them, components, diameters and depths; and tables of sliding tiles, "
-        "pancakes, towers of Hanoi, solitaires and other puzzles, with certificates that can be verified.",
+        "pancakes, towers of Hanoi, solitaires and other puzzles, with certificates that can be verified; sizes of the "
+        "layers of families of Cayley graphs; boards with their exact distances and solutions.",
         "keywords": ["state space", "breadth-first search", "sliding block puzzle", "Klotski", "diameter"],
     }  # fmt: skip
     (target / "metadata.json").write_text(json.dumps(metadata, indent=1) + "\n", encoding="utf-8")

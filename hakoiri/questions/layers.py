@@ -178,9 +178,11 @@ class RandomSample(Question):
     """Draw random configurations, each as likely as any other.
 
     Draws are independent, so one may come twice. A census has no start, and all its configurations in layer 0.
+    With --per-layer and --to, boards of each distance to the goal are written to a file as data, with solutions.
     """
 
     example = "sample last --depth 20..30 -n 5"
+    stopped = ": the file that was being written is left as it was before"
     route = Route(
         "/sample", "sample", "Random configurations, each as likely as any other.",
         "`depth` is a layer, such as `25`, or a range of layers, such as `20..30`; the same `seed` draws the same.",
@@ -195,20 +197,30 @@ class RandomSample(Question):
     depth: str | None = parameter("--depth", "A..B", "Draw from these layers, such as 25 or 20..30.", "all")
     count: int = parameter("-n", "N", "Number of configurations.", default=10, min=1)
     seed: int | None = parameter("--seed", "S", "Draw again what this seed drew.", "a random one", min=0, max=MOST_SEED)
+    per_layer: int | None = parameter("--per-layer", "N", "With --to: levels of each distance to the goal.", min=1)
+    target: Path | None = parameter("--to", "FILE", "With --per-layer: the file of levels to write, .jsonl.")
 
     def checked(self) -> Question:
+        if (self.per_layer is None) != (self.target is None):
+            raise typer.BadParameter("--per-layer N and --to FILE.jsonl go together")
         return self if self.seed is not None else replace(self, seed=secrets.randbelow(MOST_SEED))
 
-    def ask(self, run: "Run", means: Means) -> "list[tuple[int, Key]]":
+    def ask(self, run: "Run", means: Means) -> "list[tuple[int, Key]] | int":
         layers = None
         if self.depth is not None:
             match = re.fullmatch(r"(\d{1,9})(?:\.\.(\d{1,9}))?", self.depth)
             if match is None or int(match[1]) > int(match[2] or match[1]):
                 raise PuzzleError(f"depth {self.depth} is malformed; expected layers such as 25 or 20..30")
             layers = int(match[1]), int(match[2] or match[1])
-        return run.sample(self.count, layers, self.seed or 0)
+        if self.target is None:
+            return run.sample(self.count, layers, self.seed or 0)
+        from hakoiri.export.levels import to_levels
 
-    def row(self, run: "Run", found: "list[tuple[int, Key]]") -> dict[str, Any]:
+        return to_levels(run, self.target, self.per_layer or 1, layers, self.seed or 0, means.control, means.observer)
+
+    def row(self, run: "Run", found: "list[tuple[int, Key]] | int") -> dict[str, Any]:
+        if isinstance(found, int):
+            return {"seed": self.seed, "file": str(self.target), "levels": found}
         return {
             "seed": self.seed,
             "configurations": [run.puzzle.render(key) for _, key in found],
@@ -216,7 +228,10 @@ class RandomSample(Question):
             "depths": None if run.is_census else [depth for depth, _ in found],
         }
 
-    def view(self, run: "Run", found: "list[tuple[int, Key]]") -> None:
+    def view(self, run: "Run", found: "list[tuple[int, Key]] | int") -> None:
+        if isinstance(found, int):
+            stdout().print(f"{counted(found, 'levels')} written to {self.target}")
+            return
         titles = [
             str(number) if run.is_census else f"{number} depth {depth}" for number, (depth, _) in enumerate(found, 1)
         ]
