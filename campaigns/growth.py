@@ -235,24 +235,24 @@ _RINGS = (
     (5, 2, 7, 3), (4, 2, 8, 4), (4, 2, 8, 1), (6, 2, 6, 3), (6, 1, 6, 1), (5, 2, 8, 1), (6, 0, 6, 0),
 )  # fmt: skip
 FAMILIES = {
-    "lx": Family(_lx, range(4, 12), "shift to the left, exchange of the first two"),
-    "lrx": Family(_lrx, range(4, 12), "shifts both ways, exchange of the first two"),
-    "top_spin": Family(_top_spin, range(6, 12), "shifts both ways, reversal of the first four"),
-    "lsl": Family(_lsl, range(4, 12), "shifts of all and of all but the last, both ways"),
+    "lx": Family(_lx, range(4, 13), "shift to the left, exchange of the first two"),
+    "lrx": Family(_lrx, range(4, 13), "shifts both ways, exchange of the first two"),
+    "top_spin": Family(_top_spin, range(6, 13), "shifts both ways, reversal of the first four"),
+    "lsl": Family(_lsl, range(4, 13), "shifts of all and of all but the last, both ways"),
     "coxeter": Family(_coxeter, range(4, 12), "exchanges of neighbours"),
-    "cyclic_coxeter": Family(_cyclic_coxeter, range(4, 12), "exchanges of neighbours on a ring"),
+    "cyclic_coxeter": Family(_cyclic_coxeter, range(4, 13), "exchanges of neighbours on a ring"),
     "all_transpositions": Family(_transpositions, range(4, 11), "all exchanges of two"),
-    "stars": Family(_stars, range(4, 12), "exchanges with the first"),
+    "stars": Family(_stars, range(4, 13), "exchanges with the first"),
     "rapaport_m1": Family(
         _rapaport_m1, range(4, 12), "exchanges of the first pairs, from the first and from the second place"
     ),
     "rapaport_m2": Family(
         _rapaport_m2, range(5, 12), "exchange of the first two, of all pairs, of all pairs from the second"
     ),
-    "full_reversals": Family(_reversals, range(4, 12), "reversals of all segments"),
+    "full_reversals": Family(_reversals, range(4, 13), "reversals of all segments"),
     "signed_reversals": Family(_signed_reversals, range(2, 9), "reversals of all segments of things with two sides"),
-    "block_transpositions": Family(_block_transpositions, range(4, 12), "exchanges of neighbouring blocks"),
-    "prefix_transpositions": Family(_prefix_transpositions, range(4, 12), "exchanges of a prefix with the next block"),
+    "block_transpositions": Family(_block_transpositions, range(4, 13), "exchanges of neighbouring blocks"),
+    "prefix_transpositions": Family(_prefix_transpositions, range(4, 13), "exchanges of a prefix with the next block"),
     "prefix_cycles": Family(_prefix_cycles, range(4, 11), "shifts of prefixes, one way"),
     "consecutive_cycles": Family(
         _consecutive_cycles, [(n, k) for k in (3, 4) for n in range(k + 2, 12)], "shifts of k neighbours, both ways"
@@ -274,11 +274,7 @@ _TWO = (
     *("01" * half for half in (5, 8, 10, 12)),
 )
 _THREE = ("000111222", "000011112222", "000001111122222", "000000111111222222")
-COSETS = {
-    "lx_coset": Family(_lx, (*_TWO, *_THREE), ""),
-    "lrx_coset": Family(_lrx, (*_TWO, *_THREE), ""),
-    "top_spin_coset": Family(_top_spin, (*_TWO, *_THREE), ""),
-}
+COSETS = {"lx_coset": _lx, "lrx_coset": _lrx, "top_spin_coset": _top_spin}
 
 
 def spaces() -> Iterator[Space]:
@@ -290,12 +286,12 @@ def spaces() -> Iterator[Space]:
         for size in family.sizes:
             numbers = size if isinstance(size, tuple) else (size,)
             moves = family.moves(*numbers)
-            things = range(1, len(next(iter(moves.values()))) + 1)
-            yield Space(f"{name}-{'-'.join(map(str, numbers))}.tws", {"metric": "given"}, [*things], moves)
-    for name, family in COSETS.items():
-        for row in family.sizes:
-            things = [int(letter) + 1 for letter in row]
-            yield Space(f"{name}-{row}.tws", {"metric": "given"}, things, family.moves(len(row)))
+            row = [*range(1, len(next(iter(moves.values()))) + 1)]
+            yield Space(f"{name}-{'-'.join(map(str, numbers))}.tws", {"metric": "given"}, row, moves)
+    for name, make in COSETS.items():
+        for word in (*_TWO, *_THREE):
+            kinds = [int(letter) + 1 for letter in word]
+            yield Space(f"{name}-{word}.tws", {"metric": "given"}, kinds, make(len(word)))
 
 
 def bound(space: Space) -> int:

@@ -18,15 +18,15 @@ from typing import Any
 
 import numpy as np
 
-from hakoiri.coordinator.errors import UnanswerableError
-from hakoiri.coordinator.session.session import Control, Observer, Progress
-from hakoiri.errors import Hint, PuzzleError
+from hakoiri.coordinator.session.session import Control, Observer
+from hakoiri.errors import PuzzleError
 from hakoiri.keys.layout import Key, key_at
-from hakoiri.run.goals import require_goals
+from hakoiri.run.goals import known_distances, require_goals
 from hakoiri.run.opened import OpenRun
 from hakoiri.run.paths import GOAL, shortest_paths
 from hakoiri.storage.engine.files import replaced
 from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import Progress
 
 SUFFIX = ".jsonl"
 
@@ -66,12 +66,7 @@ def to_levels(
 def _distances(run: OpenRun) -> RunStore:
     """Return the store whose layers are the distances to the nearest goal."""
     require_goals(run)
-    if run.start_is_the_goal():
-        return run.store
-    if (known := run.known_distances()) is None:
-        hint = Hint("ask", run.name, "hardest")
-        raise UnanswerableError(f"the goal distances of run {run.name} are not computed yet", hint)
-    return known.store
+    return run.store if run.start_is_the_goal() else known_distances(run).store
 
 
 def _drawn(run: OpenRun, store: RunStore, distance: int, each: int, seed: int) -> Iterator[dict[str, Any]]:

@@ -91,7 +91,7 @@ def goal_distances(run: OpenRun, keys: Keys) -> NDArray[np.int64]:
     Costs little for a few keys, such as the successors of one. `UnanswerableError` unless `hardest` was called
     before.
     """
-    return _known(run).of(keys)
+    return known_distances(run).of(keys)
 
 
 def at_goal_distance(run: OpenRun, distance: int, number: int) -> Key:
@@ -99,12 +99,13 @@ def at_goal_distance(run: OpenRun, distance: int, number: int) -> Key:
 
     `UnanswerableError` unless `hardest` was called before.
     """
-    known = _known(run)
+    known = known_distances(run)
     size = next(record.size for depth, record in enumerate(known.store.layer_records()) if depth == distance)
     return key_at(next(StoredLayer(known.store, distance, size).chunks(number % size, 1)), 0)
 
 
-def _known(run: OpenRun) -> GoalDistances:
+def known_distances(run: OpenRun) -> GoalDistances:
+    """Return the distances to the nearest goal; `UnanswerableError` unless `hardest` was called before."""
     if (known := run.known_distances()) is None:
         raise UnanswerableError(
             f"the goal distances of run {run.name} are not computed yet", Hint("ask", run.name, "hardest")
