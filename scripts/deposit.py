@@ -81,7 +81,7 @@ _LEVELS = {
     "rush-hour": "sliding --from IBBxooIooLDDJAALooJoKEEMFFKooMGGHHHM -o axis=rows-and-columns -o metric=straight",
     "8-puzzle": "tiles",
     "cube-2x2x2": "cube2",
-    "sokoban": "examples/sokoban.py",
+    "sokoban": "examples/sokoban.py:Sokoban",
 }
 _EACH = 20
 
