@@ -249,10 +249,10 @@ FAMILIES = {
     "rapaport_m2": Family(
         _rapaport_m2, range(5, 12), "exchange of the first two, of all pairs, of all pairs from the second"
     ),
-    "full_reversals": Family(_reversals, range(4, 13), "reversals of all segments"),
-    "signed_reversals": Family(_signed_reversals, range(2, 9), "reversals of all segments of things with two sides"),
-    "block_transpositions": Family(_block_transpositions, range(4, 13), "exchanges of neighbouring blocks"),
-    "prefix_transpositions": Family(_prefix_transpositions, range(4, 13), "exchanges of a prefix with the next block"),
+    "full_reversals": Family(_reversals, range(2, 13), "reversals of all segments"),
+    "signed_reversals": Family(_signed_reversals, range(1, 9), "reversals of all segments of things with two sides"),
+    "block_transpositions": Family(_block_transpositions, range(2, 13), "exchanges of neighbouring blocks"),
+    "prefix_transpositions": Family(_prefix_transpositions, range(2, 13), "exchanges of a prefix with the next block"),
     "prefix_cycles": Family(_prefix_cycles, range(4, 11), "shifts of prefixes, one way"),
     "consecutive_cycles": Family(
         _consecutive_cycles, [(n, k) for k in (3, 4) for n in range(k + 2, 12)], "shifts of k neighbours, both ways"
