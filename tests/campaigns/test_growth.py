@@ -39,6 +39,7 @@ KNOWN = json.loads(PUBLISHED.read_text(encoding="utf-8"))
 _FEW = 400_000
 #: Rows that are made again by a program apart, by lot.
 _LOT = 20
+_LARGE_TABLES = pytest.mark.filterwarnings("ignore:.*its table may take minutes")
 
 
 def rows_of(table: Path) -> list[dict[str, str]]:
@@ -111,6 +112,7 @@ def test_the_table_is_made_from_the_certificates(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@_LARGE_TABLES
 def test_the_certificates_are_of_the_puzzles_of_this_version() -> None:
     """If not, a puzzle's version was raised, and its certificates are to be made again."""
     files = sorted(file for folder in CERTIFICATES for file in folder.glob("*.json"))
@@ -126,6 +128,7 @@ def small_spaces() -> list[Space]:
     return [space for space in spaces() if space.puzzle in small]
 
 
+@_LARGE_TABLES
 @usual(1, "space", small_spaces(), ids=lambda space: space.puzzle)
 def test_rows_are_found_again(space: Space, tmp_path: Path) -> None:
     certify(space, tmp_path / "again.json")

@@ -181,7 +181,7 @@ def test_a_fresh_clone_answers_by_one_command(started: tuple[Path, dict[str, str
     assert any((tmp_path / "data").iterdir())
     assert f"start: runs are kept in {tmp_path}/data" in said
     assert list((tree / "hakoiri/cli/__pycache__").glob("app.*.pyc")), "what is imported is compiled"
-    assert said.count("compiling the kernels of klotski, once: takes") == 1
+    assert re.search(r"compiling about \d+ kernels for klotski, once", said)
     before = {path: path.stat().st_mtime_ns for path in (tree / ".venv").rglob("*") if "__pycache__" not in path.parts}
     again = call(tree / "scripts/setup", env=environment, cwd=tmp_path)
     assert (again.returncode, again.stdout, again.stderr) == (0, "", "")
