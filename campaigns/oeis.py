@@ -121,7 +121,8 @@ SEQUENCES = (
     Sequence(
         "hanoi-4-pegs-shortest-ways", "hanoi-4", _all,
         "Number of shortest ways to move a tower of n discs to another peg, with four pegs.",
-        "A143807", "The entry has 11 terms; those from 12 on continue it. Terms 12 to 14 equal a program apart; term 15 is by this program alone.",
+        "A143807",
+        "The entry has 11 terms. Terms 12 to 14 equal a program apart; term 15 is by this program alone.",
     ),
     Sequence(
         "hanoi-5-pegs-shortest-ways", "hanoi-5", _all,
