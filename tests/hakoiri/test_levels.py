@@ -47,7 +47,7 @@ def levels(file: Path) -> list[dict[str, Any]]:
     ],
 )
 def test_levels_are_those_of_a_plain_search(line: str, spec: PuzzleSpec, tmp_path: Path) -> None:
-    """Of a run whose start is the goal, and of one whose goals are elsewhere."""
+    """The start of one run is its goal; the other's goals are elsewhere."""
     rules, file = spec.build(), tmp_path / "levels.jsonl"
     distances, ways = plain(rules)
     with closing(Hakoiri(tmp_path / "home")) as hakoiri:
