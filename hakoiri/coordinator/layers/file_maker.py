@@ -222,13 +222,15 @@ def table_maker(session: Session, layers: PartLayers, pace: Pace, keep: str) -> 
     """Return the maker of all layers of a run that keeps less than all; ``None`` if a table is not possible.
 
     A table in memory if that has the room, else one in a file. A run whose table is in a file keeps it there. A
-    directed puzzle has one in a file in any case: nothing else has all older keys.
+    directed puzzle has one in a file in any case, because nothing else has all older keys. So has one with a ranking
+    whose run keeps no depths: steps take eight times as long.
     """
     store, puzzle = session.store, session.puzzle
     if TableShape.of(store) is None:
         # A session that began the file, or ended the search, was killed.
         Given(store.directory).unlink(TABLE_FILE)
-        if puzzle.undirected and DepthsMaker.fits(session):
+        is_filed = not puzzle.undirected or (keep == "frontier" and puzzle.ranking is not None)
+        if not is_filed and DepthsMaker.fits(session):
             return DepthsMaker(session, layers, pace) if keep == "depths" else None
     is_only_way = not puzzle.undirected or (keep == "depths" and puzzle.ranking is not None)
     return FileMaker(session, layers, pace, keep) if is_only_way or FileMaker.fits(session) else None
