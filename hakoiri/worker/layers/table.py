@@ -177,8 +177,9 @@ class LayerTable(MarkedTable):
     word.
     """
 
-    #: The bitmaps besides those for marks.
-    _rows = 1
+    #: The bitmaps besides those for marks, and the least blocks without bits that a piece leaves out: others may have
+    #: bits of older layers.
+    _rows, _gap = 1, 1
 
     def __init__(self, puzzle: Puzzle, threads: ThreadPool, layers: Iterable[tuple[Depth, Iterable[Keys]]]) -> None:
         """Enter the last `layers`, with their keys in batches. The last one is the frontier."""
@@ -247,7 +248,7 @@ class LayerTable(MarkedTable):
             number, blocks = part
             self._enter(depth, *blocks, row, counts)
             totals, coded = Totals(), list[Coded]()
-            for begin, end, _ in _pieces(counts, *blocks, 1, self._bits.shape[1]):
+            for begin, end, _ in _pieces(counts, *blocks, 1, self._bits.shape[1], self._gap):
                 keys = self._listed(row, begin, end)
                 totals = totals.plus([len(keys), *self._puzzle.tally(keys), *lanes_of(keys)], 0, 0)
                 coded += self._coded(depth, keys)
@@ -335,7 +336,7 @@ class LayerTable(MarkedTable):
 
     def _pieces(self, step: int) -> Iterator[Piece]:
         """Yield the pieces of the frontier: from and to which word, multiples of `step`, and the number of bits."""
-        return _pieces(self._counts, 0, len(self._counts), step, self.end)
+        return _pieces(self._counts, 0, len(self._counts), step, self.end, self._gap)
 
     def _listed(self, row: int, begin: int, end: int) -> Keys:
         return self.numbers.listed(self._bits[row, begin:end], begin * WORD_BITS)
@@ -409,7 +410,7 @@ class DepthsTable(LayerTable):
 class LayersTable(LayerTable):
     """Layer `depth` of an undirected puzzle and the layer before it, in rows 0 and 1 in turn."""
 
-    _rows = 2
+    _rows, _gap = 2, 16
 
     def __init__(self, puzzle: Puzzle, threads: ThreadPool, layers: Iterable[tuple[Depth, Iterable[Keys]]]) -> None:
         self._before = np.zeros(-(-numbers_of(puzzle) // BLOCK_KEYS), dtype=np.int64)
@@ -450,22 +451,20 @@ class LayersTable(LayerTable):
 
 
 def _pieces(
-    counts: NDArray[np.int64], first: int, last: int, step: int, most: int
+    counts: NDArray[np.int64], first: int, last: int, step: int, most: int, gap: int
 ) -> Iterator[Piece]:  # fmt: skip
     """Yield words with about `_PIECE` bits each of the blocks from `first` to `last`, which have so many bits.
 
     Each piece is its first word, the end, and its number of bits. Pieces begin and end at multiples of `step`, up to
-    `most`; blocks without bits are left out.
+    `most`; `gap` blocks without bits, or more, are left out.
     """
+    some = (np.flatnonzero(counts[first:last]) + first).tolist()
     begin, end, held = 0, 0, 0
-    for block in range(first, last):
-        count = int(counts[block])
-        if not count and not held:
-            continue
+    for block, following in pairwise([*some, last + gap]):
         if not held:
             begin = max(end, block * BLOCK_WORDS // step * step)
-        held += count
-        if held >= _PIECE or not count or block == last - 1:
+        held += int(counts[block])
+        if held >= _PIECE or following - block > gap:
             end = min(most, -(-(block + 1) * BLOCK_WORDS // step) * step)
             if begin < end:
                 yield begin, end, held
