@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from hakoiri.api import explore
 from hakoiri.coordinator.runs import archive
 from hakoiri.coordinator.runs.archive import archive_run, list_archives, restore_run
 from hakoiri.errors import DiskFullError, NameTakenError, RunHeldError
@@ -267,8 +268,13 @@ def test_what_is_archived_already_needs_no_room(
     monkeypatch.setattr(environment, "RESERVE_BYTES", 1 << 60)
     assert not archive_run(run, str(tmp_path / "shelf")).is_new
     Given(run).write(TITLE_FILE, [b"boxes"])
-    with pytest.raises(DiskFullError):
+    with pytest.raises(DiskFullError, match=r"/shelf is full \(.* free\); free some space and try again$") as caught:
         archive_run(run, str(tmp_path / "shelf"))
+    # There is no run to resume, neither there nor where one was to be made.
+    assert caught.value.hints == ()
+    with pytest.raises(DiskFullError, match=r"free some space and try again$") as caught:
+        explore("hanoi", data=hakoiri.data)
+    assert caught.value.hints == ()
 
 
 def test_a_run_under_way_is_not_archived(hakoiri: Hakoiri, finished: FinishedRuns, tmp_path: Path) -> None:

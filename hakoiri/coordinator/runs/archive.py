@@ -76,7 +76,7 @@ class _Folder:
         self._shelf, self._run = Given(Path(where).expanduser()), run
 
     def require_free(self, needed: int) -> None:
-        require_free(self._shelf.directory / self._run, needed)
+        require_free(self._shelf.directory / self._run, needed, is_run=False)
 
     def write(self, name: str, chunks: Iterable[bytes]) -> None:
         self._shelf.directory.mkdir(parents=True, exist_ok=True)
@@ -214,7 +214,7 @@ def restore_run(data: Path, name: str, where: str, new_name: str | None = None, 
         if new_name and len(index.runs) > 1:
             raise RunError(f"runs {', '.join(index.runs[1:])} belong to run {name} by its name; restore it by that")
         names = {run: free_name(data, new_name or run) for run in index.runs}
-        require_free(data, _said(say, "copying", [size for size, _ in files.values()]))
+        require_free(data / name, _said(say, "copying", [size for size, _ in files.values()]), is_run=False)
         folder = creating(data, name)
         folder.mkdir()
         building.callback(Given(data).remove_folder, folder.name)

@@ -67,15 +67,17 @@ def _translation(error: Exception, directory: Path) -> Exception:
     return StorageError(text, *hints)
 
 
-def disk_full(directory: Path, perhaps_broken: bool = False) -> errors.DiskFullError:
-    """Return the error for a write that found no room, or, with `perhaps_broken`, that failed for an unknown reason."""
+def disk_full(directory: Path, perhaps_broken: bool = False, is_run: bool = True) -> errors.DiskFullError:
+    """Return the error for a write that found no room, or, with `perhaps_broken`, that failed for an unknown reason.
+
+    Unless `directory` is that of a run (`is_run`), there is nothing to resume.
+    """
     state, advice = ("full or broken", " or look at the system's log") if perhaps_broken else ("full", "")
-    free = _free_bytes(directory) >> 20
-    return errors.DiskFullError(
-        f"the disk under {directory.parent} is {state} ({free} MiB free); all committed layers are safe; "
-        f"free some space{advice}",
-        Hint("resume", directory.name),
-    )
+    text = f"the disk under {directory.parent} is {state} ({_free_bytes(directory) >> 20} MiB free)"
+    if not is_run:
+        return errors.DiskFullError(f"{text}; free some space{advice} and try again")
+    text = f"{text}; all committed layers are safe; free some space{advice}"
+    return errors.DiskFullError(text, Hint("resume", directory.name))
 
 
 def taken_over(directory: Path) -> TakenOverError:
@@ -391,10 +393,10 @@ def refuse_network_file_system(directory: Path) -> None:
             return
 
 
-def require_free(directory: Path, needed: int) -> None:
-    """Raise `DiskFullError` unless `needed` bytes and the reserve are free on the disk of a directory, or a name."""
+def require_free(directory: Path, needed: int, is_run: bool = True) -> None:
+    """Raise `DiskFullError` unless `needed` bytes and the reserve are free on the disk of a run, or of another name."""
     if _free_bytes(directory) < needed + RESERVE_BYTES:
-        raise disk_full(directory)
+        raise disk_full(directory, is_run=is_run)
 
 
 def _free_bytes(directory: Path) -> int:

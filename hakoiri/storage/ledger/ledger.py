@@ -23,7 +23,7 @@ from msgspec import Raw
 
 from hakoiri.errors import DamagedError, DiskFullError, FormatError, Hint, NameTakenError, PoisonedError, StorageError
 from hakoiri.storage import names
-from hakoiri.storage.engine.environment import Environment, create_environment, require_free, translated
+from hakoiri.storage.engine.environment import Environment, create_environment, disk_full, require_free, translated
 from hakoiri.storage.engine.files import Given, flush
 from hakoiri.storage.ledger.lock import making, remove_abandoned
 from hakoiri.storage.ledger.manifest import (
@@ -371,8 +371,7 @@ def create_run(
                     raise NameTakenError(final.name) from error
                 flush(data)
     except DiskFullError as error:
-        what, _, advice = str(error).partition(", all committed layers are safe; ")
-        raise DiskFullError(f"{what}; {advice} and try again") from error
+        raise disk_full(final, is_run=False) from error
     finally:
         Given(data).remove_folder(building.name)
     return final
