@@ -2,7 +2,8 @@
 
 ``python scripts/reference.py`` replaces what is between ``<!-- generated -->`` and ``<!-- end -->`` in
 `docs/reference/command-line.md`, `python.md` and `http.md`, and between ``<!-- messages: NAMES -->``, for the messages
-of these errors, and ``<!-- end -->`` in `troubleshooting.md`. A test compares the pages with the code.
+of these errors, and ``<!-- end -->`` in `troubleshooting.md`. It writes the page of man, `hakoiri/cli/hakoiri.1`. A
+test compares the pages with the code.
 """
 
 import ast
@@ -11,6 +12,7 @@ import inspect
 import re
 from collections.abc import Iterator
 from functools import cache
+from importlib.metadata import version
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ from typer.main import get_command
 
 import hakoiri
 from hakoiri.cli.app import app
+from hakoiri.cli.listed import PANELS
 from hakoiri.coordinator.runs.kinds import KINDS, kind_class
 from hakoiri.coordinator.session.kind import documented
 from hakoiri.errors import OUTCOMES, Hint
@@ -235,6 +238,57 @@ def _hints(node: ast.expr) -> Iterator[str]:
         yield in_command_line(Hint(do, what or ("RUN" if of_run else "NAME"), value or ("" if of_run else "VALUE")))
 
 
+#: The parts of the page of man around its commands, as roff.
+_MAN_BEGIN = r""".TH HAKOIRI 1 "" "Hakoiri {version}" "User Commands"
+.SH NAME
+hakoiri \- enumerate every configuration of a puzzle
+.SH SYNOPSIS
+.B hakoiri
+.I COMMAND
+.RI [ OPTIONS ]
+.SH DESCRIPTION
+{description}
+Begin with
+.BR "hakoiri run klotski" ,
+then
+.BR "hakoiri path last" .
+.B hakoiri COMMAND \-\-help
+describes the options of a command,
+.B hakoiri \-\-install\-completion bash
+(or zsh, fish) has the Tab key complete commands, options, puzzles and names of runs.
+"""
+_MAN_END = r""".SH EXIT STATUS
+0: done, and the run is complete. 1: an error, with the next step on stderr. 2: the command line is wrong. 75: another
+process drives the run. 128 and more: ended by a signal;
+.B hakoiri resume
+continues.
+.SH ENVIRONMENT
+.TP
+.B HAKOIRI_DATA
+Directory of the runs.
+.TP
+.B HAKOIRI_REDIS
+Redis of coordinator, workers and hosts.
+.TP
+.B HAKOIRI_TOKEN
+Token of the page and the HTTP interface.
+"""
+
+
+def man() -> Iterator[str]:
+    """Yield the lines of the page of man."""
+    yield _MAN_BEGIN.format(version=version("hakoiri"), description=app.info.help).rstrip()
+    for panel, lines in PANELS.items():
+        yield f".SH {panel.upper()}"
+        for name, line in lines.items():
+            yield f".TP\n.B hakoiri {_roff(name)}\n{_roff(line)}"
+    yield _MAN_END.rstrip()
+
+
+def _roff(text: str) -> str:
+    return re.sub(r"^([.'])", r"\\&\1", text.replace("\\", r"\e").replace("-", r"\-"))
+
+
 def _listed(names: str) -> str:
     """Return the messages of some errors as a list."""
     found = messages()
@@ -270,5 +324,6 @@ def on_post_build(config: Any, **_: Any) -> None:
 
 
 if __name__ == "__main__":
+    (_ROOT / "hakoiri" / "cli" / "hakoiri.1").write_text("\n".join(man()) + "\n", encoding="utf-8")
     for path in sorted((_ROOT / "docs" / "reference").glob("*.md")):
         path.write_text(filled(path.name, path.read_text(encoding="utf-8")), encoding="utf-8")

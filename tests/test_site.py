@@ -58,6 +58,12 @@ def test_what_is_generated_is_committed(page: str) -> None:
     assert HOOKS["filled"](page, text) == text
 
 
+def test_the_page_of_man_is_committed_and_has_every_command() -> None:
+    text = "\n".join(HOOKS["man"]()) + "\n"
+    assert (ROOT / "hakoiri" / "cli" / "hakoiri.1").read_text(encoding="utf-8") == text
+    assert ".B hakoiri run\nFind every configuration" in text and ".SH EXIT STATUS" in text
+
+
 @pytest.mark.parametrize(
     ("text", "count"),
     [

@@ -192,7 +192,8 @@ app = typer.Typer(
     name="hakoiri",
     cls=Commands,
     help="Enumerate every configuration of a puzzle, survive any interruption, and answer exactly.",
-    epilog="Start with: hakoiri run klotski, then hakoiri path last. Glossary: docs/glossary.md, hakoiri serve",
+    epilog="Start with: hakoiri run klotski, then hakoiri path last. The Tab key completes words after: hakoiri "
+    "--install-completion bash (zsh, fish). Glossary: on the page of hakoiri serve",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,

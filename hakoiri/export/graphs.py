@@ -29,7 +29,6 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 
 from hakoiri.coordinator.errors import UnanswerableError
-from hakoiri.errors import Hint
 from hakoiri.export.tables import Stream, needing
 from hakoiri.guest_table import ANSWERS
 from hakoiri.keys.layout import ints, key_at, layout_of
@@ -55,32 +54,43 @@ _MOST_INDICES = int(np.iinfo(np.int32).max)
 
 
 def to_npz(stream: Stream, target: Path, moves: bool) -> int:
-    """Write `keys`, `depths` (or `components`) and `edges`, index pairs into `keys`; return the number of keys.
+    """Write `keys`, `depths` or `components`, `goals`, and `edges` as indices of keys; return the number of keys.
 
+    With `moves`, also `moves`, an index into `names` for each edge: the name of its move from the first to the second.
     The keys are in memory; edges, of which there may be ten times as many, are written to disk as they are found.
     """
-    if moves:
-        text = "an .npz file holds numbers alone; for names of moves take .graphml, or a table of them"
-        raise UnanswerableError(text, Hint("give", "edges", "FILE.csv"))
     if stream.count > _MOST_INDICES:
         raise UnanswerableError(
             f"{stream.count:,} configurations exceed the limit of an .npz file; use .csv or .parquet"
         )
     keys, labels = stream.puzzle.layout.empty(stream.count), np.empty(stream.count, dtype=np.uint32)
-    done = 0
+    goals, names, done = np.empty(stream.count, dtype=np.bool_), dict[str, int](), 0
     for rows in stream.rows():
         end = done + len(rows[0])
-        keys[done:end], labels[done:end] = rows
+        (keys[done:end], labels[done:end]), goals[done:end] = rows, stream.puzzle.is_goal(rows[0])
         done = end
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive, TemporaryFile(dir=target.parent) as spilled:
+    with (
+        zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive,
+        TemporaryFile(dir=target.parent) as spilled,
+        TemporaryFile(dir=target.parent) as spilled_moves,
+    ):
         _entry(archive, "keys", keys.shape, keys.dtype, [keys.tobytes()])
         _entry(archive, f"{stream.label}s", labels.shape, labels.dtype, [labels.tobytes()])
+        _entry(archive, "goals", goals.shape, goals.dtype, [goals.tobytes()])
         for edges in stream.edges():
+            if moves:
+                numbers = [names.setdefault(name, len(names)) for name in stream.moves(*edges)]
+                spilled_moves.write(np.array(numbers, dtype=np.int32).tobytes())
             ends = [lower_bounds(keys, end).astype(np.int32) for end in edges]
             spilled.write(np.stack(ends, axis=1).tobytes())
         count = spilled.tell() // 8
         spilled.seek(0)
         _entry(archive, "edges", (count, 2), np.dtype(np.int32), iter(lambda: spilled.read(_BUFFER_BYTES), b""))
+        if moves:
+            spilled_moves.seek(0)
+            _entry(archive, "moves", (count,), np.dtype(np.int32), iter(lambda: spilled_moves.read(_BUFFER_BYTES), b""))
+            texts = np.array([*names], dtype=np.str_)
+            _entry(archive, "names", texts.shape, texts.dtype, [texts.tobytes()])
     return stream.count
 
 

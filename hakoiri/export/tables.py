@@ -4,8 +4,9 @@ Memory holds little more than a batch, plus 32 bits per configuration for a whol
 run.
 
 Configurations have ``key``, ``configuration``, ``depth`` (or ``component``) and ``goal``; moves have the keys
-``source`` and ``target``, and on request ``move``. In CSV a key is written ``0x...``; in Parquet it is an unsigned
-integer, or if it is wider than 64 bits binary, the most significant byte first.
+``source`` and ``target``, and on request ``move``. In all files a key is the text ``0x...``, with as many digits as the
+widest key needs, so that the order of texts is that of keys, and a goal is true or false. Only arrays (.npz) and
+objects of Python have keys as numbers.
 
 Perfect play has ``key``, ``configuration``, ``distance``, ``move`` and ``next``, the least key after a best move. Goals
 have the distance 0 and no move. Configurations that lead to no goal have -1 and no move.
@@ -159,17 +160,12 @@ def open_table(target: Path, columns: Columns, layout: Layout = U64) -> Iterator
         pyarrow = pyarrow_here()
         from pyarrow import parquet
 
-        keys = pyarrow.from_numpy_dtype(layout.dtype) if layout.words == 1 else pyarrow.binary(layout.bytes)
-        types = {"key": keys, "text": pyarrow.string(), "integer": pyarrow.int64(), "number": pyarrow.uint32(),
-                 "fraction": pyarrow.float64(), "flag": pyarrow.bool_()}  # fmt: skip
+        types = {"key": pyarrow.string(), "text": pyarrow.string(), "integer": pyarrow.int64(),
+                 "number": pyarrow.uint32(), "fraction": pyarrow.float64(), "flag": pyarrow.bool_()}  # fmt: skip
         schema = pyarrow.schema([(name, types[kind]) for name, kind in columns.items()])
 
         def array(column: Any, kind: str, type_: Any) -> Any:
-            if kind != "key" or layout.words == 1:
-                return pyarrow.array(column, type=type_)
-            return pyarrow.FixedSizeBinaryArray.from_buffers(
-                type_, len(column), [None, pyarrow.py_buffer(layout.big_endian(column))]
-            )
+            return pyarrow.array(list(map(layout.text, ints(column))) if kind == "key" else column, type=type_)
 
         with parquet.ParquetWriter(target, schema, compression="zstd") as writer:
             yield lambda batch: writer.write_batch(
@@ -184,7 +180,7 @@ def open_table(target: Path, columns: Columns, layout: Layout = U64) -> Iterator
             if kind == "key":
                 return list(map(layout.text, ints(column)))
             found: list[Any] = column.tolist() if isinstance(column, np.ndarray) else column
-            return list(map(int, found)) if kind == "flag" else found
+            return [str(one).lower() for one in found] if kind == "flag" else found
 
         def write(batch: Sequence[Any]) -> None:
             if {*columns.values()} == {"key"}:

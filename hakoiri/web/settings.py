@@ -24,7 +24,8 @@ class Settings:
     `token` is required of clients, unless it is empty. `redis` is a URL that may contain a password. `puzzles` are the
     words for user puzzles, ``PATH/FILE.py:NAME``, which clients may name without their path. `processes` is the number
     of serving processes, `questions` that of long questions that all of them answer at once. The seconds are for the
-    body of a request and for its answer, those that a pass lasts, and those that a probe waits for another.
+    body of a request and for its answer, those that a pass lasts, and those that a probe waits for another, and a long
+    question for its turn.
     """
 
     data: Path
@@ -40,6 +41,7 @@ class Settings:
     answer_seconds: float = 60.0
     pass_seconds: int = 7 * 86_400
     probe_seconds: float = 2.0
+    turn_seconds: float = 10.0
 
     def to_environment(self) -> dict[str, str]:
         """Return the environment of a child process: all users of the machine can see arguments."""

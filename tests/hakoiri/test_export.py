@@ -72,14 +72,9 @@ def test_tables_of_configurations(toy: Run, tmp_path: Path) -> None:
     ]
     assert export_run(toy, tmp_path / "run.parquet") == len(expected)
     table = parquet.read_table(tmp_path / "run.parquet").to_pylist()
-    assert [(number(row["key"]), row["depth"]) for row in table] == expected
-    assert [str(int(row["goal"])) for row in table] == [row["goal"] for row in rows]
-    assert {row["goal"] for row in rows} == {"0", "1"}
-
-
-def number(key: int | bytes) -> int:
-    """The key of a parquet file."""
-    return key if isinstance(key, int) else int.from_bytes(key, "big")
+    assert [(row["key"], row["depth"]) for row in table] == [(row["key"], int(row["depth"])) for row in rows]
+    assert [str(row["goal"]).lower() for row in table] == [row["goal"] for row in rows]
+    assert {row["goal"] for row in rows} == {"false", "true"}
 
 
 def test_tables_of_moves(toy: Run, tmp_path: Path) -> None:
@@ -90,9 +85,9 @@ def test_tables_of_moves(toy: Run, tmp_path: Path) -> None:
         assert export_edges(toy, plain) == export_edges(toy, moves, moves=True) == len(expected)
         if ending == "parquet":
             rows = parquet.read_table(plain).to_pylist()
-            assert [(number(row["source"]), number(row["target"])) for row in rows] == expected
+            assert [(int(row["source"], 16), int(row["target"], 16)) for row in rows] == expected
             rows = parquet.read_table(moves).to_pylist()
-            assert [(number(row["source"]), number(row["target"]), row["move"]) for row in rows] == named
+            assert [(int(row["source"], 16), int(row["target"], 16), row["move"]) for row in rows] == named
         else:
             with plain.open(newline="") as file:
                 assert [(int(one, 16), int(other, 16)) for one, other in list(csv.reader(file))[1:]] == expected
@@ -104,11 +99,13 @@ def test_tables_of_moves(toy: Run, tmp_path: Path) -> None:
 
 def test_graphs(toy: Run, tmp_path: Path) -> None:
     expected = edges_by_rules(toy)
-    export_run(toy, tmp_path / "run.npz")
+    export_run(toy, tmp_path / "run.npz", moves=True)
     with np.load(tmp_path / "run.npz", allow_pickle=False) as loaded:
         keys = ints(loaded["keys"])
         assert list(zip(keys, loaded["depths"].tolist(), strict=True)) == sorted(run_keys(toy).items())
         assert [(keys[one], keys[other]) for one, other in loaded["edges"].tolist()] == expected
+        assert [loaded["names"][move] for move in loaded["moves"]] == [toy.puzzle.describe_move(*e) for e in expected]
+        np.testing.assert_array_equal(loaded["goals"], toy.puzzle.is_goal(loaded["keys"]))
     export_run(toy, tmp_path / "run.graphml", moves=True)
     graph = nx.read_graphml(tmp_path / "run.graphml")
     assert graph.is_directed() != toy.puzzle.undirected

@@ -71,10 +71,10 @@ def test_csv_holds_the_exploration(finished: FinishedRuns, arrays: dict[str, Any
     puzzle = Klotski()
     assert [int(row["key"], 16) for row in rows] == arrays["keys"].tolist()
     assert [int(row["depth"]) for row in rows] == arrays["depths"].tolist()
-    assert {row["goal"] for row in rows} == {"0", "1"}
-    nearest = min(int(row["depth"]) for row in rows if row["goal"] == "1")
+    assert {row["goal"] for row in rows} == {"false", "true"}
+    nearest = min(int(row["depth"]) for row in rows if row["goal"] == "true")
     assert nearest == finished.explored["goal_depth"]
-    assert sum(row["goal"] == "1" for row in rows) == finished.explored["goals"]
+    assert sum(row["goal"] == "true" for row in rows) == finished.explored["goals"]
     assert all(puzzle.parse(row["configuration"]) == int(row["key"], 16) for row in rows[::100])
 
 

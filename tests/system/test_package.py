@@ -1,5 +1,6 @@
 """The distribution: one package, complete, that neither shadows a user's modules nor is shadowed by them."""
 
+import ast
 import csv
 import re
 import subprocess
@@ -7,6 +8,7 @@ import sys
 import tomllib
 import zipfile
 from contextlib import ExitStack
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -32,7 +34,8 @@ def sources() -> set[str]:
     found = {f"hakoiri/{path.relative_to(ROOT)}" for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")}
     found |= {str(path.relative_to(ROOT)) for path in (ROOT / "hakoiri").rglob("*.py") if path.is_file()}
     static = [*(ROOT / "hakoiri" / "web" / "static").rglob("*"), *(ROOT / "hakoiri" / "render").glob("*.html")]
-    return found | {str(path.relative_to(ROOT)) for path in static if path.is_file()} | {"hakoiri/py.typed"}
+    found |= {"hakoiri/py.typed", f"hakoiri-{version('hakoiri')}.data/data/share/man/man1/hakoiri.1"}
+    return found | {str(path.relative_to(ROOT)) for path in static if path.is_file()}
 
 
 def test_the_version_is_the_same_everywhere() -> None:
@@ -98,6 +101,16 @@ def test_modules_of_the_user_do_not_shadow_ours(shadows: Path) -> None:
     program = "from hakoiri import explore; run = explore('klotski', data='runs'); print(len(run.path('goal').moves))"
     done = call(sys.executable, "-c", program, cwd=shadows, env=clean_environment())
     assert (done.returncode, done.stdout) == (0, "116\n"), done.stderr
+
+
+def test_texts_name_no_page_that_a_wheel_lacks() -> None:
+    """Neither errors nor help; comments and docstrings may."""
+    for path in (ROOT / "hakoiri").rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        texts = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+        shown = [str(node.value) for node in texts if id(node) not in docs]
+        assert not [text for text in shown if re.search(r"docs/.*\.md", text)], path
 
 
 @pytest.mark.slow

@@ -373,7 +373,7 @@ def _checked(module: ModuleType, name: str) -> "type[Puzzle]":
         raise PuzzleError(f"{where} is not a puzzle; expected 'class {name}(Puzzle)', a subclass of hakoiri.Puzzle")
     called: Any = getattr(found, "name", None)
     if missing := sorted(found.__abstractmethods__) or ["name"] * (called is None):
-        raise PuzzleError(f"{where} does not define: {', '.join(missing)} (see docs/tutorial/own-puzzle.md)")
+        raise PuzzleError(f"{where} does not define: {', '.join(missing)} (see help(hakoiri.Puzzle))")
     if not isinstance(called, str) or not _NAME.fullmatch(called):
         raise PuzzleError(f"{where}: name {called!r} is not allowed; use up to 40 lower-case letters, digits and '-'")
     return guarded(found, str(module.__file__))

@@ -116,7 +116,7 @@ class _Guard(Puzzle):
     def _check_attributes(self) -> None:
         missing = [name for name in _NEEDED if not hasattr(self, name)]
         if missing:
-            raise PuzzleError(f"{self._here} does not define: {', '.join(missing)} (see docs/tutorial/own-puzzle.md)")
+            raise PuzzleError(f"{self._here} does not define: {', '.join(missing)} (see help(hakoiri.Puzzle))")
         if not isinstance(self.layout, Layout):
             raise PuzzleError(f"{self._here}: layout is {kind_of(self.layout)}; expected U32, U64, U128 or U256")
         most: Any = self.most_successors

@@ -44,6 +44,9 @@ _DIGITS = 16
 _MOST_BYTES = 1 << 28
 #: The delay before a failed question is tried again, and the seconds that the server waits at its end for processes.
 _SAME_SECONDS, _GRACE_SECONDS = 30.0, 0.3
+#: The most requests of a process that wait for their turn, and the pause between two looks for a free place.
+_MOST_WAITING, _TURN_SECONDS = 8, 0.1
+_LATER = "ask again later, or cancel one"
 QuestionStatus = Literal["running", "answered", "failed"]
 
 
@@ -149,6 +152,9 @@ class Questions:
         self._environment, self._redis = settings.for_children(), settings.redis
         self._lock = threading.Lock()
         self._answering: list[subprocess.Popen[bytes]] = []
+        #: A ticket for each request that waits for its turn, the first one first.
+        self._waiting, self._turn_seconds = list[object](), settings.turn_seconds
+        self._closing = threading.Event()
 
     def named(self, run: str, identity: str, state: State, asked: Long, ending: str = "") -> LongQuestion:
         """Return the question for the run of this identity in this state; with an `ending`, one that writes a file."""
@@ -161,7 +167,30 @@ class Questions:
         return LongQuestion(self._data, run, number, words, ending)
 
     def begin(self, question: LongQuestion) -> None:
-        """Start a process that answers, if needed; raise `BusyError` if too many run."""
+        """Start a process that answers, if needed, once it is the question's turn and a place is free.
+
+        Raises `BusyError` if too many questions wait already, or if it has waited for too long.
+        """
+        if not question.has_to_begin:
+            return None
+        if len(self._waiting) >= _MOST_WAITING:
+            raise BusyError(f"{_MOST_WAITING} long questions wait already; {_LATER}")
+        ticket, latest = object(), time.monotonic() + self._turn_seconds
+        self._waiting.append(ticket)
+        try:
+            while True:
+                try:
+                    if self._waiting[0] is ticket:
+                        return self._begin_now(question)
+                except BusyError:
+                    if time.monotonic() >= latest:
+                        raise
+                if self._closing.wait(_TURN_SECONDS) or time.monotonic() >= latest:
+                    raise BusyError(f"this long question has waited for others; {_LATER}")
+        finally:
+            self._waiting.remove(ticket)
+
+    def _begin_now(self, question: LongQuestion) -> None:
         with self._lock:
             if question.has_to_begin:
                 if question.ending and question.file.is_symlink():
@@ -182,6 +211,7 @@ class Questions:
 
         One that commits the proved bounds of a diameter may take longer: it ends by itself.
         """
+        self._closing.set()
         for process in self._answering:
             process.send_signal(signal.SIGINT)
         latest = time.monotonic() + _GRACE_SECONDS
@@ -222,6 +252,4 @@ class Questions:
             place = files.enter_context(Given(self._data).open(f"{ANSWERING_PREFIX}{number}", "a"))
             if locked(place, tries=1):
                 return place
-        raise BusyError(
-            f"{self._most} long questions are in progress, the limit of this server; ask again later, or cancel one"
-        )
+        raise BusyError(f"{self._most} long questions are in progress, the limit of this server; {_LATER}")

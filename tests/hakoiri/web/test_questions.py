@@ -5,7 +5,9 @@ import json
 import re
 import signal
 import subprocess
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -16,6 +18,7 @@ import pytest
 from hakoiri.questions.question import Long, Question
 from hakoiri.storage.ledger.manifest import State
 from hakoiri.web.routes.puzzles import PROBING
+from hakoiri.web.runs import questions
 from hakoiri.web.runs.questions import BusyError, LongQuestion, Questions
 from hakoiri.web.settings import Settings
 from tests.hakoiri.web.conftest import Served
@@ -67,7 +70,7 @@ def test_how_a_question_stands(question: LongQuestion) -> None:
 
 
 def test_some_at_a_time(tmp_path: Path) -> None:
-    asked = Questions(Settings(tmp_path, questions=0))
+    asked = Questions(Settings(tmp_path, questions=0, turn_seconds=0))
     with pytest.raises(BusyError, match="ask again later"):
         asked.begin(asked.named("run", IDENTITY, State(), VERIFY))
     assert not (tmp_path / ".questions").exists()
@@ -85,7 +88,7 @@ def test_some_at_a_time_of_all_processes_which_share_the_memory(
         return begun[-1][0]
 
     monkeypatch.setattr(subprocess, "Popen", partial(answer, subprocess.Popen))
-    serving = [Questions(Settings(tmp_path, memory=memory, processes=3)) for _ in range(3)]
+    serving = [Questions(Settings(tmp_path, memory=memory, processes=3, turn_seconds=0)) for _ in range(3)]
     for number in range(most):
         serving[number].begin(serving[number].named("run", IDENTITY, State(depth=number), VERIFY))
     another = serving[2].named("run", IDENTITY, State(depth=9), VERIFY)
@@ -99,6 +102,36 @@ def test_some_at_a_time_of_all_processes_which_share_the_memory(
     assert another.is_running
     for one in serving:
         one.close()
+
+
+def test_long_questions_wait_for_their_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first that waits is answered first; when as many wait as may, another is refused; the end ends waiting."""
+    started, busy = list[int](), threading.Event()
+
+    def start(_: Questions, question: LongQuestion) -> None:
+        if busy.is_set():
+            raise BusyError("all places are taken")
+        busy.set()
+        started.append(int(question.words[0]))
+
+    monkeypatch.setattr(Questions, "start", start)
+    monkeypatch.setattr(questions, "_MOST_WAITING", 2)
+    asked = Questions(Settings(tmp_path, turn_seconds=60))
+    each = [asked.named("run", IDENTITY, State(), Long(str(number), {})) for number in range(4)]
+    asked.begin(each[0])
+    with ThreadPoolExecutor() as pool:
+        waiting = []
+        for number in (1, 2):
+            waiting.append(pool.submit(asked.begin, each[number]))
+            wait_until(lambda: len(asked._waiting) == len(waiting), what="one to wait")
+        with pytest.raises(BusyError, match="2 long questions wait already"):
+            asked.begin(each[3])
+        busy.clear()
+        waiting[0].result()
+        assert started == [0, 1]
+        asked.close()
+        with pytest.raises(BusyError, match="ask again later"):
+            waiting[1].result()
 
 
 # GET begins nothing: what starts a process or queues a run is a POST
