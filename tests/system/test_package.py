@@ -34,7 +34,11 @@ def sources() -> set[str]:
     found = {f"hakoiri/{path.relative_to(ROOT)}" for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")}
     found |= {str(path.relative_to(ROOT)) for path in (ROOT / "hakoiri").rglob("*.py") if path.is_file()}
     static = [*(ROOT / "hakoiri" / "web" / "static").rglob("*"), *(ROOT / "hakoiri" / "render").glob("*.html")]
-    found |= {"hakoiri/py.typed", f"hakoiri-{version('hakoiri')}.data/data/share/man/man1/hakoiri.1"}
+    found |= {
+        "hakoiri/py.typed",
+        "hakoiri/cli/hakoiri.1",
+        f"hakoiri-{version('hakoiri')}.data/data/share/man/man1/hakoiri.1",
+    }
     return found | {str(path.relative_to(ROOT)) for path in static if path.is_file()}
 
 
