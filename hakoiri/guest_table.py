@@ -47,6 +47,12 @@ QUESTIONS = {
     "/solution-pictures": f"{_G}stars.questions:SolutionPictures",
     "/best-play": f"{_G}nakuron.best_play:BestPlay",
 }
+#: What some runs can answer, and the function that refuses the question to others (`hakoiri.questions.abilities`).
+REFUSALS = {
+    "statistics": f"{_G}boards.statistics:require_statistics",
+    "solutions": f"{_G}stars.solutions:require_solutions",
+    "play": f"{_G}nakuron.best_play:require_plays",
+}
 #: Commands that are neither a kind of run nor a question, by module (`hakoiri.cli.app`).
 COMMANDS = {
     f"{_G}deals.commands": "deal solve replay",
@@ -61,6 +67,7 @@ ANSWERS = {
     "tree": f"{_G}stars.solutions:tree_of",
     "each solution": f"{_G}stars.solutions:each_solution",
     "file of solutions": f"{_G}stars.solutions:write_solutions",
+    "boards to print": f"{_G}boards.print_sheet:require_printed",
     "sheet of boards": f"{_G}boards.print_sheet:write_print_sheet",
     "plot of deals": f"{_G}deals.plots:plot_study",
     "tables of sizes": f"{_G}sizes.job:b_files",

@@ -19,7 +19,7 @@ def parameter(
     (`hakoiri.cli.options`), or is ``text`` if the run checks it. A field of a kind of run is in the plan, which is
     part of the run's identity. A `limit` is not, nor is a field whose `plan` is false, or ``changed`` while the value
     is the default. If `form` is given, the page has the field, too, which begins with this value; `lines` is true for
-    a text of several lines.
+    a text of several lines, `rare` for a field that is folded away.
     """
     told = {"names": names.split(), "metavar": metavar, "help": text, "show_default": usual} | more
     return field(metadata=told) if not names else field(default=default, metadata=told)

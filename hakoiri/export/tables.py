@@ -35,6 +35,14 @@ from hakoiri.storage.results import Labels, read_labels
 from hakoiri.worker.layers.kernels import simple_edges, split
 
 
+def require_streamed(run: OpenRun, layers: int | None = None) -> None:
+    """Raise `UnanswerableError` or `NotKeptError` unless layers 0 to `layers`, by default all, can be written."""
+    run.require_graph()
+    run.require_components()
+    if layers is None:
+        run.require_stored()
+
+
 class Stream:
     """A run to be written; `label` names the number of each configuration. `control` may end it by `StopRun`."""
 
@@ -44,7 +52,7 @@ class Stream:
         """With `layers`, stream only layers 0 to `layers`, and the moves between them."""
         self.run, self._control, self._observer = run, control or Control(), observer or SilentObserver()
         self.puzzle, self.label = run.puzzle, "component" if run.is_census else "depth"
-        run.require_components()
+        require_streamed(run, layers)
         last = run.store.state.depth
         self._layers = range(min(last, last if layers is None else layers) + 1)
         self._known: Keys | None = None

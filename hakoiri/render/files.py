@@ -14,10 +14,11 @@ from hakoiri.export.tables import (
     check_ending,
     edges_to_table,
     require_ending,
+    require_streamed,
     rows_to_table,
     write_rows,
 )
-from hakoiri.guest_table import ANSWERS
+from hakoiri.guest_table import ANSWERS, REFUSALS
 from hakoiri.loading import loaded
 from hakoiri.render import player
 from hakoiri.run.opened import OpenRun
@@ -81,6 +82,21 @@ def export_run(
     stream = Stream(run, control, observer, layers)
     with replaced(target) as part:
         return _TABLES[ending](stream, part) if ending in _TABLES else _GRAPHS[ending](stream, part, moves)
+
+
+def require_file(run: OpenRun, ending: str) -> None:
+    """Raise `UnanswerableError` or `NotKeptError` unless `export_run` writes `run` to a file with this ending."""
+    if ending == player.ENDING:
+        player.require_playable(run)
+    elif ending == PDF:
+        loaded(ANSWERS["boards to print"])(run)
+    elif run.puzzle.is_tree:
+        require_ending(Path(f"run{ending}"), _TREES)
+        loaded(REFUSALS["solutions"])(run)
+    elif run.kind(run.store, run.puzzle).rows() is not None:
+        check_ending(Path(f"run{ending}"))
+    else:
+        require_streamed(run)
 
 
 def export_edges(

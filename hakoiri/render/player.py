@@ -11,7 +11,7 @@ from base64 import b64encode
 from contextlib import suppress
 from os.path import normpath
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import quote
 
 from hakoiri.coordinator.errors import RunError, UnanswerableError
@@ -66,13 +66,19 @@ def save_player(run: OpenRun, target: Path, control: Control | None = None, obse
     return len(table.keys)
 
 
+def require_playable(run: OpenRun) -> None:
+    """Raise `UnanswerableError` or `NotKeptError` for a run that has no page to play."""
+    require_goals(run)
+    run.require_stored()
+    run.require_components()
+    if (size := sum(run.layer_sizes)) > SMALL:
+        raise UnanswerableError(f"run {run.name} has {size:,} configurations; a page to play holds at most {SMALL:,}")
+
+
 def _known(run: OpenRun) -> PositionTable:
     """Return depths and goal distances of the configurations to be played."""
-    require_goals(run)
-    run.require_components()
-    if (table := table_of(run)) is None:
-        size = sum(run.layer_sizes)
-        raise UnanswerableError(f"run {run.name} has {size:,} configurations; a page to play holds at most {SMALL:,}")
+    require_playable(run)
+    table = cast(PositionTable, table_of(run))
     if not run.is_census:
         return table
     mine = table.components == start_component(run)
@@ -139,9 +145,8 @@ def _listed(puzzle: Puzzle, table: PositionTable, control: Control, observer: Ob
         row = moves_row(puzzle, key)
         picture, found = row["picture"], row["moves"]
         targets = [int(move.pop("key"), 16) for move in found]
-        named = [{"move": puzzle.describe_move(key, to)} | move for to, move in zip(targets, found, strict=True)]
         numbers = [number(parts, part) for part in picture.pop("parts")]
-        ways = zip(named, lower_bounds(table.keys, puzzle.keys(targets)).tolist(), strict=True)
+        ways = zip(found, lower_bounds(table.keys, puzzle.keys(targets)).tolist(), strict=True)
         rows.append([
             row["configuration"], int(table.depths[place]), int(table.goals[place]), number(frames, picture), numbers,
             [[number(moves, move), there] for move, there in ways],

@@ -66,12 +66,14 @@ def moves_row(puzzle: Puzzle, key: Key, merged: Puzzle | None = None) -> dict[st
     `places` are the middles of all of these, before and after.
     """
     successors = list(dict.fromkeys(puzzle.successors(key)))
-    moves = [{"key": puzzle.layout.text(after)} | _change(puzzle, key, after) for after in successors]
+    moves = [
+        {"key": puzzle.layout.text(after), "move": puzzle.describe_move(key, after)} | _change(puzzle, key, after)
+        for after in successors
+    ]
     if merged is None:
         return configuration_row(puzzle, key) | {"moves": moves}
     for move, after in zip(moves, successors, strict=True):
         move |= {"key": merged.layout.text(merged.parse(puzzle.render(after))), "at": puzzle.render(after)}
-        move["move"] = puzzle.describe_move(key, after)
     return configuration_row(puzzle, key) | {"goal_text": merged.goal_text(), "at": puzzle.render(key), "moves": moves}
 
 
@@ -148,9 +150,9 @@ class PositionTable(NamedTuple):
 
 
 def table_of(run: OpenRun) -> PositionTable | None:
-    """Return the table of a small complete run; ``None`` for others."""
+    """Return the table of a small complete run that keeps all layers; ``None`` for others."""
     size = run.store.state.figures.get("configurations", SMALL + 1)
-    if not (run.exhausted and run.knows_components) or size > SMALL:
+    if run.store.kept.first or not (run.exhausted and run.knows_components) or size > SMALL:
         return None
     keys, labels = run.configurations()
     none, found = np.full(len(keys), -1, dtype=np.int64), labels.astype(np.int64)
@@ -162,11 +164,19 @@ def table_of(run: OpenRun) -> PositionTable | None:
     return PositionTable(keys, depths, components, distances)
 
 
-def position_row(run: OpenRun, table: PositionTable | None, configuration: str) -> dict[str, Any]:
-    """Return a configuration and its moves, the best first: those that lead nearest to a goal."""
+def require_positions(run: OpenRun) -> None:
+    """Raise `UnanswerableError` or `NotKeptError` unless the run knows the depth of each configuration it found."""
     if run.puzzle.is_tree:
         hint = Hint("ask", run.name, "solutions")
         raise UnanswerableError(f"run {run.name} is a tree, so its configurations are not positions", hint)
+    run.require_graph()
+    if not run.store.kept.table:
+        run.store.require_kept()
+
+
+def position_row(run: OpenRun, table: PositionTable | None, configuration: str) -> dict[str, Any]:
+    """Return a configuration and its moves, the best first: those that lead nearest to a goal."""
+    require_positions(run)
     key = run.puzzle.parse(configuration)
     here = _know(run, table, run.puzzle.keys([key]), None)[0]
     if here is None:
@@ -183,6 +193,7 @@ def position_row(run: OpenRun, table: PositionTable | None, configuration: str) 
         "goal": bool(run.puzzle.is_goal(run.puzzle.keys([key]))[0]),
         "goal_distance": here.goal_distance,
         "goal_distance_unknown": reason,
+        "lost": reason == _NO_GOAL,
         "component": here.component,
         "moves": moves,
     }

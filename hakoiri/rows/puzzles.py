@@ -30,15 +30,19 @@ def classic_rows() -> list[dict[str, Any]]:
 
 
 def kind_rows() -> list[dict[str, Any]]:
-    """Return the kinds of run, each with the fields of a form and what they begin with."""
+    """Return the kinds of run in the form of a new run, each with its own fields and what they begin with."""
     rows = []
     for name in KINDS:
         kind = kind_class(name)
-        shown = [(each.name, each.metadata) for each in fields(kind) if "form" in each.metadata]
+        if not kind.in_form:
+            continue
+        own = inspect.get_annotations(kind)
+        shown = [(each.name, each.metadata) for each in fields(kind) if each.name in own and "form" in each.metadata]
         inputs = [
             # A number of seconds has no unit here.
             {"name": field, "help": "" if "amount" in told else told["help"], "form": told["form"],
-             "lines": "lines" in told, "least": told.get("min"), "most": told.get("max")}
+             "lines": "lines" in told, "rare": "rare" in told, "values": [*told.get("words", ())],
+             "least": told.get("min"), "most": told.get("max")}
             for field, told in shown
         ]  # fmt: skip
         summary = (kind.__doc__ or "").partition(".")[0]
@@ -49,7 +53,9 @@ def kind_rows() -> list[dict[str, Any]]:
 def puzzle_row(name: str, kind: type[Puzzle]) -> dict[str, Any]:
     """Return a puzzle for a list."""
     options = [
-        {"name": option, "default": what.default, "allowed": what.describe()} for option, what in kind.options.items()
+        {"name": option, "default": what.default, "allowed": what.describe()}
+        | {field: getattr(what, field, None) for field in ("values", "least", "most")}
+        for option, what in kind.options.items()
     ]
     # Those that set the size, by the puzzle's capability: none, one or several.
     sizes = getattr(kind, "size_options", [each for each in (getattr(kind, "size_option", None),) if each is not None])

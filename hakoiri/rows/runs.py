@@ -44,8 +44,9 @@ def status_row(found: "RunStatus") -> dict[str, Any]:
         "made_as": found.made_as or None,
         "digest": state.digest,
         "keepers": list(found.keepers),
-        # Filled in by callers that query Redis.
+        # Filled in by callers that query Redis, and by those that open the run.
         "away": None,
+        "can": None,
         "work_log": work_log_row(state.work_log),
     }
 

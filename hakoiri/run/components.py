@@ -58,7 +58,7 @@ def weak_components(run: OpenRun, limit: int | None = None) -> list[ComponentRec
 
     A search from a start is one of them. Only components measured by a census have distances.
     """
-    require_known(run)
+    require_listed(run)
     if run.is_census:
         count = _count(run)
         return [read_component(run.store, number) for number in range(min(count, limit or count))]
@@ -169,8 +169,7 @@ def needs_run(run: OpenRun, component: int, every: bool) -> bool:
 
 def component_asked(run: OpenRun, component: int | None) -> int:
     """Return a component that has distances, by default that of the puzzle's start; `UnanswerableError`."""
-    require_known(run)
-    run.store.require_kept()
+    require_listed(run)
     _require_undirected(run)
     return number_of(run, component)
 
@@ -196,6 +195,12 @@ def number_of(run: OpenRun, component: int | None) -> int:
     if not 0 <= number < count:
         raise UnanswerableError(f"run {run.name} has the components 0 to {count - 1}, not {number}")
     return number
+
+
+def require_listed(run: OpenRun) -> None:
+    """Raise `UnanswerableError` or `NotKeptError` unless the components and all their configurations are known."""
+    require_known(run)
+    run.store.require_kept()
 
 
 def require_known(run: OpenRun) -> None:

@@ -87,7 +87,7 @@ def map_of(
 
 def mapped_component(run: OpenRun, component: int | None = None) -> int:
     """Return the component that `map` shows; `UnanswerableError` without one."""
-    run.require_graph()
+    run.require_stored()
     if run.is_census or run.puzzle.several_starts is not None:
         components.require_known(run)
     run.require_layer(0)

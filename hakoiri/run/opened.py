@@ -139,6 +139,8 @@ class OpenRun:
         By default from all layers. The same seed draws the same; draws are independent, so one may come twice. Each
         reads a few blocks: one is chosen, and a place in it that is taken if the block is that long.
         """
+        if layers is None:
+            self.require_stored()
         self.require_graph()
         first, last = layers or (0, self.store.state.depth)
         for depth in (first, last):
@@ -164,7 +166,7 @@ class OpenRun:
 
     def configurations(self) -> tuple[Keys, np.ndarray]:
         """Return all keys of the run in increasing order, and each one's depth or, in a census, component."""
-        self.require_graph()
+        self.require_stored()
         if self.store.state.depth < 0:
             return self.puzzle.keys([]), np.empty(0, dtype=np.uint32)
         # Twice, with depths and order.
@@ -282,6 +284,11 @@ class OpenRun:
                 "diameters than none",
                 Hint("ask", self.name, self.kind(self.store, self.puzzle).questions()[0]),
             )
+
+    def require_stored(self) -> None:
+        """Raise `UnanswerableError` or `NotKeptError` unless the run stores each configuration that it found."""
+        self.require_graph()
+        self.store.require_kept()
 
     def require_graph(self) -> None:
         if not self.kind.has_graph:

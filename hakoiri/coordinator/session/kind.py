@@ -37,6 +37,8 @@ class RunKind:
     without: ClassVar[tuple[str, ...]] = ()
     #: The refusal of a puzzle that it does not fit, with the puzzle's name and those that it fits.
     misfit: ClassVar[str] = ""
+    #: Whether the form of a new run offers it; a study of many runs is begun by its command or over HTTP.
+    in_form: ClassVar[bool] = True
     #: What notes for people say of a puzzle that it fits.
     note: ClassVar[str] = ""
     #: How pydantic reads the fields, from JSON.
@@ -100,14 +102,19 @@ class ExploreKind(RunKind):
     job = "hakoiri.coordinator.layers.job:Explore"
     until_goal: bool = given("Stop after the layer of the nearest goal.", False, plan="changed", form=False)
     layers: int | None = given(
-        "Stop after layer N, which is N moves from the start.", None, plan="changed", min=0, form=None
+        "Stop after layer N, which is N moves from the start.", None, plan="changed", min=0, form=None, rare=True
     )
     most: int | None = given(
         "Stop after the layer with which N configurations are found.", None, plan="changed", min=1, max=MOST_FOUND,
-        form=None,
+        form=None, rare=True,
     )  # fmt: skip
-    keep: str = given("What to store: layers, frontier or depths.", KEEPS[0], plan="changed")
-    starts: str = given("Several starts or patterns, one in each line, instead of `start`.", "", plan=False)
+    keep: str = given(
+        "What to store: layers, frontier or depths.", KEEPS[0], plan="changed", form=KEEPS[0], words=KEEPS, rare=True
+    )
+    starts: str = given(
+        "Several starts or patterns, one in each line, instead of `start`.", "", plan=False, form="", lines=True,
+        rare=True,
+    )  # fmt: skip
 
     @classmethod
     def fits(cls, puzzle: type[Any]) -> bool:

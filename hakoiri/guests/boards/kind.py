@@ -20,26 +20,25 @@ class MixesKind(RunKind):
     """
 
     job = "hakoiri.guests.boards.job:StudyBoards"
+    in_form = False
     example = 'study boards --size 4x5 --pieces "2x2:1 2x1:* 1x2:* 1x1:*" --empty 2..'
     fields_first, files = True, ("csv",)
     csv = ("Write a row per component: .csv or .parquet.", "components")
     without = ("start", "goal", "distinct")
     note, misfit = "study boards", "{} is not a family of boards; expected {}"
     size: str = parameter(
-        "--size", "CxR", "Columns x rows: 4x5; or rows with walls: ...#/....", default="", required=True, form="3x4"
+        "--size", "CxR", "Columns x rows: 4x5; or rows with walls: ...#/....", default="", required=True
     )
     pieces: str = parameter(
         "--pieces", "PIECES", 'WIDTHxHEIGHT:COUNT or a drawing of each, * for any count: "2x2:1 2x1:* xx/x.:1..2".',
-        default="", required=True, form="2x2:1 1x2:* 2x1:* 1x1:*",
+        default="", required=True,
     )  # fmt: skip
-    empty: str = parameter("--empty", "N", "Number of empty cells: 2, 2.. or 2..4.", default="2", form="2")
-    goal: str = parameter(
-        "--goal", "PIECE@R,C", "Report the start farthest from this goal: 2x2@4,2.", default="", form=""
-    )
-    pairs: bool = flag("--pairs", "Count all diametral pairs.", form=False)
+    empty: str = parameter("--empty", "N", "Number of empty cells: 2, 2.. or 2..4.", default="2")
+    goal: str = parameter("--goal", "PIECE@R,C", "Report the start farthest from this goal: 2x2@4,2.", default="")
+    pairs: bool = flag("--pairs", "Count all diametral pairs.")
     hardest: int = parameter(
         "--hardest", "K", "With --goal, draw the K hardest starts of all, up to symmetry.", default=0, min=0, max=100,
-        plan="changed", form=0,
+        plan="changed",
     )  # fmt: skip
 
     @classmethod

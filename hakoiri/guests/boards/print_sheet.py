@@ -21,7 +21,8 @@ from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.pictures import EDGE, Circle, Label, Line, Part, Picture, Polygon, Rectangle, Shape
 from hakoiri.puzzles.pictures import GOAL as GOAL_COLOUR
 from hakoiri.render.images import titled
-from hakoiri.run.goals import hardest
+from hakoiri.rows.positions import require_positions
+from hakoiri.run.goals import hardest, require_goals
 from hakoiri.run.opened import OpenRun
 from hakoiri.run.paths import GOAL, path
 from hakoiri.storage.engine.files import replaced, require_place
@@ -178,21 +179,29 @@ def write_print_sheet(
     return len(problems)
 
 
+def require_printed(run: OpenRun) -> None:
+    """Raise `UnanswerableError` or `NotKeptError` for a run without boards to print."""
+    if run.kind.has_graph:
+        require_goals(run)
+        require_positions(run)
+    elif not run.kind(run.store, run.puzzle).boards():
+        hint = (Hint("give", "hardest", "K"),) if issubclass(run.kind, StudyBoards) else ()
+        raise UnanswerableError(f"run {run.name} has no boards to print", *hint)
+
+
 def problems_of(run: OpenRun) -> Iterator[Problem]:
     """Yield the boards of a run, each with a shortest solution."""
+    require_printed(run)
     if rows := run.kind(run.store, run.puzzle).boards():
         for row in rows:
             puzzle: Any = cast(Family, run.puzzle).member(row["board"], row["goal"])
             goal = solve(cast(Dealt, puzzle), puzzle.start, "bfs", "goal", MOST_POSITIONS).goal
             problem = Problem.of(puzzle, puzzle.follow(puzzle.start, goal.moves if goal else []))
             yield problem._replace(name=row.get("name", ""))
-    elif run.kind.has_graph:
+    else:
         for key in ints(hardest(run, _MOST).configurations):
             found = path(run, GOAL, key)
             yield Problem.of(found.puzzle, found.keys)
-    else:
-        hint = (Hint("give", "hardest", "K"),) if issubclass(run.kind, StudyBoards) else ()
-        raise UnanswerableError(f"run {run.name} has no boards to print", *hint)
 
 
 def _write(pages: "PdfPages", problems: Sequence[Problem], title: str, per_page: int) -> None:

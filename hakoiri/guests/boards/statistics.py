@@ -20,13 +20,7 @@ def statistics_of(run: OpenRun, configuration: Configuration | None = None) -> S
     images are merged, or without a way to a goal.
     """
     key = run.puzzle.start if configuration is None else run.puzzle.parse(configuration)
-    if not run.puzzle.undirected:
-        text = f"the moves of {run.puzzle.name} cannot be taken back, so boards have no statistics"
-        raise UnanswerableError(text)
-    goals.require_goals(run)
-    if isinstance(run.puzzle, Quotient):
-        hint = Hint("run without", "merge_mirrors")
-        raise UnanswerableError(f"run {run.name} has mirror images merged, so boards have no statistics", hint)
+    require_statistics(run)
     component = components.component_of(run, key)
     if component not in run.solved:
         run.solved.clear()
@@ -37,3 +31,15 @@ def statistics_of(run: OpenRun, configuration: Configuration | None = None) -> S
             run.solved[component] = SolvedSpace.over(run.puzzle, keys, build_graph(context, keys))
     space = run.solved[component]
     return statistics(space, space.place(key), run.puzzle.render(key))
+
+
+def require_statistics(run: OpenRun) -> None:
+    """Raise `UnanswerableError` or `NotKeptError` for a run whose boards have no statistics."""
+    if not run.puzzle.undirected:
+        text = f"the moves of {run.puzzle.name} cannot be taken back, so boards have no statistics"
+        raise UnanswerableError(text)
+    goals.require_goals(run)
+    if isinstance(run.puzzle, Quotient):
+        hint = Hint("run without", "merge_mirrors")
+        raise UnanswerableError(f"run {run.name} has mirror images merged, so boards have no statistics", hint)
+    components.require_listed(run)

@@ -18,6 +18,7 @@ class CosetsKind(RunKind):
     """
 
     job = "hakoiri.guests.cosets.job:StudyCosets"
+    in_form = False
     example = "study cosets examples/definitions/corners.gap --cosets 12"
     puzzle = "FILE of a definition: .tws, .json, .gap."
     misfit = "{} has no cosets; expected the file of a definition"

@@ -23,17 +23,17 @@ class DealsKind(RunKind):
     """
 
     job = "hakoiri.guests.deals.job:StudyDeals"
+    in_form = False
     example = "study deals superpuzz --sizes 4..6 --deals 1000 --seed 1"
     puzzle, takes = "gap, superpuzz, or FILE.py:NAME for your own with deals.", ()
     files, csv = ("csv", "plot"), ("Write a row per deal.", "")
     note, misfit = "study deals", "{!r} cannot be studied; puzzles that can: {}"
     sizes: Sequence[int] = parameter(
         "--sizes", "SIZES", "Ranks of gap, columns of superpuzz: 4..8, 6 or 4,6,8.", default=(), required=True,
-        read="sizes", limit=True, form=(3, 4, 5),
+        read="sizes", limit=True,
     )  # fmt: skip
     deals: int = parameter(
-        "--deals", "N", "Number of deals of each size.", default=1_000, min=1, max=MOST_SEED, limit=True,
-        form=100,
+        "--deals", "N", "Number of deals of each size.", default=1_000, min=1, max=MOST_SEED, limit=True
     )  # fmt: skip
     seed: int = seed_of("the random deals")
     strategy: Literal["bfs", "dfs", "longest", "tree"] = parameter(

@@ -45,20 +45,27 @@ def best_play(store: RunStore, puzzle: Puzzle, budget: Budget) -> Play:
     Raises `OverBudgetError` if the graph does not fit the memory, `UnanswerableError` for an unfinished run, and
     `PuzzleError` if a move scores more than it lowers the reserve.
     """
+    scored, reached = require_best_play(store, puzzle), StoredFigures.of(store.state)
+    needed = reached.configurations * (_BYTES_OF_MOVE * scored.most_successors + 4 * store.layout.bytes)
+    budget.require(f"the best play among {reached.configurations:,} configurations", needed)
+    keys = np.concatenate([store.layer(depth) for depth in range(store.state.depth + 1)])
+    play = _best(scored, keys[order_of(keys)])
+    if (score := scored.replay(play.sequence)) != play.score:
+        raise ContradictionError(f"the best play scores {play.score:,}, but {score:,} by the reference rules")
+    return play
+
+
+def require_best_play(store: RunStore, puzzle: Puzzle) -> Scored:
+    """Return the puzzle of a finished search of a scored puzzle; `UnanswerableError` or `NotKeptError` for others."""
     if not isinstance(puzzle, Scored):
         raise UnanswerableError(f"{puzzle.name} has no scored moves, so it has no best play")
     if puzzle.several_starts is not None:
         raise UnanswerableError(f"run {store.directory.name} has several starts, so it has no best play")
-    reached, name = StoredFigures.of(store.state), store.directory.name
-    if not reached.exhausted:
+    name = store.directory.name
+    if not StoredFigures.of(store.state).exhausted:
         raise UnanswerableError(f"run {name} is not complete, so its best play is unknown", further(store))
-    needed = reached.configurations * (_BYTES_OF_MOVE * puzzle.most_successors + 4 * store.layout.bytes)
-    budget.require(f"the best play among {reached.configurations:,} configurations", needed)
-    keys = np.concatenate([store.layer(depth) for depth in range(store.state.depth + 1)])
-    play = _best(puzzle, keys[order_of(keys)])
-    if (score := puzzle.replay(play.sequence)) != play.score:
-        raise ContradictionError(f"the best play scores {play.score:,}, but {score:,} by the reference rules")
-    return play
+    store.require_kept()
+    return puzzle
 
 
 def _best(puzzle: Scored, keys: Keys) -> Play:
@@ -99,11 +106,18 @@ def _graph(puzzle: Scored, keys: Keys, reserves: Scores, much: int) -> tuple[Gra
 
 def play_of(run: OpenRun) -> Play:
     """Return the best play of a run; `UnanswerableError` for a run without plays."""
+    require_plays(run)
     if issubclass(run.kind, Optimise):
         return run.kind(run.store, run.puzzle).best_play()
-    if not issubclass(run.kind, Explore):
-        raise UnanswerableError(f"run {run.name} of kind {run.store.manifest.kind} has no plays")
     return best_play(run.store, run.puzzle, run.resources.budget())
+
+
+def require_plays(run: OpenRun) -> None:
+    """Raise `UnanswerableError` or `NotKeptError` for a run without plays."""
+    if issubclass(run.kind, Explore):
+        require_best_play(run.store, run.puzzle)
+    elif not issubclass(run.kind, Optimise):
+        raise UnanswerableError(f"run {run.name} of kind {run.store.manifest.kind} has no plays")
 
 
 #: The most shapes in the boards of a play that are sent; at least two boards are sent.

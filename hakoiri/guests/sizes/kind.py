@@ -17,13 +17,14 @@ class SizesKind(RunKind):
     """
 
     job = "hakoiri.guests.sizes.job:StudySizes"
+    in_form = False
     example = "study sizes tiles --sizes 4..8"
     puzzle = "tiles, topspin, pancakes, burnt-pancakes, hanoi, or FILE.py:NAME for your own with sizes."
     fields_first, files = True, ("b_files",)
     note, misfit = "study sizes", "the sizes of {} cannot be studied; puzzles that can: {}"
     sizes: Sequence[int] = parameter(
         "--sizes", "SIZES", "Cells of tiles, discs of hanoi, n of others: 3..10, 6 or 4,6,8.", default=(),
-        required=True, read="sizes", limit=True, form=(3, 4, 5, 6),
+        required=True, read="sizes", limit=True,
     )  # fmt: skip
 
     @classmethod

@@ -295,15 +295,19 @@ def _sound_records(store: RunStore, cutting: results.Cutting) -> dict[int, resul
     return records
 
 
+def require_solutions_of(store: RunStore, puzzle: Placements) -> None:
+    """Raise `UnanswerableError` for a run that keeps no solutions."""
+    if not puzzle.keeps:
+        text = f"run {store.manifest.run} counted its solutions and kept none; only one with solutions=keep has them"
+        raise UnanswerableError(text, Hint("give", "option", f"{KEEPING}=keep"))
+
+
 def found_solutions(store: RunStore, puzzle: Placements) -> Iterator[Keys]:
     """Yield the least image of one solution of each orbit, in batches; increasing if the run is complete.
 
     For an unfinished run, yield the solutions of its finished chunks. Raises `UnanswerableError` if the run keeps none.
     """
-    run = store.manifest.run
-    if not puzzle.keeps:
-        text = f"run {run} counted its solutions and kept none; only one with solutions=keep has them"
-        raise UnanswerableError(text, Hint("give", "option", f"{KEEPING}=keep"))
+    require_solutions_of(store, puzzle)
     cutting = results.read_cutting(store)
     if cutting is None:
         return

@@ -8,7 +8,7 @@ import numpy as np
 
 from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.export.tables import open_table
-from hakoiri.guests.stars.job import found_solutions
+from hakoiri.guests.stars.job import found_solutions, require_solutions_of
 from hakoiri.guests.stars.placements import Placements
 from hakoiri.keys.layout import Key, Keys, ints
 from hakoiri.run.opened import OpenRun
@@ -29,7 +29,13 @@ def solutions_of(run: OpenRun) -> Iterator[Keys]:
 
     In increasing order if the run is complete, else those found so far. `UnanswerableError` if the run keeps none.
     """
+    require_solutions(run)
     return found_solutions(run.store, tree_of(run))
+
+
+def require_solutions(run: OpenRun) -> None:
+    """Raise `UnanswerableError` for a run that keeps no solutions."""
+    require_solutions_of(run.store, tree_of(run))
 
 
 def each_solution(run: OpenRun, images: bool) -> Iterator[tuple[int, Key]]:

@@ -18,13 +18,12 @@ class StartsKind(RunKind):
     """
 
     job = "hakoiri.guests.starts.job:StudyStarts"
+    in_form = False
     example = "study starts boards.txt -o axis=rows-and-columns -o metric=straight"
     takes, files = ("file", "--puzzle", "options", "goal"), ("csv",)
     csv = ("Write a row per start: .csv or .parquet.", "starts")
     misfit = "{} is a tree, so it has no moves to search by"
-    starts: str = given(
-        "A text with one start in each line, perhaps after its name.", "", plan=False, form="", lines=True
-    )
+    starts: str = given("A text with one start in each line, perhaps after its name.", "", plan=False)
     cap: int = cap_of("Give up a start after this many: 500k, 10M.", 1_000_000, "1M")
 
     @classmethod

@@ -6,7 +6,7 @@ import json
 import stat
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from hashlib import sha256
 from http import HTTPStatus
@@ -98,6 +98,8 @@ def event(kind: str, row: Mapping[str, Any], number: str = "") -> str:
     return f"event: {kind}\n" + (f"id: {number}\n" if number else "") + f"data: {json.dumps(row)}\n\n"
 
 
+#: A list of runs opens more of them, to see what they can answer, until this time has passed.
+_LIST_SECONDS = 0.3
 _LOCK, _MOST_RECORD = "lock", 10_000
 #: A key is forgotten after a week.
 _KEPT_SECONDS = 7 * 24 * 3600.0
@@ -227,7 +229,8 @@ def runs(
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     after: Annotated[str | None, Query(max_length=100, description="The last run of the previous page.")] = None,
 ) -> dict[str, Any]:
-    """`next` is the `after` of the next page, or null."""
+    """`next` is the `after` of the next page, or null. `can` of a run is null until the server has looked at it."""
+    deadline = time.monotonic() + _LIST_SECONDS
     names = sorted(opened.directories(), key=by_age, reverse=True)
     if after is not None:
         names = names[1 + next((place for place, found in enumerate(names) if found.name == after), len(names)) :]
@@ -239,6 +242,8 @@ def runs(
             continue
         if (status or row["status"]) == row["status"] and (puzzle or row["puzzle"]) == row["puzzle"]:
             found.append(row)
+            with suppress(GoneError):
+                row["can"] = opened.abilities(directory, known=time.monotonic() > deadline)
             if len(found) > limit:
                 break
     more = len(found) > limit
@@ -361,7 +366,8 @@ def resume(opened: Runs, run: RunName) -> dict[str, Any]:
 
 def _row(opened: OpenRuns, name: str) -> dict[str, Any]:
     found = opened.status(opened.find(name))
-    return status_row(found) | {"stored_bytes": found.state.stored_bytes}
+    own = {"stored_bytes": found.state.stored_bytes, "can": opened.abilities(opened.find(name))}
+    return status_row(found) | own
 
 
 events_router = APIRouter(prefix="/api/runs/{run}", tags=["events"])

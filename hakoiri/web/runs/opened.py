@@ -8,7 +8,7 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,9 @@ from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.runs.catalogue import RunStatus, base_of, find_run, listed_status
 from hakoiri.coordinator.runs.opening import open_store
 from hakoiri.coordinator.session.resources import Resources
-from hakoiri.errors import Hint, PuzzleError
-from hakoiri.puzzles.user.files import known
+from hakoiri.errors import HakoiriError, Hint, PuzzleError
+from hakoiri.puzzles.user.files import known as known_file
+from hakoiri.questions.abilities import abilities
 from hakoiri.storage.engine.environment import gone
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.ledger import Ledger
@@ -54,8 +55,9 @@ class OpenRuns:
         self.data, self._resources, self._redis = data, resources, redis
         self._lock = threading.Lock()
         self._known: OrderedDict[Path, Opened] = OrderedDict()
-        #: The status of ended runs, by the version of their file.
+        #: The status of ended runs, and what runs can answer, by the version of their file.
         self._ended: dict[Path, tuple[tuple[int, int], RunStatus]] = {}
+        self._able: dict[Path, tuple[tuple[int, int], list[str]]] = {}
 
     def named(self, name: str) -> Path | None:
         """Return the directory of a run by its whole name, or ``None``."""
@@ -131,6 +133,22 @@ class OpenRuns:
             self._ended[directory] = version, found
         return found
 
+    def abilities(self, directory: Path, known: bool = False) -> list[str] | None:
+        """Return what a run can answer (`hakoiri.questions.abilities`), nothing if it cannot be opened.
+
+        With `known`, what this process knows without opening it, else ``None``.
+        """
+        version = _version(directory)
+        able, found = self._able.get(directory, (None, None))
+        if able != version and not known:
+            found, manifest = [], self.status(directory).manifest
+            # IMPORTANT: a derived run stays closed, because its base run may have it open.
+            if manifest and "base" not in manifest.plan:
+                with suppress(HakoiriError), self.asked(directory) as (run, _):
+                    found = abilities(run)
+            self._able[directory] = version, found
+        return found
+
     def release(self, directory: Path) -> None:
         """Close a run, which is to be changed or deleted, and its base run, which may have it open."""
         for found in {directory, directory.with_name(base_of(directory) or directory.name)}:
@@ -181,7 +199,7 @@ def _require_admitted(manifest: Manifest) -> None:
     name, digest = manifest.puzzle["name"], manifest.puzzle.get("digest", "")
     try:
         if digest:
-            known(name, digest)
+            known_file(name, digest)
     except PuzzleError as error:
         text = f"run {manifest.run} is of a puzzle that this server was not started with: {error}"
         raise UnanswerableError(text, Hint("serve with", name)) from error

@@ -46,7 +46,7 @@ def test_puzzles(served: Served) -> None:
 
 def test_runs_and_their_status(served: Served) -> None:
     runs = served.said("runs")["runs"]
-    assert asked(served, "/api/runs")["runs"] == runs[::-1]
+    assert [row | {"can": None} for row in asked(served, "/api/runs")["runs"]] == runs[::-1]
     for row in runs:
         found = asked(served, f"/api/runs/{row['run']}")
         assert served.said("status", row["run"]).items() <= found.items()

@@ -36,6 +36,7 @@ class Site:
     `stars` of magic stars. `dealt` is of cards, whose moves lead one way, and `large` has 311,460 configurations, whose
     diameter takes seconds.
     `stopped` is a search of Hakoiri-musume until its first goal, `pegs` one of the first layers of peg solitaire.
+    `kept` keeps the depths of 360 configurations, but not themselves.
     `studied` and `hunted` are deals of Gap. `generated` are boards of sliding blocks, `family` all of given pieces.
     """
 
@@ -54,6 +55,7 @@ class Site:
     family: str
     stopped: str
     pegs: str
+    kept: str
 
 
 @pytest.fixture(scope="session")
@@ -75,6 +77,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         asked(PuzzleSpec("sliding"), "boards", **FAMILY, hardest=7),
         (PuzzleSpec("klotski"), "explore", {"until_goal": True}, {}),
         (PuzzleSpec("peg-solitaire"), "explore", {"layers": 3}, {}),
+        (PuzzleSpec("tiles", {"rows": "2", "columns": "3"}), "explore", {"keep": "depths"}, {}),
     ]
     names = [driven(command.data, *run).name for run in wanted]
     yield Site(*entered(command.start("serve", "--port", "0", executable=HAKOIRI)), *names)

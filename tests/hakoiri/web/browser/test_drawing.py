@@ -92,7 +92,10 @@ def test_a_drawn_board_is_made_harder_named_and_undone(page: Page) -> None:
     expect(verdict).to_contain_text("Solvable in")
     before, moves = text.input_value(), int(verdict.inner_text().split()[2])
     page.get_by_role("button", name="Make it harder").click()
+    page.get_by_role("button", name=re.compile(r"^Stop \(.*[1-9]")).click()
     expect(text).not_to_have_value(before)
+    expect(page.get_by_text(re.compile(f"The same pieces, started elsewhere: .* instead of {moves}"))).to_be_visible()
+    assert "hunt" not in {run["kind"] for run in page.request.get("/api/runs?puzzle=sliding").json()["runs"]}
     expect(verdict).not_to_contain_text(f"Solvable in {moves} move")
     assert int(re.findall(r"Solvable in (\d+)", verdict.inner_text())[0]) > moves
     assert text.input_value().endswith("##")

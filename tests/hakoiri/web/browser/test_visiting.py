@@ -22,7 +22,13 @@ def test_from_the_address_to_the_first_moved_piece_without_a_click(page: Page, s
     page.mouse.down()
     page.mouse.move(box["x"] + box["width"] * 1.6, box["y"] + box["height"] / 2, steps=8)
     page.mouse.up()
-    expect(page.locator(".hero .where")).to_have_text("1 move played")
+    told = page.locator(".hero .where")
+    expect(told).to_have_text("1 move played, 115 to the goal")
+    # A press in the middle of the map, which is around the only move, plays from there.
+    seen = page.locator(".hero canvas").bounding_box()
+    assert seen
+    page.locator(".hero canvas").click(position={"x": seen["width"] / 2, "y": seen["height"] / 2})
+    expect(told).to_have_text(re.compile(r"^0 moves played, \d+ to the goal$"))
     page.get_by_role("button", name="Play", exact=True).click()
     expect(page.locator(".distance")).to_have_text("0moves played")
     expect(page.locator(".figures")).to_contain_text("Slide pieces until the large one is at the exit below")
@@ -59,6 +65,28 @@ def test_play_hides_answers_keeps_the_best_and_shows_the_fewest_at_the_end(page:
     expect(page.locator(".figures")).to_contain_text("0 played")
     page.get_by_role("link", name="Play", exact=True).click()
     expect(page.locator(".done")).to_contain_text("Your best: 2 moves")
+
+
+def test_a_run_shows_what_it_can_answer_and_a_large_one_hints(page: Page, site: Site) -> None:
+    page.goto(f"/#/runs/{site.kept}")
+    tabs = page.locator(".tabs a")
+    expect(tabs).to_have_text(["Overview", "Play", "Analyse", "Hardest"])
+    expect(page.get_by_role("button", name="PDF to print")).to_be_visible()
+    expect(page.get_by_role("button", name="CSV")).to_have_count(0)
+    page.goto(f"/#/runs/{site.kept}/board?at=12./345")
+    expect(page.locator(".distance")).to_have_text("2moves to the goal")
+    expect(page.get_by_role("button", name="Shuffle")).to_have_count(0)
+    page.goto(f"/#/runs/{site.large}/play")
+    page.get_by_role("button", name="Hint").click()
+    page.get_by_role("button", name="Take the hint").click()
+    expect(page.locator(".distance")).to_have_text("1move played")
+    page.goto("/#/new/tiles")
+    expect(page.get_by_text("Explore a puzzle size by size")).to_have_count(0)
+    page.get_by_text("Further", exact=True).click()
+    page.get_by_label("keep").select_option("frontier")
+    page.get_by_role("button", name="Start", exact=True).click()
+    expect(page.locator(".state")).to_contain_text("complete")
+    expect(tabs).to_have_text(["Overview", "Hardest"])
 
 
 def test_a_board_that_a_link_does_not_name_rightly_is_at_the_start(page: Page, site: Site) -> None:
