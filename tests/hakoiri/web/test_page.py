@@ -1,9 +1,11 @@
 """The files of the page: whole, of our own, and fetched together."""
 
+import gzip
 import re
 from pathlib import Path
 from urllib.parse import quote
 
+import numpy as np
 import pytest
 
 from hakoiri.puzzles.registry import PuzzleSpec
@@ -121,3 +123,23 @@ def test_the_boards_of_a_play(served: Served) -> None:
     assert [found.move for found in play] == ["start", "up, 1 of 1", "left"]
     assert [found.score for found in play] == [0, 1, 0]
     assert [len(found.picture.parts) for found in play] == [3, 2, 2]
+
+
+def test_the_map_of_the_landing_page_has_the_positions_and_their_distances() -> None:
+    """By the rules of the puzzle: every move leads to a position on the map, at most one move nearer or farther."""
+    packed = (STATIC / "landing.map.gz").read_bytes()
+    columns = gzip.decompress(packed)
+    points, puzzle = len(columns) // 9, PuzzleSpec("klotski").build()
+    keys = np.cumsum(np.frombuffer(columns, "<u4", points), dtype=np.uint32)
+    distances = dict(zip(keys.tolist(), columns[8 * points :], strict=True))
+    assert (len(packed) < 200_000, len(distances), distances[puzzle.start], max(distances.values())) == (
+        True,
+        25_955,
+        116,
+        126,
+    )
+    for key in keys[::500].tolist():
+        near = [distances[after] for after in puzzle.successors(key)]
+        assert (distances[key] == 0) == bool(puzzle.is_goal(puzzle.keys([key]))[0])
+        assert distances[key] == 0 or min(near) == distances[key] - 1
+        assert max(near) <= distances[key] + 1

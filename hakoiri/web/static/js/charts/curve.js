@@ -11,9 +11,7 @@ export class Curve extends Chart {
     this.draw();
   }
 
-  rows() {
-    return [[this.what.across, this.what.up], ...this.points];
-  }
+  rows = () => [[this.what.across, this.what.up], ...this.points];
 
   draw() {
     if (!this.points) return;

@@ -36,9 +36,7 @@ export class Chart {
   }
 
   // A value below the plot.
-  tick(value, x) {
-    return s("text", {x, y: this.floor + 20, "text-anchor": x > this.wide - 20 ? "end" : "middle"}, short(value));
-  }
+  tick = (value, x) => s("text", {x, y: this.floor + 20, "text-anchor": x > this.wide - 20 ? "end" : "middle"}, short(value));
 }
 
 // Round steps of an axis: 1, 2 or 5 times a power of ten; at most five.

@@ -27,9 +27,7 @@ export class Histogram extends Chart {
     return this;
   }
 
-  rows() {
-    return [[this.what.bar, this.what.of], ...this.values.map((value, place) => [place + this.first, value])];
-  }
+  rows = () => [[this.what.bar, this.what.of], ...this.values.map((value, place) => [place + this.first, value])];
 
   scale(logarithmic) {
     this.logarithmic = logarithmic;
@@ -64,13 +62,8 @@ export class Histogram extends Chart {
     this.plot.setAttribute("aria-label", `${this.what.title}: ${number(values.length)} ${this.what.bars ?? `${this.what.bar}s`}, the largest with ${number(most)} ${this.what.of}`);
   }
 
-  #placeOf(event) {
-    return Math.floor((event.clientX - this.plot.getBoundingClientRect().left - LEFT) / this.across);
-  }
-
-  #point(event) {
-    this.#reading(this.#placeOf(event));
-  }
+  #placeOf = event => Math.floor((event.clientX - this.plot.getBoundingClientRect().left - LEFT) / this.across);
+  #point = event => { this.#reading(this.#placeOf(event)); };
 
   #reading(place) {
     const known = this.values[place] !== undefined;

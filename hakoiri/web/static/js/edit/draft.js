@@ -42,9 +42,7 @@ export class Draft {
     return new Draft(rows, columns, cells, goal);
   }
 
-  get start() {
-    return this.#text(this.cells);
-  }
+  get start() { return this.#text(this.cells); }
 
   // PIECE@ROW,COLUMN for one piece, else a board with * for anything; empty without a goal.
   get goalText() {
@@ -59,25 +57,11 @@ export class Draft {
     return this.#text(found);
   }
 
-  #text(cells) {
-    return Array.from({length: this.rows}, (_, row) => cells.slice(row * this.columns, (row + 1) * this.columns).join("")).join("/");
-  }
-
-  get letters() {
-    return [...new Set(this.cells.filter(isPiece))];
-  }
-
-  get freeLetter() {
-    return [...LETTERS].find(letter => !this.cells.includes(letter));
-  }
-
-  at(cell) {
-    return isPiece(this.cells[cell]) ? this.cells[cell] : null;
-  }
-
-  piece(letter) {
-    return [...this.cells.keys()].filter(cell => this.cells[cell] === letter);
-  }
+  #text = cells => Array.from({length: this.rows}, (_, row) => cells.slice(row * this.columns, (row + 1) * this.columns).join("")).join("/");
+  get letters() { return [...new Set(this.cells.filter(isPiece))]; }
+  get freeLetter() { return [...LETTERS].find(letter => !this.cells.includes(letter)); }
+  at = cell => (isPiece(this.cells[cell]) ? this.cells[cell] : null);
+  piece = letter => [...this.cells.keys()].filter(cell => this.cells[cell] === letter);
 
   // The shape of some cells as a text, wherever they are.
   shape(cells) {
@@ -85,9 +69,7 @@ export class Draft {
     return cells.map(cell => `${Math.floor(cell / this.columns) - top},${cell % this.columns - left}`).sort().join(" ");
   }
 
-  #corner(cells) {
-    return [Math.min(...cells.map(cell => Math.floor(cell / this.columns))), Math.min(...cells.map(cell => cell % this.columns))];
-  }
+  #corner = cells => [Math.min(...cells.map(cell => Math.floor(cell / this.columns))), Math.min(...cells.map(cell => cell % this.columns))];
 
   // The row or column of a piece that is one cell wide and longer.
   #line(cells) {
@@ -163,9 +145,7 @@ export class Draft {
   }
 
   // A wall is built on an empty cell, or taken away.
-  wall(cell, built) {
-    return this.cells[cell] === (built ? EMPTY : WALL) ? this.with({cells: this.cells.with(cell, built ? WALL : EMPTY)}) : this;
-  }
+  wall = (cell, built) => (this.cells[cell] === (built ? EMPTY : WALL) ? this.with({cells: this.cells.with(cell, built ? WALL : EMPTY)}) : this);
 
   // A whole piece is taken off, or a wall.
   erase(cell) {
@@ -188,9 +168,7 @@ export class Draft {
     return this.with({goal: new Map(down || right ? [...free, [letter, there]] : free)});
   }
 
-  #without(letter) {
-    return this.with({goal: new Map([...this.goal].filter(([name]) => name !== letter))});
-  }
+  #without = letter => this.with({goal: new Map([...this.goal].filter(([name]) => name !== letter))});
 
   // Pieces that do not fit the new size are taken off.
   resized(rows, columns) {

@@ -129,10 +129,7 @@ export class Editor {
   }
 
   #texts = ({start, goalText}) => `${start} ${goalText}`;
-
-  #tell() {
-    this.changed(this.draft.letters.length ? this.draft.start : "", this.draft.goalText);
-  }
+  #tell = () => { this.changed(this.draft.letters.length ? this.draft.start : "", this.draft.goalText); };
 
   #release() {
     const {base} = this.held ?? {};

@@ -41,7 +41,8 @@ async function ask(method, url, body, headers = {}) {
 // The problem details of RFC 9457: what is wrong, and the next step.
 async function problem(answer) {
   const found = await answer.json().catch(() => ({}));
-  const detail = typeof found.detail === "string" ? found.detail : found.title;
+  const faults = found.faults?.map(({at, fault}) => `The ${at.split(".").at(-1)} is not valid: ${fault[0].toLowerCase()}${fault.slice(1)}.`);
+  const detail = faults?.join(" ") ?? (typeof found.detail === "string" ? found.detail : found.title);
   const serve = found.hints?.find(hint => hint.do === "serve with");
   const error = new Error([detail, serve?.text].filter(Boolean).join("; ") || `the server answers ${answer.status}`);
   error.status = answer.status;

@@ -100,9 +100,7 @@ export function enable(which, wanted) {
 }
 
 // Announces words to screen readers.
-export function say(words) {
-  document.getElementById("said").textContent = words;
-}
+export const say = words => { document.getElementById("said").textContent = words; };
 
 const GROUPED = new Intl.NumberFormat("en-US");
 export const number = value => (value === null || value === undefined ? "–" : GROUPED.format(value));

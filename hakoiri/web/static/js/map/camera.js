@@ -58,13 +58,8 @@ export class Camera {
     this.#turn([1, 0, 0], down);
   }
 
-  roll(angle) {
-    this.#turn([0, 0, 1], angle);
-  }
-
-  zoom(factor) {
-    this.distance = Math.max(NEAREST, Math.min(FARTHEST * this.radius / HALF_ANGLE, this.distance / factor));
-  }
+  roll = angle => { this.#turn([0, 0, 1], angle); };
+  zoom = factor => { this.distance = Math.max(NEAREST, Math.min(FARTHEST * this.radius / HALF_ANGLE, this.distance / factor)); };
 
   // By parts of the height of the screen.
   shift(across, up) {
@@ -111,7 +106,5 @@ export class Camera {
   }
 
   // How many pixels a move at a distance from the eye takes on a screen of this height is this divided by the distance.
-  scale(height) {
-    return height / (2 * HALF_ANGLE);
-  }
+  scale = height => height / (2 * HALF_ANGLE);
 }

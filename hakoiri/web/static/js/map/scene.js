@@ -1,23 +1,19 @@
 // A map on a canvas, by WebGL 2. Nothing is drawn unless something has changed.
 
+import {Flat, HALO, LEAST, MARK, MOST, WAY} from "./flat.js";
 import {LINES, MARKS, POINTS, RIBBON} from "./shaders.js";
 import {isDark, partsOf, pixels, RAMPS} from "./words.js";
 
-// Sizes in pixels of the page.
-const [LEAST, MOST] = [2, 26];
-const [HALO, WAY, MARK, NEAR] = [3.4, 1.8, 17, 18];
-
-export class Scene {
-  // `map` as `read` gives it; `colours` are those of the page, as a function. null where there is no WebGL 2.
-  static on(canvas, map, camera, colours) {
+export class Scene extends Flat {
+  // As its base; null where there is no WebGL 2.
+  static on(canvas, ...what) {
     const gl = canvas.getContext("webgl2", {antialias: true, alpha: false});
-    return gl && new Scene(gl, canvas, map, camera, colours);
+    return gl && new Scene(gl, canvas, ...what);
   }
 
-  constructor(gl, canvas, map, camera, colours) {
-    Object.assign(this, {gl, canvas, map, camera, colours, way: [], marks: [], asked: 0});
-    this.shares = new Float32Array(map.points);
-    this.ball = ballOf(map, camera);
+  constructor(gl, canvas, ...what) {
+    super(canvas, ...what);
+    this.gl = gl;
     this.#begin();
     canvas.addEventListener("webglcontextlost", event => event.preventDefault());
     canvas.addEventListener("webglcontextrestored", () => {
@@ -37,32 +33,9 @@ export class Scene {
     gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA);
   }
 
-  // The colour of each point, as a part of the way through the ramp.
   colour(shares) {
-    this.shares = shares;
     filled(this.gl, shares, this.gl.ARRAY_BUFFER, this.buffers.shares);
-    this.ask();
-  }
-
-  // The points of a way, and those that are marked: {point, colour, hole}.
-  show(way, marks) {
-    this.way = way;
-    this.marks = marks;
-    this.ask();
-  }
-
-  // To be drawn with the next picture of the page.
-  ask() {
-    this.asked ||= requestAnimationFrame(() => this.draw());
-  }
-
-  fit() {
-    const box = this.canvas.getBoundingClientRect();
-    this.dense = Math.min(2, devicePixelRatio || 1);
-    this.canvas.width = Math.max(1, Math.round(box.width * this.dense));
-    this.canvas.height = Math.max(1, Math.round(box.height * this.dense));
-    this.camera.aspect = this.canvas.width / this.canvas.height;
-    this.ask();
+    super.colour(shares);
   }
 
   draw() {
@@ -128,9 +101,7 @@ export class Scene {
     gl.drawArrays(gl.POINTS, 0, 1);
   }
 
-  #placesOf(points) {
-    return Float32Array.from(points.flatMap(point => [...this.map.places.subarray(3 * point, 3 * point + 3)]));
-  }
+  #placesOf = points => Float32Array.from(points.flatMap(point => [...this.map.places.subarray(3 * point, 3 * point + 3)]));
 
   // A program with its uniforms and attributes: [buffer, numbers, offset, instances].
   #use(name, uniforms, attributes) {
@@ -152,43 +123,10 @@ export class Scene {
     }
   }
 
-  // Where a point is on the canvas, in pixels of the page from its corner, and how far from the eye; null behind it.
-  seen(point, matrix = this.camera.matrix()) {
-    const [x, y, z] = this.map.places.subarray(3 * point, 3 * point + 3);
-    const away = matrix[3] * x + matrix[7] * y + matrix[11] * z + matrix[15];
-    if (away <= 0) return null;
-    const across = (matrix[0] * x + matrix[4] * y + matrix[8] * z + matrix[12]) / away;
-    const up = (matrix[1] * x + matrix[5] * y + matrix[9] * z + matrix[13]) / away;
-    const [width, height] = [this.canvas.width / this.dense, this.canvas.height / this.dense];
-    return {x: (across + 1) / 2 * width, y: (1 - up) / 2 * height, away};
-  }
-
-  // The point at a place of the canvas: of those under it the one in front, else the nearest one beside it; -1 if none.
-  at(x, y) {
-    const matrix = this.camera.matrix();
-    const ball = this.ball / 2 * this.camera.scale(this.canvas.height / this.dense);
-    let [found, best] = [-1, Infinity];
-    for (let point = 0; point < this.map.points; point++) {
-      const seen = this.seen(point, matrix);
-      if (!seen) continue;
-      const beside = Math.hypot(seen.x - x, seen.y - y);
-      if (beside > NEAR) continue;
-      const over = beside <= Math.max(LEAST, ball / seen.away);
-      const cost = over ? seen.away / 1e6 : 1 + beside;
-      if (cost < best) [found, best] = [point, cost];
-    }
-    return found;
-  }
-
   end() {
-    cancelAnimationFrame(this.asked);
+    super.end();
     this.gl.getExtension("WEBGL_lose_context")?.loseContext();
   }
-}
-
-// How wide a point is, in moves: so that neighbours are apart, and all of them where they are crowded.
-function ballOf({points, axes}, {radius}) {
-  return Math.min(0.42, 0.6 * (axes === 3 ? Math.cbrt(4.2 / points) : Math.sqrt(3.1 / points)) * radius);
 }
 
 function program(gl, {vertex, fragment}) {

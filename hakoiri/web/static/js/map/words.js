@@ -62,9 +62,7 @@ export function pixels(ramp) {
 }
 
 // The part of the way from least to greatest of each distance; -1 where there is none.
-export function shares(distances, {least, most}) {
-  return Float32Array.from(distances, value => (value < 0 ? -1 : (value - least) / Math.max(1, most - least)));
-}
+export const shares = (distances, {least, most}) => Float32Array.from(distances, value => (value < 0 ? -1 : (value - least) / Math.max(1, most - least)));
 
 export function boundsOf(distances) {
   let [least, most] = [Infinity, 0];
@@ -80,3 +78,9 @@ export const partsOf = colour => colour.match(/[\d.]+/g).slice(0, 3).map(value =
 
 // Whether a ground is dark.
 export const isDark = ([red, green, blue]) => 0.3 * red + 0.6 * green + 0.1 * blue < 0.5;
+
+// The style of the canvas names the colours of the page that are used on it.
+export function coloursOf(canvas) {
+  const style = getComputedStyle(canvas);
+  return {ground: style.backgroundColor, way: style.color, unknown: style.borderTopColor, chosen: style.fill, goal: style.stroke};
+}

@@ -50,10 +50,7 @@ class Replay {
   }
 
   // What a film plays: one move leads on.
-  get now() {
-    return {best: this.next.disabled ? [] : [this.at + 1]};
-  }
-
+  get now() { return {best: this.next.disabled ? [] : [this.at + 1]}; }
   play = at => this.show(at);
 
   #start() {

@@ -27,9 +27,7 @@ export async function show(place, {run, query}, current) {
 }
 
 // The sizes of the weak components.
-function tableOfSizes(components) {
-  return h("section", {class: "card"}, h("h2", {}, counted(components.length, "weak component")), sizesOf(components));
-}
+const tableOfSizes = components => h("section", {class: "card"}, h("h2", {}, counted(components.length, "weak component")), sizesOf(components));
 
 class Components {
   constructor(run, components) {

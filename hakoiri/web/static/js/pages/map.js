@@ -4,8 +4,9 @@ import {address, button, counted, go, h, note, number, put, say} from "../lib/do
 import {Camera} from "../map/camera.js";
 import {Hands} from "../map/hands.js";
 import {keyOf, pointsOf, read, Ways} from "../map/read.js";
+import {Flat} from "../map/flat.js";
 import {Scene} from "../map/scene.js";
-import {boundsOf, errorOf, legendOf, namesOf, partOf, shares, summaryOf, titleOf, worded} from "../map/words.js";
+import {boundsOf, coloursOf, errorOf, legendOf, namesOf, partOf, shares, summaryOf, titleOf, worded} from "../map/words.js";
 import {choice, factsOf} from "../parts/fields.js";
 import {patiently} from "../parts/life.js";
 import {still} from "../picture/shapes.js";
@@ -32,36 +33,26 @@ class View {
     this.by = query.by in map.columns ? query.by : "depth";
     this.canvas = h("canvas", {class: "map", tabindex: "0", role: "application", "aria-label": summaryOf(map), "aria-describedby": "map-help"});
     this.camera = new Camera(map.places);
-    this.scene = Scene.on(this.canvas, map, this.camera, () => coloursOf(this.canvas));
-    this.repaint = () => this.scene?.ask();
+    const shown = [this.canvas, map, this.camera, () => coloursOf(this.canvas)];
+    this.scene = Scene.on(...shown) ?? new Flat(...shown);
+    this.repaint = () => this.scene.ask();
     this.hands = new Hands(this.canvas, this.camera, (x, y, twice) => this.#tap(x, y, twice), this.repaint);
     this.legend = h("figure", {class: "legend"});
     this.hover = h("span", {class: "muted hover"});
     this.canvas.addEventListener("pointermove", event => this.#over(event));
     this.card = h("section", {class: "card chosen", "aria-label": "The chosen configuration"});
     this.element = h("section", {class: "mapped"}, this.#stage(), this.card);
-    this.theme = new MutationObserver(this.repaint);
-    this.sizes = new ResizeObserver(() => this.#fit());
-    this.scheme = matchMedia("(prefers-color-scheme: dark)");
   }
 
   async open({at, from}) {
-    this.theme.observe(document.documentElement, {attributeFilter: ["data-theme"]});
-    this.scheme.addEventListener("change", this.repaint);
-    this.sizes.observe(this.canvas);
-    this.#fit();
+    this.scene.watch();
     this.camera.reset();
     this.#paint();
     this.from = from && this.map.whole ? await this.#pointOf(from) : 0;
     await this.choose(at ? await this.#pointOf(at) : this.places.goal || this.places.farthest);
   }
 
-  end() {
-    this.theme.disconnect();
-    this.sizes.disconnect();
-    this.scheme.removeEventListener("change", this.repaint);
-    this.scene?.end();
-  }
+  end = () => { this.scene.end(); };
 
   #stage() {
     const {map, camera} = this;
@@ -70,9 +61,9 @@ class View {
     return h("div", {class: "view"},
       this.#choices(),
       !map.whole && h("p", {class: "partial"}, partOf(map)),
-      this.scene ? this.canvas : h("p", {class: "reason", role: "alert"}, "This browser has no WebGL 2, so the map cannot be drawn. You can still choose configurations."),
+      this.canvas,
       this.legend,
-      this.scene && h("div", {class: "row tools"},
+      h("div", {class: "row tools"},
         turn("←", "Turn to the left", () => camera.turn(-step, 0)), turn("→", "Turn to the right", () => camera.turn(step, 0)),
         turn("↑", "Turn upwards", () => camera.turn(0, -step)), turn("↓", "Turn downwards", () => camera.turn(0, step)),
         turn("+", "Zoom in", () => camera.zoom(1.4)), turn("−", "Zoom out", () => camera.zoom(1 / 1.4)),
@@ -98,24 +89,18 @@ class View {
   }
 
   // Goes to another map.
-  #leave(query) {
-    go(["runs", this.run.run, "map"], {k: this.query.k, dim: this.query.dim, by: this.by, ...query});
-  }
-
-  #fit() {
-    if (this.scene && this.canvas.isConnected) this.scene.fit();
-  }
+  #leave = query => { go(["runs", this.run.run, "map"], {k: this.query.k, dim: this.query.dim, by: this.by, ...query}); };
 
   #paint() {
     const distances = this.map.columns[this.by];
     const bounds = boundsOf(distances);
-    this.scene?.colour(shares(distances, bounds));
+    this.scene.colour(shares(distances, bounds));
     put(this.legend, ...legendOf(bounds, titleOf(this.map, this.by), distances.includes(-1)), this.goals.length > 0 && h("span", {class: "goals"}, "goals"), this.hover);
   }
 
   // The distances of the point below the pointer.
   #over({offsetX, offsetY, buttons}) {
-    if (buttons || this.hovering || !this.scene) return;
+    if (buttons || this.hovering) return;
     this.hovering = requestAnimationFrame(() => {
       this.hovering = null;
       const point = this.scene.at(offsetX, offsetY);
@@ -151,7 +136,7 @@ class View {
     this.chosen = point;
     this.way = this.ways.path(this.from, point);
     const marks = [...this.goals.map(goal => ({point: goal, colour: "goal", hole: 0.6})), {point: this.from, colour: "way", hole: 0}, {point, colour: "chosen", hole: 0.45}];
-    this.scene?.show(this.way ?? [], marks);
+    this.scene.show(this.way ?? [], marks);
     try {
       const position = await this.positions.of(keyOf(this.map, point));
       if (this.chosen !== point) return;
@@ -208,13 +193,5 @@ class View {
       h("span", {}, move), h("span", {class: "muted"}, distance === null ? "not shown" : worded(this.map, this.by, distance))));
   }
 
-  #note() {
-    note(["runs", this.run.run, "map"], {k: this.query.k, dim: this.query.dim, by: this.by, from: this.began, at: this.at});
-  }
-}
-
-// The style of the canvas names the colours of the page that are used on it.
-function coloursOf(canvas) {
-  const style = getComputedStyle(canvas);
-  return {ground: style.backgroundColor, way: style.color, unknown: style.borderTopColor, chosen: style.fill, goal: style.stroke};
+  #note = () => { note(["runs", this.run.run, "map"], {k: this.query.k, dim: this.query.dim, by: this.by, from: this.began, at: this.at}); };
 }

@@ -1,6 +1,6 @@
 // A new run: a form made of the puzzle's options, with the board drawn while you type, or to be drawn.
 
-import {get, made, post} from "../lib/api.js";
+import {get, made, post, remove, sleep} from "../lib/api.js";
 import {button, go, h, note, put, sure} from "../lib/dom.js";
 import {Draft} from "../edit/draft.js";
 import {needs, Verdict} from "../edit/verdict.js";
@@ -18,10 +18,11 @@ const DRAWN = "sliding";
 
 export async function show(place, {path: [, chosen], query}, current) {
   const {puzzles, classics, kinds} = await get(["puzzles"]);
-  if (!current()) return;
+  if (!current()) return null;
   const form = new RunForm(puzzles, classics, kinds);
   put(place, h("section", {}, h("h1", {}, "New run"), form.element));
   await form.choose(puzzles.some(({name}) => name === chosen) ? chosen : "klotski", query);
+  return form.end;
 }
 
 class RunForm {
@@ -39,6 +40,7 @@ class RunForm {
     this.wrong = h("p", {class: "reason", role: "alert"});
     this.send = h("button", {type: "submit", class: "strong"}, "Start");
     this.sent = h("div", {class: "row"}, this.send);
+    this.about = h("p", {class: "muted small", role: "status"});
     this.harder = button("Make it harder", () => this.#harder(), {hidden: true});
     this.element = h("form", {class: "new card", onsubmit: event => this.#submit(event), oninput: event => this.#typed(event)},
       h("div", {class: "head"}, field("puzzle", "Puzzle", this.select, ""), this.summary),
@@ -118,21 +120,14 @@ class RunForm {
       this.#draw();
     });
     put(this.drawn, this.editor.element);
-    this.editor.svg.after(this.verdict.element, this.harder);
+    this.editor.svg.after(this.verdict.element, this.harder, this.about);
   }
 
-  #options() {
-    return [...this.inputs].map(([name, input]) => [name, input.value.trim()]).filter(([, value]) => value);
-  }
+  #options = () => [...this.inputs].map(([name, input]) => [name, input.value.trim()]).filter(([, value]) => value);
 
   // As it was typed: the service reads sizes, titles, comments and frames.
-  #startText() {
-    return this.start.value.trim() || null;
-  }
-
-  #rows() {
-    return this.start.value.trim().split(/\s*\n\s*/).join("/");
-  }
+  #startText = () => this.start.value.trim() || null;
+  #rows = () => this.start.value.trim().split(/\s*\n\s*/).join("/");
 
   // The fields of a family of boards are those of the drawing, until they are typed.
   #fill() {
@@ -141,26 +136,38 @@ class RunForm {
     }
   }
 
-  // A harder board takes the place of the drawing, of which it is a variation; Undo brings that back.
+  // A harder board of the same pieces takes the place of the drawing; Undo brings that back. Stopped, it is the best so far.
   async #harder() {
+    if (this.hunt) return void post(["runs", this.hunt, "cancel"]);
     const {found} = this.verdict;
-    [this.harder.disabled, this.harder.textContent, this.wrong.textContent] = [true, "searching …", ""];
+    put(this.wrong);
+    this.hunt = true;
     try {
       const {puzzle, options, start} = this.#asked();
-      const run = await made({puzzle, options, start, ...HUNT}, ({progress}) => { this.harder.textContent = progress.headline || "searching …"; });
-      const {best} = await get(["runs", run.run, "summary"]);
-      if (!(best?.score > found.goal_depth)) throw new Error(`No harder board of these pieces was found in ${HUNT.seconds} seconds`);
-      [this.start.value, this.goal.value] = [best.deal.replaceAll("/", "\n"), run.parameters.goal];
+      const {run, parameters} = await made({puzzle, options, start, ...HUNT}, ({run: name, progress}) => {
+        this.hunt = name;
+        this.harder.textContent = `Stop (${progress.headline || "searching …"})`;
+      }, `harder ${Date.now()}`);
+      const {best} = await get(["runs", run, "summary"]);
+      // What drives a cancelled run lets it go a moment later.
+      await sleep(1).then(() => remove(["runs", run])).catch(() => {});
+      if (!(best?.score > found.goal_depth)) throw new Error("No harder board of these pieces was found");
+      [this.start.value, this.goal.value] = [best.deal.replaceAll("/", "\n"), parameters.goal];
       this.#draw();
+      put(this.about, `The same pieces, started elsewhere: ${best.score} moves instead of ${found.goal_depth}.`);
     } catch (error) {
       this.wrong.textContent = error.message;
     }
-    [this.harder.disabled, this.harder.textContent] = [false, "Make it harder"];
+    [this.hunt, this.harder.textContent] = [null, "Make it harder"];
   }
+
+  // Nobody waits for a harder board any more.
+  end = () => this.hunt?.length && post(["runs", this.hunt, "cancel"]).catch(() => {});
 
   #typed({target}) {
     target.dataset.typed = "yes";
     clearTimeout(this.waiting);
+    put(this.about);
     this.waiting = setTimeout(() => this.#draw(), PAUSE);
   }
 
@@ -175,8 +182,8 @@ class RunForm {
       this.editor.load(this.#rows(), this.goal.value.trim(), Boolean(this.inputs.get("axis").value));
       if (this.editor.draft.letters.length) this.#fill();
     } else this.#picture();
-    const {kind} = this.kind.value();
-    if (["explore", "census"].includes(kind) && (this.#startText() || !this.editor)) this.verdict.ask(this.#asked(), error => this.#judged(error));
+    const {kind, puzzle, options, start, merge_mirrors} = this.#asked();
+    if (["explore", "census"].includes(kind) && (start || !this.editor)) this.verdict.ask({puzzle, options, start, merge_mirrors}, error => this.#judged(error));
     else {
       this.verdict.clear();
       this.#judged(null);
@@ -222,7 +229,7 @@ class RunForm {
       name: this.name.value.trim() || null,
       ...this.kind.value(),
     };
-    return Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== null && value !== false));
+    return Object.fromEntries(Object.entries(asked).filter(([, value]) => ![null, false, ""].includes(value)));
   }
 
   // An error stands beside the field that it names.

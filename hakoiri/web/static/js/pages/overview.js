@@ -27,7 +27,7 @@ class Overview {
     this.progress = h("div", {class: "progress", role: "status", "aria-live": "off"});
     this.histogram = new Histogram(run.kind === "hardest"
       ? {bar: "distance", of: "configurations", title: "Configurations at each distance from the goal"}
-      : {bar: "layer", of: "configurations", title: "Configurations in each layer", open: depth => go(["runs", run.run, "layer"], {n: String(depth)})});
+      : {bar: "layer", of: "configurations", title: "Configurations in each layer", open: depth => this.run.can.includes("layer") && go(["runs", run.run, "layer"], {n: String(depth)})});
     this.chart = h("section", {class: "card", hidden: true},
       h("div", {class: "heading"}, h("h2", {}, run.kind === "hardest" ? "Distances from the goal" : "Layers"), scaleSwitch(wanted => this.histogram.scale(wanted))),
       this.histogram.element, this.table = h("details", {}, h("summary", {}, "Table")));
@@ -87,10 +87,10 @@ class Overview {
 
   #heard(found) {
     // The size on disk as of the load of the page is outdated.
-    Object.assign(this.run, {stored_bytes: null}, found);
+    Object.assign(this.run, {stored_bytes: null}, found, {can: this.run.can});
     this.#figures();
     // A run that is cancelled and resumed between two looks of the server has no event of its state.
-    this.redraw(found.status).catch(() => {});
+    this.redraw(this.run).catch(() => {});
     if (performance.now() - this.told < PAUSE) return;
     this.told = performance.now();
     this.#tables().catch(() => {});
@@ -131,7 +131,7 @@ class Overview {
   #layerTable() {
     const told = this.by.some(Boolean);
     if (!this.table.open) return;
-    const rows = this.layers.map((size, depth) => h("tr", {}, h("td", {}, this.run.kind === "explore" ? h("a", {href: address(["runs", this.run.run, "layer"], {n: String(depth)})}, number(depth)) : number(depth)), h("td", {}, number(size)), told && h("td", {class: "text"}, this.by[depth] || "here")));
+    const rows = this.layers.map((size, depth) => h("tr", {}, h("td", {}, this.run.kind === "explore" && this.run.can.includes("layer") ? h("a", {href: address(["runs", this.run.run, "layer"], {n: String(depth)})}, number(depth)) : number(depth)), h("td", {}, number(size)), told && h("td", {class: "text"}, this.by[depth] || "here")));
     put(this.table, h("summary", {}, "Table"), h("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": "Layers"}, h("table", {},
       h("thead", {}, h("tr", {}, h("th", {scope: "col"}, "layer"), h("th", {scope: "col"}, "configurations"), told && h("th", {scope: "col", class: "text"}, "made by"))), h("tbody", {}, rows))));
   }

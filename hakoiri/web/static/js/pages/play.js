@@ -52,15 +52,13 @@ class View {
     this.positions = new Positions(run.run, this.ways);
     this.game = new Game(this.positions, this.board, () => this.refresh(), error => { this.wrong.textContent = error.message; });
     this.hand = new Hand(this.board, this.game);
-    this.statistics = new Statistics(run, this.board);
+    this.statistics = run.can.includes("statistics") && new Statistics(run, this.board);
     this.shaded = localStorage.getItem("shaded") !== "no";
     this.film = new Film(this.game, () => this.#controls());
     this.#build();
   }
 
-  get playing() {
-    return this.tab === "play";
-  }
+  get playing() { return this.tab === "play"; }
 
   // Opens the configuration that the address names, else the start of its path, else that of the run.
   async open({at, from}) {
@@ -75,7 +73,7 @@ class View {
 
   // Goes on with a game that this tab has kept, if it is there now or began there, else begins one.
   async #begin(where, anew = false) {
-    const there = step => step.at === where || step.configuration === where;
+    const there = step => [step.at, step.configuration, step.spelled].includes(where);
     for (const name of Object.keys(sessionStorage)) {
       if (!name.startsWith(`${this.#name()} `)) continue;
       const kept = new Record(JSON.parse(sessionStorage.getItem(name)));
@@ -85,9 +83,7 @@ class View {
     return this.game.open(where);
   }
 
-  #name() {
-    return `game ${this.run.run} ${this.target ?? ""}`;
-  }
+  #name = () => `game ${this.run.run} ${this.target ?? ""}`;
 
   // A game that is too long is not kept.
   #keep({record}) {
@@ -123,7 +119,7 @@ class View {
       undo: button("Undo", () => this.game.undo(), {title: "Z"}),
       redo: button("Redo", () => this.game.redo(), {title: "Y"}),
       play: button("", () => (this.film.playing ? this.film.stop() : this.film.start()), {title: "Space"}),
-      shuffle: button("Shuffle", () => this.#shuffle(), {}),
+      shuffle: this.run.can.includes("sample") && button("Shuffle", () => this.#shuffle()),
       restart: button("Start again", () => this.#restart(), {}),
       edit: !this.run.handed && this.run.puzzle in GOALS && h("a", {class: "button"}, "Edit the board"),
     };
@@ -151,7 +147,6 @@ class View {
         h("div", {class: "heading"}, h("h2", {}, "Moves played"), button("As text", () => this.#text(), {class: "quiet"})),
         this.played),
       this.statistics.element);
-    this.statistics.element.classList.add("answers");
   }
 
   refresh() {
@@ -162,7 +157,7 @@ class View {
     this.hand.refresh();
     this.#shade();
     this.#figures(now, past, place);
-    if (!this.playing) this.statistics.show(now.key);
+    if (!this.playing && this.statistics) this.statistics.show(now.key);
     this.#list(now);
     this.#line();
     this.#keep(this.game);
@@ -171,7 +166,7 @@ class View {
     this.aim.textContent = this.target ? "" : now.aim ? `Goal: ${now.aim}` : "";
     if (this.tools.edit) this.tools.edit.href = address(["new", "sliding"], {goal: GOALS[this.run.puzzle], ...this.run.parameters, start: now.configuration});
     const path = this.target ? {from: this.from, to: this.target} : {};
-    note(["runs", this.run.run, this.tab ?? "board"], this.target && now.at === this.started ? path : {...path, at: now.configuration});
+    note(["runs", this.run.run, this.tab ?? "board"], this.target && now.at === this.started ? path : {...path, at: this.board.spelled(now.configuration)});
   }
 
   // The line of the record around the present step, each move with the others that were tried in its place.
@@ -199,7 +194,7 @@ class View {
   // The board as it is handed on.
   #shared() {
     const {now} = this.game;
-    return {run: this.run, picture: now.picture, at: now.at, goal: this.target ? null : now.goal_distance};
+    return {run: this.run, picture: this.board.seen, at: now.at, goal: this.target ? null : now.goal_distance};
   }
 
   #figures(now, past, place) {
@@ -257,8 +252,7 @@ class View {
       if (this.run.configurations <= SMALL) this.#again(now.at);
       return;
     }
-    const complete = this.run.status === "complete";
-    if (this.stopped || (complete && now.goal_distance_unknown.endsWith("not complete"))) {
+    if (this.stopped || (this.run.status === "complete" && this.run.exhausted === false)) {
       const why = this.stopped ? "the run stopped at its first goal" : "the run has only its first layers";
       return void put(this.distance, h("span", {}, `Distance to the goal: unknown, as ${why} `), h("a", {class: "button", href: address(["new", this.run.puzzle], {...this.run.parameters, start: this.run.start})}, "Explore all"));
     }
@@ -267,10 +261,7 @@ class View {
   }
 
   // A link to where the distances of a large run are found, if they are not known yet.
-  #hardest({goal_distance_unknown: why}) {
-    const findable = this.run.status === "complete" && why?.includes("hardest");
-    return findable && h("a", {class: "button", href: address(["runs", this.run.run, "hardest"])}, "Compute all distances");
-  }
+  #hardest = now => isOpen(this.run, now) && h("a", {class: "button", href: address(["runs", this.run.run, "hardest"])}, "Compute all distances");
 
   // In play the order tells nothing.
   #list(now) {
@@ -299,12 +290,13 @@ class View {
   #controls() {
     const {tools, game, film} = this;
     const none = !game.now?.best.length;
+    const sought = none && isOpen(this.run, game.now);
     const step = this.target && !this.playing;
     enable(tools.undo, game.place > 0);
     enable(tools.redo, game.place < game.past.length - 1);
     tools.hint.textContent = step ? "Step" : this.hinted === game.now?.key ? "Take the hint" : "Hint";
-    enable(tools.hint, !none);
-    tools.hint.title = none ? "No hint is known here" : "H";
+    enable(tools.hint, !none || sought);
+    tools.hint.title = none && !sought ? "No hint is known here" : "H";
     tools.play.textContent = film.playing ? "❚❚ Pause" : this.target ? `▶ Play the path of ${counted(this.length, "move")}` : "▶ Play the solution";
     enable(tools.play, film.playing || !none);
     enable(tools.restart, game.now?.at !== this.started);
@@ -314,6 +306,7 @@ class View {
   hint() {
     const {now, board} = this.game;
     const [move] = now.best;
+    if (!move && isOpen(this.run, now)) return this.#seek(now);
     if (!move || this.hinted === now.key || (this.target && !this.playing)) return move ? this.game.play(move) : Promise.resolve();
     this.game.record.hints += 1;
     this.hinted = now.key;
@@ -322,6 +315,15 @@ class View {
     this.aside.textContent = `Hint: ${board.worded(move.move)}`;
     say(this.aside.textContent);
     return Promise.resolve();
+  }
+
+  // Where the distances are not known, a hint follows a shortest path from here.
+  async #seek(now) {
+    this.tools.hint.textContent = "searching …";
+    enable(this.tools.hint, false);
+    this.ways = this.positions.ways ??= new Map();
+    await this.#again(now.at);
+    if (this.game.now.best.length) this.hint();
   }
 
   async #restart() {
@@ -358,6 +360,9 @@ class View {
     } else actions[event.key]?.();
   }
 }
+
+// Whether a way to the goal can be found from where none is known yet.
+const isOpen = (run, now) => Boolean(now) && run.can.includes("hardest") && now.goal_distance === null && !now.lost;
 
 // The effect of a move on the distance: 1 nearer, same distance, 1 farther. Beside a given path it is not known.
 function change(now, {goal_distance: after}, ways) {

@@ -7,17 +7,18 @@ import {lifeButtons, stateBadge, whyOf} from "../parts/life.js";
 
 const listed = name => import("./lists.js").then(found => ({show: found[name]}));
 
-// The views and the kinds of run that have them; each module is fetched on demand.
+// The views, and what a run must be able to answer for them; each module is fetched on demand. That of a layer is shown
+// once it was asked for.
 const TABS = [
-  {name: "", words: "Overview", kinds: null, page: () => import("./overview.js")},
-  {name: "play", words: "Play", kinds: ["explore", "census"], page: () => import("./play.js")},
-  {name: "board", words: "Analyse", kinds: ["explore", "census"], page: () => import("./play.js")},
-  {name: "hardest", words: "Hardest", kinds: ["explore", "census"], has: run => run.kind === "census" || run.goal_depth !== null, page: () => import("./hardest.js")},
-  {name: "layer", words: "Layer", kinds: ["explore"], has: (run, tab) => tab.name === "layer", page: () => listed("layer")},
-  {name: "components", words: "Components", kinds: ["explore", "census"], page: () => import("./components.js")},
-  {name: "map", words: "Map", kinds: ["explore", "census"], page: () => import("./map.js")},
-  {name: "solutions", words: "Solutions", kinds: ["tree"], page: () => listed("solutions")},
-  {name: "best", words: "Best play", kinds: ["explore", "optimise"], of: "optimise", page: () => import("./best.js")},
+  {name: "", words: "Overview", page: () => import("./overview.js")},
+  {name: "play", words: "Play", can: "positions", page: () => import("./play.js")},
+  {name: "board", words: "Analyse", can: "positions", page: () => import("./play.js")},
+  {name: "hardest", words: "Hardest", can: "hardest", page: () => import("./hardest.js")},
+  {name: "layer", words: "Layer", asked: true, page: () => listed("layer")},
+  {name: "components", words: "Components", can: "components", page: () => import("./components.js")},
+  {name: "map", words: "Map", can: "map", page: () => import("./map.js")},
+  {name: "solutions", words: "Solutions", can: "solutions", page: () => listed("solutions")},
+  {name: "best", words: "Best play", can: "play", page: () => import("./best.js")},
 ];
 
 export async function show(place, {path: [, name, asked = ""], query}, current) {
@@ -31,17 +32,15 @@ export async function show(place, {path: [, name, asked = ""], query}, current) 
   const below = h("div", {});
   put(place, head, below);
   if (!current()) return null;
-  // What names the run is fetched beside the puzzle's kinds.
-  const [offered] = await Promise.all([kindsOf(run.puzzle), calledOf(run)]);
   let drawn = null;
   let requests = 0;
   const draw = async found => {
-    drawn = found.status;
-    drawHead(head, found, tab, offered, redraw, await calledOf(found));
+    drawn = stage(found);
+    drawHead(head, found, tab, redraw, await calledOf(found));
   };
-  // Draws the head anew, unless it shows the given status already.
-  const redraw = async status => {
-    if (status === drawn) return;
+  // Draws the head anew, unless it shows a run at the same stage already.
+  const redraw = async seen => {
+    if (seen && stage(seen) === drawn) return;
     const mine = ++requests;
     const found = await get(["runs", name]);
     // Answers may arrive in another order than their requests.
@@ -58,16 +57,11 @@ export async function show(place, {path: [, name, asked = ""], query}, current) 
   }
 }
 
-// The kinds of run of a puzzle; none if the server was not started with it.
-const known = new Map();
+// What a run can answer changes with its status, and with its first layer.
+const stage = ({status, configurations}) => `${status} ${configurations > 0}`;
 
-async function kindsOf(puzzle) {
-  if (!known.has(puzzle)) known.set(puzzle, await get(["puzzles", puzzle]).then(({kinds}) => kinds, () => []));
-  return known.get(puzzle);
-}
-
-function drawHead(head, run, tab, offered, redraw, called) {
-  const tabs = TABS.filter(({kinds, of, has}) => (!kinds || kinds.includes(run.kind)) && (!of || offered.includes(of)) && (!has || has(run, tab)));
+function drawHead(head, run, tab, redraw, called) {
+  const tabs = TABS.filter(found => found === tab || (!found.asked && (!found.can || run.can.includes(found.can))));
   const gone = async () => {
     try {
       await redraw();

@@ -86,7 +86,6 @@ function thumbOf(run) {
 }
 
 const lineOf = run => h("li", {}, h("a", {href: address(["runs", run.run])}, run.kind), " ", stateBadge(run), moving(run) && barOf(run));
-const PLAYABLE = new Set(["explore", "census"]);
 
 function bodyOf(run, name, refresh) {
   const {done, total, unit} = run.progress;
@@ -95,7 +94,7 @@ function bodyOf(run, name, refresh) {
     run.goal_depth === null || run.goal_depth === undefined ? null : `solved in ${counted(run.goal_depth, "move")}`,
     run.seconds ? duration(run.seconds) : null, moving(run) && run.rate ? `${short(run.rate)}/s` : null].filter(Boolean);
   const links = [h("a", {class: "button", href: address(["runs", run.run])}, "Open")];
-  if (PLAYABLE.has(run.kind) && run.configurations) links.unshift(h("a", {class: "button strong", href: address(["runs", run.run, "play"])}, "Play"));
+  if (run.can?.includes("positions")) links.unshift(h("a", {class: "button strong", href: address(["runs", run.run, "play"])}, "Play"));
   const rest = [total && `${Math.floor(100 * done / total)} %`, left(run.seconds_left) && `${left(run.seconds_left)} left`].filter(Boolean).join(" · ");
   return [
     h("div", {class: "heading"}, h("h2", {}, h("a", {href: address(["runs", run.run])}, name)), stateBadge(run)),

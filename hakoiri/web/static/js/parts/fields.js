@@ -16,19 +16,11 @@ export function check(id, words) {
 
 export const numeric = (value, least, most = null) => h("input", {type: "number", value, min: least, max: most, required: value !== null});
 
-// The bounds of an option that is a number, as [least, most], or null.
-export function boundsOf({allowed}) {
-  const found = /^(-?\d+)\.\.(-?\d+)$/.exec(allowed);
-  return found && found.slice(1).map(Number);
-}
+export const choices = (values, chosen, worded = value => value) => h("select", {}, values.map(value => h("option", {value, selected: value === chosen}, worded(value))));
 
-// `allowed` is the words of an option's values: a|b|c, 1..9, or free text.
-export function control(option) {
-  const {default: usual, allowed} = option;
-  if (/^[^ |]+(\|[^ |]+)+$/.test(allowed)) return h("select", {}, allowed.split("|").map(value => h("option", {value, selected: value === usual}, valueOf(option.name, value))));
-  const bounds = boundsOf(option);
-  return bounds ? numeric(usual, ...bounds) : h("input", {value: usual, spellcheck: "false", autocapitalize: "off"});
-}
+// An option of a puzzle: one of its values, a number between two bounds, or any text.
+export const control = ({name, default: usual, values, least, most}) => (values ? choices(values, usual, value => valueOf(name, value))
+  : least !== null ? numeric(usual, least, most) : h("input", {value: usual, spellcheck: "false", autocapitalize: "off"}));
 
 const TERMS = {
   configurations: "configuration", layers: "layer", "nearest goal": "goal", components: "component", diameter: "diameter", radius: "eccentricity", "in the centre": "centre",

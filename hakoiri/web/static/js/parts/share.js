@@ -3,7 +3,6 @@
 import {compute, get} from "../lib/api.js";
 import {address, button, h, number, put, save, sheet} from "../lib/dom.js";
 import {drawing, pixels} from "../lib/snapshot.js";
-import {GOALS} from "./families.js";
 import {patiently} from "./life.js";
 import {still} from "../picture/shapes.js";
 
@@ -46,7 +45,7 @@ const exported = (run, words, query = {}) => waiting => compute(["runs", run.run
 const isAlone = () => /^(localhost|127\..*|\[::1\])$/.test(location.hostname);
 
 // Runs that fit into a page to play.
-const isPlayed = ({run}) => run.handed || (run.status === "complete" && !run.until_goal && run.goal_depth !== null && run.configurations <= 200000);
+const isPlayed = ({run}) => run.handed || run.can.includes("export.html");
 
 function filesOf({run, at, goal, ...board}, picture) {
   const svg = () => drawing(picture, 4 * board.picture.width, 4 * board.picture.height);
@@ -58,19 +57,14 @@ function filesOf({run, at, goal, ...board}, picture) {
   ].filter(Boolean);
 }
 
-// The files of each kind of run that has some, and what they are.
-const [TABLES, PDF] = [{csv: "CSV", parquet: "Parquet"}, {pdf: "PDF to print"}];
-const GRAPHS = {words: "All configurations as a file for other programs.", files: {...TABLES, npz: "NumPy", graphml: "GraphML"}};
-const FILES = {explore: GRAPHS, census: GRAPHS, generate: {words: "The boards as a table, or to print, with their solutions.", files: {...TABLES, ...PDF}},
-  boards: {words: "A table of all components.", files: TABLES}, starts: {words: "The starts as a table.", files: TABLES}};
+const FILES = {csv: "CSV", parquet: "Parquet", npz: "NumPy", graphml: "GraphML", pdf: "PDF to print"};
+
 export function exportsOf(run) {
-  if (!(run.kind in FILES)) return null;
-  const {words, files} = FILES[run.kind];
-  const hardest = run.kind === "census" || (run.kind === "explore" && run.goal_depth !== null) || (run.kind === "boards" && run.hardest);
-  const listed = run.kind === "starts" && run.puzzle in GOALS;
   const told = h("span", {class: "muted", role: "status"});
-  return h("section", {class: "card"}, h("h2", {}, "Export"), h("p", {class: "muted"}, [words, hardest && "The hardest as a PDF, with their solutions.", listed && "As a PDF, with their solutions."].filter(Boolean).join(" ")),
-    h("p", {class: "row"}, Object.entries({...files, ...(hardest || listed ? PDF : {})}).map(([ending, name]) => button(name, () => write(told, `${run.run}.${ending}`, exported(run, `export.${ending}`)))), told), checkOf(run), citationOf(run));
+  const files = Object.entries(FILES).filter(([ending]) => run.can.includes(`export.${ending}`));
+  const words = [files.length > 1 && "All of it as a file for other programs.", run.can.includes("export.pdf") && "As a PDF the hardest boards with their solutions."];
+  return h("section", {class: "card"}, h("h2", {}, "Export"), h("p", {class: "muted"}, words.filter(Boolean).join(" ")),
+    h("p", {class: "row"}, files.map(([ending, name]) => button(name, () => write(told, `${run.run}.${ending}`, exported(run, `export.${ending}`)))), told), checkOf(run), citationOf(run));
 }
 
 // The run's results are derived again by the server, a sample of them.

@@ -14,7 +14,7 @@ export class Statistics {
     Object.assign(this, {run, board, key: null, asked: null});
     this.chart = new Histogram({bar: "step", of: "% of the moves are good", title: "Good moves by step of a shortest solution"});
     this.place = h("div", {});
-    this.element = h("details", {class: "statistics", ontoggle: () => this.refresh()}, h("summary", {}, "Statistics of this board"), this.place);
+    this.element = h("details", {class: "statistics answers", ontoggle: () => this.refresh()}, h("summary", {}, "Statistics of this board"), this.place);
   }
 
   // The board from now on.

@@ -3,6 +3,14 @@
 import {s} from "../lib/dom.js";
 import {boxOf, FIXED, isLettered, likeness, shapesOf} from "./shapes.js";
 
+// A picture whose parts have other names.
+function named(picture, of) {
+  const parts = picture.parts.map(part => (FIXED.includes(part.name) ? part : {...part, name: of(part.name),
+    shapes: part.shapes.map(shape => (shape.text ? {...shape, text: of(shape.text)} : shape))}));
+  const kinds = Object.entries(picture.kinds).map(([name, kind]) => [of(name), kind]);
+  return {...picture, parts, kinds: Object.fromEntries(kinds)};
+}
+
 const same = (one, other) => Math.abs(one.x - other.x) < 0.01 && Math.abs(one.y - other.y) < 0.01;
 const apart = (one, other) => (one.x - other.x) ** 2 + (one.y - other.y) ** 2;
 
@@ -80,13 +88,8 @@ export class Board {
   }
 
   // Where a piece is seen, wherever it stands.
-  place(piece, {x, y}) {
-    piece.group.style.transform = `translate(${x}px, ${y}px)`;
-  }
-
-  called(name) {
-    return this.pieces.find(piece => piece.name === name);
-  }
+  place = (piece, {x, y}) => { piece.group.style.transform = `translate(${x}px, ${y}px)`; };
+  called = name => this.pieces.find(piece => piece.name === name);
 
   // The words of a move name pieces as the server does; people see the letters that the pieces came with.
   worded(words) {
@@ -104,18 +107,15 @@ export class Board {
   spell({configuration, spelled}) {
     if (this.spelled(configuration) === spelled) return;
     const letters = new Map([...configuration].map((name, place) => [name, spelled[place]]));
-    const of = name => letters.get(name) ?? name;
     const {picture} = this;
-    const parts = picture.parts.map(part => (FIXED.includes(part.name) ? part : {...part, name: of(part.name),
-      shapes: part.shapes.map(shape => (shape.text ? {...shape, text: of(shape.text)} : shape))}));
     this.clear();
-    const kinds = Object.entries(picture.kinds).map(([name, kind]) => [of(name), kind]);
-    this.show({...picture, parts, kinds: Object.fromEntries(kinds)});
+    this.show(named(picture, name => letters.get(name) ?? name));
     this.show(picture);
   }
 
+  // The picture with the letters that the player sees.
+  get seen() { return this.lettered ? named(this.picture, name => this.called(name)?.letter ?? name) : this.picture; }
+
   // The same for a configuration; its text means the same with any letters.
-  spelled(text) {
-    return this.lettered ? text.replace(/[^./#]/g, name => this.called(name)?.letter ?? name) : text;
-  }
+  spelled = text => (this.lettered ? text.replace(/[^./#]/g, name => this.called(name)?.letter ?? name) : text);
 }

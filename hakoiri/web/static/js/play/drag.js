@@ -47,9 +47,7 @@ export class Hand {
     return group && this.board.pieces.find(piece => piece.group === group);
   }
 
-  #point(event) {
-    return new DOMPoint(event.clientX, event.clientY).matrixTransform(this.board.svg.getScreenCTM().inverse());
-  }
+  #point = event => new DOMPoint(event.clientX, event.clientY).matrixTransform(this.board.svg.getScreenCTM().inverse());
 
   #take(event) {
     if (event.button !== 0 || this.game.busy || event.target.closest(".ghost")) return;

@@ -8,9 +8,7 @@ export class Film {
     Object.assign(this, {game, changed, timer: null, pause: SPEEDS.usual});
   }
 
-  get playing() {
-    return this.timer !== null;
-  }
+  get playing() { return this.timer !== null; }
 
   start() {
     this.timer = setTimeout(() => this.#go(), 150);

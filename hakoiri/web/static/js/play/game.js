@@ -11,6 +11,9 @@ const wayOf = move => move.move.split(/[ ,]/)[0];
 const stepOf = ({at, configuration, goal_distance: goal, lost}, board, words = "") => (
   {at, configuration, spelled: board.spelled(configuration), words, goal, lost});
 
+// A configuration without its letters.
+const outline = text => text.replace(/[^./#]/g, "*");
+
 function illegal(word, place) {
   throw new Error(`move ${place + 1}: there is no move ${word} here`);
 }
@@ -26,7 +29,10 @@ export class Game {
     const found = await this.positions.of(configuration);
     this.board.clear();
     this.board.show(found.picture);
-    this.record = new Record({steps: [stepOf(found, this.board)]});
+    const step = stepOf(found, this.board);
+    // Pieces keep the letters that they are asked for by.
+    if (this.board.lettered && outline(configuration) === outline(step.spelled)) step.spelled = configuration;
+    this.record = new Record({steps: [step]});
     this.#show(found);
   }
 
@@ -43,23 +49,14 @@ export class Game {
     return this.#turn(() => this.#make(move));
   }
 
-  undo() {
-    return this.to(this.place - 1);
-  }
-
-  redo() {
-    return this.to(this.place + 1);
-  }
+  undo = () => this.to(this.place - 1);
+  redo = () => this.to(this.place + 1);
 
   // Any step of the line, or the present one again, whose distance may be known by now.
-  to(place) {
-    return this.past[place] ? this.visit(this.record.line[place]) : Promise.resolve();
-  }
+  to = place => (this.past[place] ? this.visit(this.record.line[place]) : Promise.resolve());
 
   // Any step of the record.
-  visit(number) {
-    return this.#turn(() => this.#visit(number));
-  }
+  visit = number => this.#turn(() => this.#visit(number));
 
   // The next of the moves tried here in place of the last one.
   aside() {
@@ -138,9 +135,7 @@ export class Game {
   }
 
   // The moves that glide a piece, each with where to.
-  glides(piece) {
-    return this.now.moves.filter(move => move.glide?.name === piece.name).map(move => ({to: move.glide, move}));
-  }
+  glides = piece => this.now.moves.filter(move => move.glide?.name === piece.name).map(move => ({to: move.glide, move}));
 
   // Of moves that take several pieces along, the one that a tap on a piece means: the least one, if it is in all others.
   tapped(piece) {
@@ -163,7 +158,5 @@ export class Game {
     return move ? this.play(move) : Promise.resolve();
   }
 
-  get tilts() {
-    return this.now.moves.some(move => Object.values(WAYS).includes(wayOf(move)));
-  }
+  get tilts() { return this.now.moves.some(move => Object.values(WAYS).includes(wayOf(move))); }
 }

@@ -22,9 +22,7 @@ export class Positions {
     return this.known.get(configuration);
   }
 
-  forget() {
-    this.known.clear();
-  }
+  forget = () => { this.known.clear(); };
 
   async ask(configuration) {
     const where = ["runs", this.run, "positions", configuration];
@@ -34,8 +32,7 @@ export class Positions {
     const moves = facts.moves.filter(move => move.depth !== null || facts.depth === null)
       .flatMap(move => drawn.moves.filter(({key}) => key === move.key).map(change => moveOf(left(move), change)));
     const position = left(facts);
-    const lost = facts.goal_distance === null && facts.goal_distance_unknown.startsWith("no goal can be reached");
-    return {...position, ...placed(drawn, facts), lost: lost && !this.ways, moves, best: bestOf(position, moves)};
+    return {...position, ...placed(drawn, facts), lost: facts.lost && !this.ways, moves, best: bestOf(position, moves)};
   }
 }
 

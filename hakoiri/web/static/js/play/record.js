@@ -8,9 +8,7 @@ export class Record {
     Object.assign(this, {steps, here, hints});
   }
 
-  get step() {
-    return this.steps[this.here];
-  }
+  get step() { return this.steps[this.here]; }
 
   // The numbers of the steps after a step, in the order in which they were made.
   after(number) {

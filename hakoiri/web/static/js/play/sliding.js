@@ -50,9 +50,7 @@ export class Sliding {
     }
   }
 
-  #corners(state) {
-    return Array.from(state, letter => letter.charCodeAt(0));
-  }
+  #corners = state => Array.from(state, letter => letter.charCodeAt(0));
 
   #isGoal(corners) {
     const covers = (cell, kind) => this.pieces.some((piece, place) => (kind === this.blank ? piece.places[corners[place]].includes(cell) : piece.kind === kind && corners[place] === cell));
