@@ -40,7 +40,7 @@ class RunForm {
     this.wrong = h("p", {class: "reason", role: "alert"});
     this.send = h("button", {type: "submit", class: "strong"}, "Start");
     this.sent = h("div", {class: "row"}, this.send);
-    this.about = h("p", {class: "muted small", role: "status"});
+    this.about = h("div", {class: "muted small", role: "status"});
     this.harder = button("Make it harder", () => this.#harder(), {hidden: true});
     this.element = h("form", {class: "new card", onsubmit: event => this.#submit(event), oninput: event => this.#typed(event)},
       h("div", {class: "head"}, field("puzzle", "Puzzle", this.select, ""), this.summary),
