@@ -33,7 +33,7 @@ EFFECTS = {
     "guests.sizes.job:StudySizes._measure": "the run of a member: nothing; a kill before its row repeats it",
     "guests.sizes.job:StudySizes.repair": "the run of a member: nothing, it is repeated",
     "web.routes.runs:_locked": "records of requests: their week is over",
-    "web.runs.questions:Questions.begin": "a link in place of an answer",
+    "web.runs.questions:Questions._begin_now": "a link in place of an answer",
     "worker.hosts.copies:begin_part": "the name of a part under construction: its first commit",
     "worker.hosts.host:Host.perform": "the name of a part: the coordinator's commit without this host",
     "worker.hosts.host:Host.remove_deleted": "a part renamed a day ago",
