@@ -134,7 +134,7 @@ def test_the_first_view_is_light(page: Page) -> None:
     page.goto("/")
     expect(page.locator(".run .picture").first).to_be_visible()
     page.wait_for_function(
-        "performance.getEntriesByType('resource')"
+        "() => performance.getEntriesByType('resource')"
         ".some(found => found.name.endsWith('landing.map.gz') && found.responseEnd)"
     )
     loaded = page.evaluate("performance.getEntriesByType('resource').map(entry => entry.encodedBodySize)")
