@@ -186,7 +186,7 @@ def test_a_plot_that_cannot_be_drawn_is_refused(target: str, said: str, finished
 
 
 @pytest.mark.ci_slow
-@pytest.mark.parametrize("line", ["--help", "run --help", "runs", "runs --json", "status last"])
+@pytest.mark.parametrize("line", ["--help", "run --help", "runs", "runs --json", "status last", "status last --json"])
 def test_quick_commands_import_nothing_slow(line: str, finished: FinishedRuns) -> None:
     program = (
         "import sys\n"

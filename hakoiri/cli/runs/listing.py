@@ -215,7 +215,7 @@ def status(
     row = status_row(found)
     row["away"] = _away(row["keepers"])
     if json:
-        print_json(row | {"can": None if found.status in _MOVING else _abilities(directory)})
+        print_json(row)
     else:
         stdout().print(facts(_labelled(row, found), wide))
         if not found.served:
@@ -308,17 +308,6 @@ def _away(keepers: list[str]) -> list[str] | None:
     if keepers and (url := shared.redis_url(None)) is not None:
         with suppress(WorkerError):
             return sorted({*keepers} - {row["host"] for row in living_rows(url)[1]})
-    return None
-
-
-def _abilities(directory: Path) -> list[str] | None:
-    """Return what a run can answer (`hakoiri.questions.abilities`); ``None`` if its puzzle is a file not named."""
-    # Here, because the puzzle's kernels take half a second to import.
-    from hakoiri.api import open_run
-    from hakoiri.questions.abilities import abilities
-
-    with suppress(HakoiriError), open_run(directory.name, directory.parent) as run:
-        return abilities(run)
     return None
 
 
