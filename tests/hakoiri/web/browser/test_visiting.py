@@ -13,6 +13,8 @@ pytestmark = [pytest.mark.ci_slow, pytest.mark.browser]
 
 @both
 def test_from_the_address_to_the_first_moved_piece_without_a_click(page: Page, site: Site) -> None:
+    # The map is at once where it would move to.
+    page.emulate_media(reduced_motion="reduce")
     page.goto("/")
     piece = page.locator('.hero .piece[data-piece="I"]')
     expect(piece).to_have_class(re.compile("able"))
@@ -152,6 +154,8 @@ def test_errors_are_beside_their_field_and_named(page: Page, site: Site, browser
     page.route("**/api/puzzles", lambda route: route.abort())
     page.goto("/#/nowhere")
     expect(page.get_by_role("heading", name="Not found")).to_be_visible()
+    page.goto(f"/#/runs/{site.counted}/components?k=abc")
+    expect(page.get_by_text(f"run {site.counted} has no component 'abc'")).to_be_visible()
     context = browser.new_context(base_url=site.address)
     other = context.new_page()
     other.goto("/?token=wrong")

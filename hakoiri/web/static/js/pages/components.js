@@ -23,7 +23,9 @@ export async function show(place, {run, query}, current) {
   }
   const view = new Components(run, components);
   put(place, view.element);
-  await view.choose(Number(query.k ?? run.start_component ?? 0));
+  const chosen = Number(query.k ?? run.start_component ?? 0);
+  if (!(Number.isInteger(chosen) && chosen >= 0)) throw Object.assign(new Error(`run ${run.run} has no component '${query.k}'`), {status: 404});
+  await view.choose(chosen);
 }
 
 // The sizes of the weak components.
