@@ -15,14 +15,14 @@ from functools import cache
 from importlib.metadata import version
 from itertools import product
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from mkdocs.exceptions import PluginError
 from typer.main import get_command
 
 import hakoiri
-from hakoiri.cli.app import app
-from hakoiri.cli.listed import PANELS
+from hakoiri.cli.app import PANELS, app
 from hakoiri.coordinator.runs.kinds import KINDS, kind_class
 from hakoiri.coordinator.session.kind import documented
 from hakoiri.errors import OUTCOMES, Hint
@@ -275,13 +275,41 @@ Token of the page and the HTTP interface.
 """
 
 
+def first_lines() -> dict[str, str]:
+    """Return the first line of the help of each command, in the order of ``hakoiri --help``."""
+    group: Any = get_command(app)
+    return {name: group.commands[name].help.split("\n\n")[0] for name in group.commands}
+
+
+_LISTED = '''"""The first line of the help of each command, made by ``scripts/reference.py``.
+
+The list of commands is printed from this table, because importing all commands takes as long as all the rest of it.
+"""
+
+LINES = {{
+{lines}
+}}
+'''
+
+
+def listed() -> str:
+    """Return the text of the module that has the first lines of the commands."""
+    lines = []
+    for name, line in first_lines().items():
+        pieces = [f"{piece} " for piece in wrap(line, 100)]
+        pieces[-1] = pieces[-1].rstrip()
+        lines.append(f'    "{name}": ' + "\n    ".join(f'"{piece}"' for piece in pieces) + ",")
+    return _LISTED.format(lines="\n".join(lines))
+
+
 def man() -> Iterator[str]:
     """Yield the lines of the page of man."""
     yield _MAN_BEGIN.format(version=version("hakoiri"), description=app.info.help).rstrip()
-    for panel, lines in PANELS.items():
+    lines = first_lines()
+    for panel, names in PANELS.items():
         yield f".SH {panel.upper()}"
-        for name, line in lines.items():
-            yield f".TP\n.B hakoiri {_roff(name)}\n{_roff(line)}"
+        for name in names.split():
+            yield f".TP\n.B hakoiri {_roff(name)}\n{_roff(lines[name])}"
     yield _MAN_END.rstrip()
 
 
@@ -324,6 +352,7 @@ def on_post_build(config: Any, **_: Any) -> None:
 
 
 if __name__ == "__main__":
+    (_ROOT / "hakoiri" / "cli" / "listed.py").write_text(listed(), encoding="utf-8")
     (_ROOT / "hakoiri" / "cli" / "hakoiri.1").write_text("\n".join(man()) + "\n", encoding="utf-8")
     for path in sorted((_ROOT / "docs" / "reference").glob("*.md")):
         path.write_text(filled(path.name, path.read_text(encoding="utf-8")), encoding="utf-8")

@@ -49,6 +49,7 @@ TRUSTED = {
     "hakoiri.coordinator.runs.certificate": {"calls loaded"},
     "hakoiri.worker.tasks": {"calls loaded"},
     "hakoiri.questions.question": {"calls loaded"},
+    "hakoiri.questions.abilities": {"calls loaded"},
     "hakoiri.api": {"calls loaded"},
     "hakoiri.export.graphs": {"calls loaded"},
     "hakoiri.render.files": {"calls loaded"},

@@ -23,7 +23,6 @@ from typer.main import get_group
 from hakoiri import guest_table
 from hakoiri.cli.completing import join_words, name_shell, options_of_puzzle
 from hakoiri.cli.driving import follow_supervisor
-from hakoiri.cli.listed import PANEL_OF, PANELS
 from hakoiri.cli.options import declared
 from hakoiri.errors import HakoiriError, PuzzleWarning, outcome_of
 from hakoiri.hints import worded
@@ -33,6 +32,17 @@ from hakoiri.questions.question import COMMANDS
 from hakoiri.render.streams import drop_stdout, prepare_streams, print_error, results_apart
 from hakoiri.worker.machine import SUPERVISOR, how_ended, start_child
 
+#: The panels of the help, and their commands in order.
+PANELS = {
+    "Look at puzzles": "puzzles show play new try",
+    "Run a search": "run enqueue status cancel resume collect",
+    "Ask a run": "path distance layers hardest diameter "
+    + " ".join(sorted({*COMMANDS} - {"export", "cite"}, key=COMMANDS.index)),
+    "Study deals, boards and sizes": "study hunt deal solve generate optimise contest replay",
+    "Serve": "coordinator worker serve health drain",
+    "Keep": "runs verify export cite archive archives restore delete",
+}
+_PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names.split()}
 #: The commands by module. Imported on demand: importing all would take a fifth of the time of a short command.
 _MODULES = {
     "hakoiri.cli.puzzles.choosing": "puzzles show new try",
@@ -103,7 +113,7 @@ class Command(_ShortHelp, TyperCommand):
         super().__init__(*args, **options | {"help": re.sub(r"(?<!\n)\n(?!\n)", " ", options["help"] or "")})
 
     def invoke(self, ctx: Any) -> Any:
-        if PANEL_OF.get(ctx.info_name) == "Serve":
+        if _PANEL_OF.get(ctx.info_name) == "Serve":
             # Services execute the files that are named to them, and drive each run in a process of its own.
             prefer(False)
         with limited_tables(ctx.params.get("memory")), results_apart():
@@ -161,14 +171,14 @@ class _LazyCommands(Mapping[str, Any]):
             for word, function, example in _asking(name) if name in COMMANDS else declared(name):
                 (group or part).command(word, cls=Command, epilog=example)(function)
             found: Any = get_group(part).commands[name]
-            found.rich_help_panel, self._made[name] = PANEL_OF[name], found
+            found.rich_help_panel, self._made[name] = _PANEL_OF[name], found
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(PANEL_OF)
+        return iter(_PANEL_OF)
 
     def __len__(self) -> int:
-        return len(PANEL_OF)
+        return len(_PANEL_OF)
 
 
 class Commands(_ShortHelp, TyperGroup):
@@ -178,12 +188,13 @@ class Commands(_ShortHelp, TyperGroup):
         super().__init__(**options | {"commands": _LazyCommands()})
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Print the help, with the lines of the commands from the table: no command is imported."""
+        """Print the help, with the lines of the commands from the table: only one that is not in it is imported."""
+        from hakoiri.cli.listed import LINES
+
         listed: Any = copy(self)
         listed.commands = {
-            name: TyperCommand(name, help=line, rich_help_panel=panel)
-            for panel, lines in PANELS.items()
-            for name, line in lines.items()
+            name: TyperCommand(name, help=LINES[name], rich_help_panel=panel) if name in LINES else self.commands[name]
+            for name, panel in _PANEL_OF.items()
         }
         super(Commands, listed).format_help(ctx, formatter)
 

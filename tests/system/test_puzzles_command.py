@@ -65,7 +65,8 @@ def test_what_options_make_of_a_puzzle(hakoiri: Hakoiri) -> None:
     assert (own["name"], own["start"], own["notes"]) == (
         "lights_out.py:LightsOut", "**/**", ["--goal", "all configurations are alike"],
     )  # fmt: skip
-    assert own["options"] == [{"name": "n", "default": "5", "allowed": "2..5"}]
+    bounds = {"values": None, "least": 2, "most": 5}
+    assert own["options"] == [{"name": "n", "default": "5", "allowed": "2..5"} | bounds]
 
 
 def test_version() -> None:
