@@ -4,8 +4,8 @@
     python -m campaigns.growth --hours 8    # first makes certificates that are not there, as many as the time allows
     python -m campaigns.growth --again      # first makes all of docs/data/growth again
 
-Certificates are those of the atlas (`docs/reports/atlas`) and of `spaces` here. Spaces whose layers somebody publishes
-(`docs/data/published.json`) come first, the small ones before the large ones; a difference ends the campaign. Anybody's
+Certificates are those of the atlas (`docs/reports/atlas`) and of `spaces` here. Spaces with published layers
+(`docs/data/published.json`) come first, the small ones before the large ones; a difference ends the campaign. Other
 runs are added to a table by ``hakoiri export RUN --growth FILE.csv``. CayleyPy's form of a table, ``key,"[sizes]"``, is
 written beside ours: `docs/data/cayleypy`.
 """
@@ -300,7 +300,7 @@ def bound(space: Space) -> int:
 
 
 def published() -> dict[tuple[str, str], dict[str, Any]]:
-    """Return what somebody publishes, by the puzzle and options of a row."""
+    """Return the published rows by puzzle and options."""
     rows = json.loads(PUBLISHED.read_text(encoding="utf-8"))
     return {(row["puzzle"], row["options"]): row for row in rows}
 

@@ -8,12 +8,11 @@ import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from copy import copy
 from functools import partial
 from importlib import import_module
 from shutil import get_terminal_size
-from types import FrameType, ModuleType
+from types import FrameType
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -63,21 +62,6 @@ ERROR = 1
 _PANEL_COLUMNS = 60
 
 
-def _import_panels() -> None:
-    """Import typer's panels without Markdown and tracebacks: nothing here uses them, and they take 40 ms."""
-    stubs = dict[str, ModuleType]()
-    for name, word in ("rich.markdown", "Markdown"), ("rich.traceback", "Traceback"):
-        if name not in sys.modules:
-            stubs[name] = ModuleType(name)
-            setattr(stubs[name], word, ModuleType)
-    sys.modules.update(stubs)
-    # Another version of typer may need more of them: then it imports them itself.
-    with suppress(ImportError):
-        import_module("typer.rich_utils")
-    for name in stubs:
-        del sys.modules[name]
-
-
 class _ShortHelp:
     """Leaves ``<str>`` after each argument out of the help, and panels where they are too narrow for words."""
 
@@ -85,8 +69,6 @@ class _ShortHelp:
         if (columns := get_terminal_size().columns) < _PANEL_COLUMNS:
             self.rich_markup_mode: Any = None
             formatter.width, formatter.write_dl = columns - 1, partial(formatter.write_dl, col_max=columns // 4)
-        else:
-            _import_panels()
         super().format_help(ctx, formatter)  # type: ignore[misc]
 
     def get_params(self, ctx: Any) -> Any:

@@ -18,9 +18,11 @@ from typing import Any
 
 import numpy as np
 
+from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.session.session import Control, Observer
-from hakoiri.errors import PuzzleError
+from hakoiri.errors import Hint, PuzzleError
 from hakoiri.keys.layout import Key, key_at
+from hakoiri.puzzles.capabilities import Quotient
 from hakoiri.run.goals import known_distances, require_goals
 from hakoiri.run.opened import OpenRun
 from hakoiri.run.paths import GOAL, shortest_paths
@@ -43,17 +45,20 @@ def to_levels(
 ) -> int:  # fmt: skip
     """Write `each` levels of each distance, by default of all; return their number.
 
-    Raises `UnanswerableError` for a run whose distances to the goal are not known.
+    Raises `UnanswerableError` for a run whose distances to the goal are not known, and for greater ones.
     """
     require_levels(target)
     store, count = _distances(run), 0
-    first, last = distances or (0, store.state.depth)
+    deepest = store.state.depth
+    first, last = distances or (0, deepest)
+    if last > deepest:
+        raise UnanswerableError(f"the greatest distance of run {run.name} is {deepest}, not {last}")
     with (
         run.context(control, observer) as context,
         replaced(target) as draft,
         draft.open("w", encoding="utf-8") as file,
     ):
-        for distance in range(first, min(last, store.state.depth) + 1):
+        for distance in range(first, last + 1):
             context.tell(Progress(distance - first, last - first + 1, "distances"))
             for level in _drawn(run, store, distance, each, seed):
                 json.dump(level, file, ensure_ascii=False)
@@ -65,6 +70,10 @@ def to_levels(
 
 def _distances(run: OpenRun) -> RunStore:
     """Return the store whose layers are the distances to the nearest goal."""
+    if isinstance(run.puzzle, Quotient):
+        # Its nearest goal may be an image of the goal, which is not as far from the board as the goal itself.
+        hint = Hint("run without", "merge_mirrors")
+        raise UnanswerableError(f"run {run.name} has mirror images merged, so it has classes and no boards", hint)
     require_goals(run)
     return run.store if run.start_is_the_goal() else known_distances(run).store
 

@@ -78,8 +78,7 @@ def _offsets(pegs: int, discs: int, names: tuple[int, ...]) -> tuple[Table, Tabl
     offsets = np.full((discs, len(names) + 1, pegs), -1, dtype=np.int64)
     for disc, used in product(range(discs), range(len(names), -1, -1)):
         total = 0
-        for peg in range(pegs):
-            place = names.index(peg) if peg in names else -1
+        for peg, place in enumerate(_places(pegs, names).tolist()):
             if place <= used:
                 offsets[disc, used, peg] = total
                 total += int(counts[disc, used + (place == used)])

@@ -128,7 +128,7 @@ class OpenRun:
     def require_layer(self, depth: Depth) -> None:
         """Raise `UnanswerableError` unless there is a layer `depth`."""
         if not 0 <= depth <= self.store.state.depth:
-            hints = () if self.exhausted else (self._further(),)
+            hints = () if self.exhausted else (further(self.store),)
             raise UnanswerableError(f"run {self.name} has layers 0 to {self.store.state.depth}, not {depth}", *hints)
 
     def sample(
@@ -238,11 +238,7 @@ class OpenRun:
         depth = self.store.state.depth
         far = "" if self.is_census else f": it is {depth + 1:,} or more moves from the start, or not to be reached"
         where = f"up to layer {depth}, as far as it went{far}" if depth >= 0 else "yet"
-        return UnanswerableError(f"run {self.name} {what} {where}", self._further())
-
-    def _further(self) -> Hint:
-        """Return the hint how to find more than this run has."""
-        return further(self.store)
+        return UnanswerableError(f"run {self.name} {what} {where}", further(self.store))
 
     def context(
         self, control: Control | None = None, observer: Observer | None = None, puzzle: Puzzle | None = None,
@@ -269,7 +265,7 @@ class OpenRun:
             limited = f"stopped at layer {self.store.state.depth}"
             limited = "stopped at its first goal" if self.store.manifest.plan.get("until_goal") else limited
             why = limited if self.store.state.status == "complete" else "is not complete"
-            raise UnanswerableError(f"run {self.name} {why}, so {unknown} not known", self._further())
+            raise UnanswerableError(f"run {self.name} {why}, so {unknown} not known", further(self.store))
 
     @property
     def knows_components(self) -> bool:

@@ -513,7 +513,7 @@ class Book:
 
 @pytest.fixture
 def book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A ledger with layer 0, of one configuration in each of two blocks; nobody needs its lock."""
+    """A ledger with layer 0, of one configuration in each of two blocks, used without its lock."""
     monkeypatch.setattr(table_file, "require_held", lambda _: None)
     return Book(tmp_path, 2)
 

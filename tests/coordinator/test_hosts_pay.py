@@ -60,13 +60,13 @@ def test_a_search_that_hosts_may_keep_asks_for_them_unless_it_is_told_not_to(
     asked: int | None, by_hosts: bool, wanted: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     @contextmanager
-    def nobody(*_: Any) -> Iterator[Any]:
+    def no_workers(*_: Any) -> Iterator[Any]:
         yield set
 
     made = SimpleNamespace(close=lambda: None, work_log=None)
     monkeypatch.setattr(remote, "remote_executor", lambda *_: made)
     monkeypatch.setattr(worker_pool, "await_redis", lambda *_: None)
-    monkeypatch.setattr(supervisor, "supervised", nobody)
+    monkeypatch.setattr(supervisor, "supervised", no_workers)
     monkeypatch.setattr(hosts_module, "HostPool", lambda *given: str(given[-3]))
     spec, resources = PuzzleSpec("hanoi"), Resources(redis="redis://den", hosts=asked)
     with opening.open_context(spec.build(), spec, resources, Control(), SilentObserver(), by_hosts) as context:

@@ -11,7 +11,6 @@ import pytest
 
 from hakoiri.api import Run, explore, open_run, resume_run, verify_run
 from hakoiri.coordinator.errors import StopRun
-from hakoiri.coordinator.layers.table_maker import Marked
 from hakoiri.coordinator.layers.verify import LayersVerifier
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.session.resources import Resources, Tuning
@@ -28,7 +27,7 @@ from tests.support.commands import Hakoiri
 from tests.support.plain_search import reference_distances
 from tests.support.runs import Countdown, StoppingAfter, essence
 from tests.support.seeds import first_usual, usual
-from tests.support.toy_runs import MANNERS, before_call, driven
+from tests.support.toy_runs import MANNERS, before_call, driven, driven_by_stops
 
 #: Layers are dropped as soon as there are three; each is committed.
 TUNING = Tuning(least_dropped=0, checkpoint=-1.0, table_rest=0.0, commit=-1.0)
@@ -238,13 +237,7 @@ def test_a_stop_in_the_midst_of_a_layer_keeps_what_is_expanded(tmp_path: Path, m
     monkeypatch.setattr(table, "_PIECE", 8)
     spec, resources = PuzzleSpec("pancakes", {"n": "10"}), Resources(workers=2)
     directory = make_run(tmp_path / "kept", spec, None, {"keep": "depths"}, resources)
-    reached = [(-1, 0)]
-    while driven(directory, resources, StoppingAfter(25)).status != "complete":
-        with RunStore(directory) as left:
-            begun = left.read_partial(Marked)
-            reached.append((left.state.depth, begun.at if begun else 0))
-        assert reached[-2] < reached[-1]
-    assert sum(at > 0 for _, at in reached) > 2
+    assert sum(at > 0 for _, at in driven_by_stops(directory, resources)) > 2
     with explore(spec.name, spec.options, data=tmp_path / "whole") as whole, open_run("last", tmp_path / "kept") as run:
         assert essence(run) == essence(whole)
 

@@ -19,9 +19,9 @@ from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.names import BLOCKS, number_key
 from hakoiri.worker.layers import partition, table
-from tests.support.runs import Countdown, StoppingAfter, essence
+from tests.support.runs import Countdown, essence
 from tests.support.seeds import first_usual, usual
-from tests.support.toy_runs import before_call, driven
+from tests.support.toy_runs import before_call, driven, driven_by_stops
 
 #: All layers after the first are made in bitmaps, or in key ranges; each is committed.
 ANYWAY = Tuning(bitmaps_from=1, bitmaps_within=1 << 20)
@@ -116,15 +116,12 @@ def test_a_stop_in_the_midst_of_a_layer_keeps_what_is_expanded(tmp_path: Path, m
     monkeypatch.setattr(table, "_PIECE", 8)
     resources = Resources(workers=1, tuning=ANYWAY)
     directory = make_run(tmp_path / "kept", LONG, None, {}, resources)
-    reached = [(-1, 0)]
-    while driven(directory, resources, StoppingAfter(25)).status != "complete":
-        with RunStore(directory) as left:
-            begun = left.read_partial(Marked)
-            reached.append((left.state.depth, begun.at if begun else 0))
-        assert reached[-2] < reached[-1]
-        if len(reached) == 6:
+    midst = 0
+    for number, (_, at) in enumerate(driven_by_stops(directory, resources)):
+        midst += at > 0
+        if number == 4:
             assert verify_run(directory.name, tmp_path / "kept").faults == []
-    assert sum(at > 0 for _, at in reached) > 2
+    assert midst > 2
     with made(tmp_path / "whole", "long", STEPS) as whole, open_run("last", tmp_path / "kept") as run:
         assert essence(run) == essence(whole)
 

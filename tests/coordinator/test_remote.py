@@ -97,14 +97,14 @@ def test_the_deadline_of_a_chunk_is_the_users_or_the_usual_one(
     deadline: float | None, expected: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     @contextmanager
-    def nobody(*_: Any) -> Iterator[Any]:
+    def no_workers(*_: Any) -> Iterator[Any]:
         yield set
 
     made = SimpleNamespace(close=lambda: None, work_log=WorkLog())
     given: list[Any] = []
     monkeypatch.setattr(remote, "remote_executor", lambda *parts: given.extend(parts) or made)
     monkeypatch.setattr(worker_pool, "await_redis", lambda *_: None)
-    monkeypatch.setattr(supervisor, "supervised", nobody)
+    monkeypatch.setattr(supervisor, "supervised", no_workers)
     spec, resources = PuzzleSpec("hanoi"), Resources(redis="redis://den", deadline=deadline)
     with opening.open_context(spec.build(), spec, resources, Control(), SilentObserver()) as context:
         assert context.farm.helpers is made
@@ -379,7 +379,7 @@ def test_a_puzzle_that_remembers_is_not_sent_and_says_why(farm: str | None, monk
     """Each of its workers would walk from the start to the states of its chunk."""
 
     @contextmanager
-    def nobody(*_: Any) -> Iterator[Any]:
+    def no_workers(*_: Any) -> Iterator[Any]:
         yield set
 
     class Walked(Toy):
@@ -388,7 +388,7 @@ def test_a_puzzle_that_remembers_is_not_sent_and_says_why(farm: str | None, monk
     made = SimpleNamespace(close=lambda: None, living=2)
     monkeypatch.setattr(remote, "remote_executor", lambda *parts: made)
     monkeypatch.setattr(worker_pool, "await_redis", lambda *_: None)
-    monkeypatch.setattr(supervisor, "supervised", nobody)
+    monkeypatch.setattr(supervisor, "supervised", no_workers)
     notes, resources = Notes(), Resources(redis="redis://den", farm=farm)
     with opening.open_context(Walked(), PuzzleSpec("hanoi"), resources, Control(), notes) as context:
         assert context.farm.helpers is None

@@ -87,3 +87,14 @@ def test_what_levels_need_is_said(tmp_path: Path) -> None:
             refused = hakoiri("sample", "last", *more, check=False)
             assert refused.code and said in " ".join((refused.stdout + refused.stderr).split()), more
     assert not [*tmp_path.glob("levels*")]
+
+
+def test_classes_and_distances_beyond_the_greatest_are_refused(tmp_path: Path) -> None:
+    """A tower on any free peg is the goal of a class, but only one of them is that of a board."""
+    asked = ("sample", "last", "--per-layer", "2", "--to", str(tmp_path / "levels.jsonl"))
+    with closing(Hakoiri(tmp_path / "home")) as hakoiri:
+        hakoiri.ask("run", "hanoi", "-o", "discs=3", "--merge-mirrors")
+        assert "has mirror images merged" in hakoiri(*asked, check=False).error
+        hakoiri.ask("run", "pancakes", "-o", "n=4")
+        assert "the greatest distance of run " in hakoiri(*asked, "--depth", "3..9", check=False).error
+    assert not [*tmp_path.glob("levels*")]

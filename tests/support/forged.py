@@ -1,4 +1,4 @@
-"""Archives and runs that somebody else has made: seeded changes of right ones, and a snapshot of all that is around."""
+"""Archives and runs made by others: seeded changes of valid ones, and a snapshot of the files around them."""
 
 import json
 import os

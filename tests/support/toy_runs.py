@@ -18,6 +18,7 @@ import pytest
 
 import hakoiri.coordinator.runs.drive as driving
 from hakoiri.coordinator.layers.search import SearchFigures
+from hakoiri.coordinator.layers.table_maker import Marked
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.runs.opening import open_context as threads_alone
@@ -35,6 +36,7 @@ from hakoiri.worker.tasks import do_task
 from hakoiri.worker.transport.payload import Array, Arrays, pack_arrays, unpack_arrays
 from tests.support.keys import digest_by_the_book
 from tests.support.plain_search import reference_layers
+from tests.support.runs import StoppingAfter
 from tests.support.toy import Toy, is_goal
 
 #: Where keys lie, for each layout: dense ones at either end of what the layout holds, and sparse ones.
@@ -196,6 +198,20 @@ def new_run(data: Path, options: dict[str, str], resources: Resources | None = N
 
 def driven(directory: Path, resources: Resources, control: Control | None = None) -> State:
     return drive(directory, resources, control or Control(), SilentObserver())
+
+
+def driven_by_stops(directory: Path, resources: Resources) -> Iterator[tuple[int, int]]:
+    """Drive a run whose table of layers is stopped again and again: yield its layer and place after each stop.
+
+    Each session must get farther than the one before.
+    """
+    before = (-1, 0)
+    while driven(directory, resources, StoppingAfter(25)).status != "complete":
+        with RunStore(directory) as left:
+            begun = left.read_partial(Marked)
+            reached = left.state.depth, begun.at if begun else 0
+        assert before < reached
+        yield (before := reached)
 
 
 def assert_as_expected(directory: Path, options: dict[str, str]) -> None:

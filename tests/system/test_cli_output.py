@@ -204,7 +204,6 @@ def test_quick_commands_import_nothing_slow(line: str, finished: FinishedRuns) -
     assert "hakoiri.cli.app" in loaded
     assert not SLOW_TO_IMPORT & loaded
     assert "hakoiri.guests.deals.commands" not in loaded, "a module of other commands"
-    assert "markdown_it" not in loaded, "the panels of the help have no Markdown"
 
 
 @usual(1, "line", ["layers {explored}", "runs --json"])

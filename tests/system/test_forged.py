@@ -1,4 +1,4 @@
-"""Archives and runs that somebody else has forged: used, or refused in one line; nothing outside is changed."""
+"""Archives and runs forged by others: used, or refused in one line; nothing outside is changed."""
 
 import os
 import shutil

@@ -454,8 +454,7 @@ def forge(directory: Path, seed: int, stopped: bool = False) -> None:
             if depth <= deepest:
                 store.put_layer(depth, wrong_keys(store.layout, size, seed), goals=1)
         status = "interrupted" if stopped else store.state.status
-        figures = {**store.state.figures, **({"exhausted": False} if stopped else {})}
-        store.commit(replace(store.state, depth=deepest, status=status, figures=figures))
+        store.commit(replace(store.state, depth=deepest, status=status))
 
 
 @pytest.mark.ci_slow

@@ -16,7 +16,7 @@ import numpy as np
 import redis
 from redis.client import Pipeline
 
-from hakoiri.coordinator.executors.sending import Chunk, Flight
+from hakoiri.coordinator.executors.sending import Chunk, SentChunks
 from hakoiri.coordinator.session.resources import Tuning
 from hakoiri.coordinator.session.session import Observer
 from hakoiri.errors import PayloadError
@@ -100,7 +100,7 @@ _MOST_EVENTS = 10_000
 _MOST_BYTES = 1 << 24
 
 
-class InFlight(Flight):
+class InFlight(SentChunks):
     """The chunks of one stage as jobs in Redis, which are `request` with the chunk filled in.
 
     `shared` are the arrays that they have in common, which stay in Redis for the stages that follow.

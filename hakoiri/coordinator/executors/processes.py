@@ -21,7 +21,7 @@ from typing import Any
 
 import psutil
 
-from hakoiri.coordinator.executors.sending import Channel, Chunk, Flight, SendingExecutor
+from hakoiri.coordinator.executors.sending import Channel, Chunk, SendingExecutor, SentChunks
 from hakoiri.coordinator.session.resources import Budget, Tuning
 from hakoiri.coordinator.session.session import Control, Observer
 from hakoiri.coordinator.session.work_log import WorkLog
@@ -71,7 +71,7 @@ class Child:
         return self.process.wait()
 
 
-class ProcessFlight(Flight):
+class ProcessFlight(SentChunks):
     """Chunks that wait for a child, or are with one."""
 
     def __init__(self, task: str, stage: int, program: dict[str, str], shared: Arrays) -> None:

@@ -81,8 +81,8 @@ class Chunk:
         return self.begun.get(self.attempt)
 
 
-class Flight:
-    """The chunks of one stage in flight."""
+class SentChunks:
+    """The chunks of one stage that are sent and not answered yet."""
 
     def __init__(self, task: str, stage: int) -> None:
         self.task, self._prefix = task, stage
@@ -150,7 +150,7 @@ class Channel:
         """Wait until a fault is over, and `send_again` what is in flight; or raise the error."""
         raise error
 
-    def begin(self, task: str, stage: int, shared: Arrays) -> Flight:
+    def begin(self, task: str, stage: int, shared: Arrays) -> SentChunks:
         """Return the empty flight of a stage, whose chunks share some arrays."""
         raise NotImplementedError
 
@@ -197,7 +197,7 @@ class SendingExecutor:
         self._most_bytes, self._tuning, self._audit = in_flight, tuning, audit
         self.name, self.own, self.chunk_seconds = channel.name, channel.own, channel.chunk_seconds
         self.work_log = work_log
-        self._flight, self._stage, self._scarce = Flight("", 0), 0, False
+        self._flight, self._stage, self._scarce = SentChunks("", 0), 0, False
         self._shared, self._shared_sizes = cast(Arrays, ()), Sizes()
         #: The times of the last look for lost chunks, and of the last count of workers.
         self._last_look = self._counted_at = 0.0

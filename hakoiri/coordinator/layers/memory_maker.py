@@ -126,7 +126,7 @@ class LayersMaker(MemoryMaker[LayersTable]):
 
     @staticmethod
     def fits(session: Session) -> bool:
-        """Return whether a session can make layers in bitmaps: nobody else helps, and its memory has the room."""
+        """Return whether a session can make layers in bitmaps: by its threads alone, and with room in its memory."""
         puzzle, context = session.puzzle, session.context
         if (
             puzzle.ranking is not None

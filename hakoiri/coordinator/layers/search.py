@@ -112,8 +112,8 @@ class LayeredSearch:
         self._makers = self._chosen()
         self.current: Layer = HeldLayer([])
         if depth >= 0:
-            # Without the older keys of a directed puzzle nobody can find again that the last layer leads nowhere new.
-            ended = self.found.exhausted and not self.puzzle.undirected
+            # A directed search that keeps no older keys has no means to find again that its last layer is the end.
+            ended = self.found.exhausted and not self.puzzle.undirected and self._keep != "layers"
             self.current = HeldLayer([]) if ended else self._layers.layer(depth)
         else:
             self._record(self._first())

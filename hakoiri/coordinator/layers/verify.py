@@ -246,8 +246,7 @@ class LayersVerifier(Check):
                 self._walk(table, number * BLOCK_KEYS + place)
 
     def _walk(self, table: DepthTable, key: Key) -> None:
-        """Report a fault unless a way leads from the number of a key to the start, by the reference rules, as its depth
-        says."""
+        """Report a fault unless a way as long as its depth leads from a number to the start, by the reference rules."""
         if key >= numbers_of(self.puzzle):
             self.report.fault(f"the table of depths has {key:#x}, which is not a configuration")
             return

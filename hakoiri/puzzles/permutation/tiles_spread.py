@@ -107,18 +107,24 @@ def spread_tables(lines: int, length: int) -> TileSpreadTables:
     fewer = near.copy()
     if moved:
         fewer[0, cells - 1 :: cells] = fewer[1, cells - 1 - length :: cells] = False
-    most = max([step for _, _, step, *_ in runs], default=0) * cells // 64 + 2
-    singles = np.zeros((len(runs), most + period), dtype=np.uint64)
-    for number, (_, cell, *_) in enumerate(runs):
-        bits = np.zeros(64 * period, dtype=bool)
-        bits[cell::cells] = True
-        singles[number] = np.resize(_packed(bits), most + period)
     return TileSpreadTables(
         np.tile(_packed(along), block // 64 // period), _packed(near), _packed(far), _packed(fewer),
         goals.astype(np.int32),
-        np.array(runs, dtype=np.int64).reshape(-1, 5), run_of, singles, lows.astype(np.uint64), contents,
+        np.array(runs, dtype=np.int64).reshape(-1, 5), run_of, _singles(runs, cells, period),
+        lows.astype(np.uint64), contents,
         np.array(moved, dtype=np.int64).reshape(-1, 3), _packed(np.array(together, dtype=bool).reshape(-1, block)),
     )  # fmt: skip
+
+
+def _singles(runs: list[tuple[int, ...]], cells: int, period: int) -> _Words:
+    """Return `TileSpreadTables.singles`, with room for the longest run to begin at each word of a period."""
+    words = max([step for _, _, step, *_ in runs], default=0) * cells // 64 + 2 + period
+    singles = np.zeros((len(runs), words), dtype=np.uint64)
+    for number, (_, cell, *_) in enumerate(runs):
+        bits = np.zeros(64 * period, dtype=bool)
+        bits[cell::cells] = True
+        singles[number] = np.resize(_packed(bits), words)
+    return singles
 
 
 def _packed(bits: NDArray[np.bool_]) -> _Words:
