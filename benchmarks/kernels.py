@@ -10,7 +10,6 @@ import argparse
 import time
 from collections import Counter
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 from unittest.mock import patch
 
@@ -41,13 +40,6 @@ class _Nothing:
         return []
 
 
-class _Spread:
-    """A kernel for bitmaps whose time is counted, in place of that of a puzzle."""
-
-    def __init__(self, write: Callable[..., Any], block: int, _: Puzzle) -> None:
-        self.write, self.block = write, block
-
-
 def searched(puzzle: Puzzle) -> tuple[int, float]:
     """Return the number of configurations, and the CPU seconds."""
     nothing: Any = _Nothing()
@@ -76,6 +68,20 @@ def timed(spent: Counter[str], name: str, kernel: Callable[..., Any]) -> Callabl
     return run
 
 
+def measured(puzzle: Puzzle) -> tuple[int, float, list[float]]:
+    """Return the number of configurations, and the ns of each: of all, and of each of the `KERNELS`."""
+    spent = Counter[str]()
+    searched(puzzle)
+    clocks: dict[str, Any] = {each: timed(spent, each, getattr(table, each)) for each in KERNELS}
+    if (spread := puzzle.spread) is not None:
+        kernel = spread.mark or spread.write
+        write = timed(spent, "expanded", lambda *given: [kernel(*given)])
+        clocks["spread_of"] = lambda _: spread._replace(write=write, mark=None)
+    with patch.dict(vars(table), clocks):
+        found, seconds = searched(puzzle)
+    return found, seconds * 1e9 / found, [spent[kernel] / found for kernel in KERNELS]
+
+
 def main() -> None:
     """Print a table in Markdown."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -84,16 +90,7 @@ def main() -> None:
     figures = Table({"space": "", "configurations": ","} | dict.fromkeys(["all", *KERNELS.values(), "rest"], ".1f"))
     print(figures.head())
     for label, (name, options) in SPACES.items():
-        puzzle, spent = PuzzleSpec(name, options).build(), Counter[str]()
-        searched(puzzle)
-        clocks = {each: timed(spent, each, getattr(table, each)) for each in KERNELS}
-        if (spread := puzzle.spread) is not None:
-            write = timed(spent, "expanded", lambda *given, spread=spread: [spread.write(*given)])
-            clocks["spread_of"] = partial(_Spread, write, spread.block)
-        with patch.dict(vars(table), clocks):
-            found, seconds = searched(puzzle)
-        each = [spent[kernel] / found for kernel in KERNELS]
-        whole = seconds * 1e9 / found
+        found, whole, each = measured(PuzzleSpec(name, options).build())
         figures.rows.append([label, found, whole, *each, whole - sum(each)])
         print(figures.line(figures.rows[-1]), flush=True)
     if page:
