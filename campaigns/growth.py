@@ -13,11 +13,13 @@ written beside ours: `docs/data/cayleypy`.
 import argparse
 import csv
 import json
+import os
 import re
+import shlex
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import factorial, prod
 from pathlib import Path
@@ -33,6 +35,21 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 TABLE, FOLDER, PUBLISHED = DOCS / "data/growth.csv", DOCS / "data/growth", DOCS / "data/published.json"
 CERTIFICATES = (FOLDER, DOCS / "reports" / "atlas")
 PAGE = DOCS / "reports" / "growth.md"
+#: A page with a line for each row.
+SPACES = DOCS / "reports" / "spaces.md"
+#: Pages to play of sliding blocks find all configurations when they are opened; others contain them.
+_PLAYED, _CONTAINED = ("klotski", "puzzle", "sliding"), range(100, 1001)
+_PUBLISHERS = {"cayleypy": "CayleyPy", "lightln2": "SlidingTilesSolver"}
+_SPACES_BEGIN = """\
+# Spaces
+
+A line for each row of [the growth table](growth.md): the number of configurations, the greatest depth, and how many lie
+there. A press on a heading sorts. *Published*: who publishes all layer sizes, which are equal. A digest leads to the
+certificate; `hakoiri verify FILE` explores its space again. *Play* opens a page with every distance.
+
+<div class="spaces" markdown>
+
+"""
 CAYLEYPY = DOCS / "data" / "cayleypy"
 
 Moves = dict[str, list[int]]
@@ -375,8 +392,31 @@ def page_table(rows: Iterable[dict[str, str]]) -> Iterator[str]:
         yield f"| `{name}` | {words} | {figures} | {said} |"
 
 
-def write_beside(rows: Sequence[dict[str, str]]) -> None:
-    """Write CayleyPy's form of the table, a file for each family, and the table of families on the page."""
+def spaces_page(rows: Iterable[dict[str, str]], files: Mapping[str, Path]) -> Iterator[str]:
+    """Yield the lines of the page of spaces, as Markdown; `files` are the certificates by identity."""
+    known = published()
+    yield _SPACES_BEGIN + "| space | | configurations | depth | so far away | published | certificate | command |"
+    yield "|---|---|--:|--:|--:|---|---|---|"
+    for row in sorted(rows, key=lambda row: (re.split(r"[-.]\d|\.", row["puzzle"])[0], int(row["configurations"]))):
+        file, case, count = files[row["identity"]], (row["puzzle"], row["options"]), int(row["configurations"])
+        name, start = row["puzzle"].removesuffix(".tws"), row["start"]
+        is_built_in = name == row["puzzle"]
+        source = re.split("[/,]", known[case]["source"])[0] if case in known else ""
+        options = "".join(f" -o {shlex.quote(option)}" for option in row["options"].split())
+        mirrors = " --merge-mirrors" if row["merged_mirrors"] == "yes" else ""
+        command = f"hakoiri run {name}{options} --from {shlex.quote(start)}{mirrors}"
+        if not is_built_in or "\n" in start or start.startswith("sha256:"):
+            command = f"hakoiri verify {file.relative_to(DOCS.parent)}"
+        is_played = is_built_in and not mirrors and (name in _PLAYED or count in _CONTAINED)
+        play = f"[play](../play/{file.stem}.html)" if is_played else ""
+        certificate = f"[`{row['digest'][:8]}`]({Path(os.path.relpath(file, SPACES.parent)).as_posix()})"
+        figures = f"{count:,} | {row['depth']} | {int(row['layers'].split()[-1]):,}"
+        yield f"| {file.stem} | {play} | {figures} | {_PUBLISHERS.get(source, source)} | {certificate} | `{command}` |"
+    yield "\n</div>"
+
+
+def write_beside(rows: Sequence[dict[str, str]], files: Mapping[str, Path]) -> None:
+    """Write CayleyPy's form of the table, a file for each family, the table of families, and the page of spaces."""
     CAYLEYPY.mkdir(exist_ok=True)
     for family, members in by_family(rows).items():
         with (CAYLEYPY / f"{family}_growth.csv").open("w", encoding="utf-8", newline="") as file:
@@ -387,6 +427,7 @@ def write_beside(rows: Sequence[dict[str, str]]) -> None:
     text = PAGE.read_text(encoding="utf-8")
     before, after = text.split(begin)[0], text.split(end)[1]
     PAGE.write_text(before + begin + "\n".join(page_table(rows)) + "\n" + end + after, encoding="utf-8")
+    SPACES.write_text("\n".join(spaces_page(rows, files)) + "\n", encoding="utf-8")
 
 
 def main() -> None:
@@ -399,15 +440,16 @@ def main() -> None:
         FOLDER.mkdir(parents=True, exist_ok=True)
         certify_all(float("inf") if asked.again else 3600 * asked.hours, asked.again)
     TABLE.unlink(missing_ok=True)
-    files = sorted(file for folder in CERTIFICATES for file in folder.glob("*.json"))
+    files, found = sorted(file for folder in CERTIFICATES for file in folder.glob("*.json")), dict[str, Path]()
     for file in files:
         certificate = read_certificate(file)
         if not certificate.identity:
             # An earlier version wrote it. A test compares those that are there with what is made here.
             write_certificate(certificate := replace(certificate, identity=identity_of(certificate)), file)
+        found[certificate.identity] = file
         count = add_growth(TABLE, growth_row(certificate))
     with TABLE.open(encoding="utf-8", newline="") as table:
-        write_beside([*csv.DictReader(table)])
+        write_beside([*csv.DictReader(table)], found)
     print(f"{count} rows from {len(files)} certificates")
 
 

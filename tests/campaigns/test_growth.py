@@ -3,8 +3,10 @@
 import csv
 import json
 import random
+import shlex
 from contextlib import closing
 from pathlib import Path
+from runpy import run_path
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from campaigns.growth import (
     CERTIFICATES,
     PAGE,
     PUBLISHED,
+    SPACES,
     TABLE,
     Space,
     bound,
@@ -23,6 +26,7 @@ from campaigns.growth import (
     page_table,
     row_of,
     spaces,
+    spaces_page,
 )
 from hakoiri import explore
 from hakoiri.coordinator.errors import UnanswerableError
@@ -30,7 +34,7 @@ from hakoiri.coordinator.runs.certificate import read_certificate, verify_file
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.export.growth import COLUMNS, add_growth, growth_row
-from tests.support.commands import Hakoiri
+from tests.support.commands import ROOT, Hakoiri
 from tests.support.seeds import usual
 
 #: Rows that others publish, with the file in the repository named and, for CayleyPy, the row's key.
@@ -101,6 +105,41 @@ def test_the_page_and_the_files_beside_the_table_are_made_from_it() -> None:
         with (CAYLEYPY / f"{family}_growth.csv").open(encoding="utf-8", newline="") as file:
             found = {key: json.loads(sizes) for key, sizes in csv.reader(file)}
         assert found == {key: [int(size) for size in row["layers"].split()] for key, row in members}
+
+
+def certificates() -> dict[str, Path]:
+    """The files of certificates by their identity."""
+    files = [file for folder in CERTIFICATES for file in folder.glob("*.json")]
+    return {read_certificate(file).identity: file for file in files}
+
+
+def test_the_page_of_spaces_is_made_from_the_table() -> None:
+    assert "\n".join(spaces_page(ROWS, certificates())) + "\n" == SPACES.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["single-boards-Rush-Hour-60-moves", "towers-3-discs-5-pegs", "top_spin-6"])
+def test_a_command_of_the_page_of_spaces_makes_its_row(name: str, tmp_path: Path) -> None:
+    """Or verifies its certificate."""
+    (line,) = [line for line in SPACES.read_text(encoding="utf-8").splitlines() if line.startswith(f"| {name} |")]
+    count, digest = line.split(" | ")[2], line.split("[`")[1][:8]
+    _, *words = shlex.split(line.split(" | ")[-1].strip("| `"))
+    if words[0] == "verify":
+        answer = Hakoiri(tmp_path).ask("verify", str(ROOT / words[1]))
+        assert answer["ok"] and f"{answer['checked']['configurations in all, as many as the puzzle has']:,}" == count
+        return
+    answer = Hakoiri(tmp_path).ask(*words)
+    assert f"{answer['configurations']:,}" == count and answer["digest"].startswith(digest)
+
+
+def test_pages_to_play_are_made_of_the_certificates_beside_them() -> None:
+    """A row of each kind: of sliding blocks, and of a puzzle whose page contains all configurations."""
+    made = run_path(str(ROOT / "scripts" / "play_pages.py"))
+    rows = {row["page"]: row["certificate"] for row in made["_ROW"].finditer(SPACES.read_text(encoding="utf-8"))}
+    assert len(rows) == SPACES.read_text(encoding="utf-8").count("[play]") > 10
+    for page in ("play/single-boards-Hakoiri-musume-unit.html", "play/burnt-pancakes-4.html"):
+        file = (SPACES.parent / rows[page]).resolve()
+        assert file.stem == Path(page).stem
+        assert read_certificate(file).puzzle in (text := made["page_of"](file)) and text.startswith("<!DOCTYPE html>")
 
 
 def test_the_table_is_made_from_the_certificates(tmp_path: Path) -> None:

@@ -186,3 +186,29 @@ def test_what_cannot_be_handed_on_is_refused(small_run: Run, board: Run, tmp_pat
     with pytest.raises(HakoiriError, match="layers does not apply"):
         board.export(tmp_path / "puzzle.html", layers=3)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_tables_of_the_site_are_sorted_and_narrowed(browser: Browser, tmp_path: Path) -> None:
+    """By numbers with marks, and by words with numbers in them; what has no number comes last."""
+    cells = [(f"ring-{each}", f"{each * 1_000:,} ✓" if each % 7 else "") for each in (*range(30, 10, -1), *range(10))]
+    rows = "".join(f"<tr><td>{name}</td><td>{count}</td></tr>" for name, count in cells)
+    table = f"<table><thead><tr><th>space</th><th>count</th></tr></thead><tbody>{rows}</tbody></table>"
+    script = (ROOT / "docs" / "sort.js").read_text(encoding="utf-8")
+    page_text = f"<div class=md-typeset>{table}</div><script>{script}</script>"
+    (tmp_path / "page.html").write_text(page_text, encoding="utf-8")
+    page = browser.new_page()
+    page.goto(f"file://{tmp_path / 'page.html'}")
+
+    def shown(column: int) -> list[str]:
+        return page.locator(f"tbody tr:visible td:nth-child({column})").all_inner_texts()
+
+    page.get_by_role("button", name="count").click()
+    counts = [int(text.removesuffix(" ✓").replace(",", "")) for text in shown(2) if text]
+    assert counts == sorted(counts) and shown(2)[-5:] == [""] * 5
+    page.get_by_role("button", name="space").click()
+    assert shown(1) == [f"ring-{each}" for each in sorted([*range(30, 10, -1), *range(10)])]
+    page.get_by_role("button", name="space").press("Enter")
+    assert shown(1)[0] == "ring-30"
+    assert page.get_by_role("columnheader", name="space").get_attribute("aria-sort") == "descending"
+    page.get_by_role("searchbox").fill("RING 8,000")
+    assert shown(1) == ["ring-18", "ring-8"]
