@@ -376,8 +376,8 @@ def by_family(rows: Iterable[dict[str, str]]) -> dict[str, list[tuple[str, dict[
 def page_table(rows: Iterable[dict[str, str]]) -> Iterator[str]:
     """Yield the lines of the table of families, as Markdown."""
     known = published()
-    yield "| family | moves | spaces | largest | configurations | depth | published and equal |"
-    yield "|---|---|--:|---|--:|--:|---|"
+    yield "| family | moves | spaces | largest | generators | configurations | depth | published and equal |"
+    yield "|---|---|--:|---|---|--:|--:|---|"
     for name, members in by_family(rows).items():
         key, largest = members[-1]
         words = (
@@ -388,7 +388,9 @@ def page_table(rows: Iterable[dict[str, str]]) -> Iterator[str]:
         sources = [known[case]["source"] for _, row in members if (case := (row["puzzle"], row["options"])) in known]
         whose = " and ".join(sorted({source.split(",")[0].split("/")[-1] for source in sources}))
         said = f"{len(sources)}: {whose}" if sources else "none was found"
-        figures = f"{len(members)} | {key} | {int(largest['configurations']):,} | {largest['depth']}"
+        first, *others = largest["generators"].split()
+        names = " ".join([first, *(others if len(others) < 4 else ["...", others[-1], f"({1 + len(others)})"])])
+        figures = f"{len(members)} | {key} | `{names}` | {int(largest['configurations']):,} | {largest['depth']}"
         yield f"| `{name}` | {words} | {figures} | {said} |"
 
 

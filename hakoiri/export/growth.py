@@ -3,8 +3,9 @@
 A row for each `identity` (`storage.ledger.manifest.Manifest.identity`): a puzzle and its version, options, start,
 mirrors, and the limits of a run that ended before its last layer, whose `exhausted` is ``no``. `layers` has the sizes
 of all layers, separated by blanks; if `merged_mirrors` is ``yes``, of classes of mirror images. `certificate` is the
-SHA-256 of the text of the certificate, which only exhausted runs have, and `definition` that of a definition. `version`
-is that of the program that made the row.
+SHA-256 of the text of the certificate, which only exhausted runs have, and `definition` that of a definition, whose
+`generators` are the names of the moves that are used, separated by blanks. `version` is that of the program that made
+the row.
 """
 
 import csv
@@ -18,11 +19,12 @@ from pathlib import Path
 
 from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.runs.certificate import Certificate, certificate_text
+from hakoiri.puzzles.definitions.definition import Definition
 from hakoiri.storage.engine.files import naming, replaced
 
 COLUMNS = (
     "puzzle", "options", "start", "configurations", "depth", "exhausted", "layers", "digest", "certificate",
-    "definition", "version", "merged_mirrors", "identity",
+    "definition", "generators", "version", "merged_mirrors", "identity",
 )  # fmt: skip
 #: The letters of a start that stands in the table as it is.
 _MOST_SHOWN = 1000
@@ -35,10 +37,18 @@ def growth_row(certificate: Certificate, exhausted: bool = True) -> dict[str, st
         certificate.puzzle, " ".join(f"{name}={value}" for name, value in sorted(certificate.options.items()) if value),
         _short(certificate.deal), sum(sizes), len(sizes) - 1, "yes" if exhausted else "no", " ".join(map(str, sizes)),
         certificate.digest, sha256(certificate_text(certificate).encode()).hexdigest() if exhausted else "",
-        sha256(text.encode()).hexdigest() if text else "", version("hakoiri"),
+        sha256(text.encode()).hexdigest() if text else "", " ".join(_generators(certificate)), version("hakoiri"),
         "yes" if certificate.merge_mirrors else "no", certificate.identity,
     )  # fmt: skip
     return dict(zip(COLUMNS, map(str, values), strict=True))
+
+
+def _generators(certificate: Certificate) -> list[str]:
+    """Return the names of the moves that a definition uses, of other puzzles none."""
+    if not certificate.definition:
+        return []
+    named = certificate.options.get("moves", "").replace(",", " ").split()
+    return named or Definition.read(certificate.definition).usual
 
 
 def _short(start: str) -> str:
