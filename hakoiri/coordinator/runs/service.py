@@ -27,8 +27,9 @@ from hakoiri.storage.ledger.manifest import ENDED
 from hakoiri.storage.names import QUEUED_FILE, by_age, run_directories
 from hakoiri.worker.transport.connection import WAKE, redis_errors
 
-#: The interval at which the data directory is polled with a connection that wakes us, and without one.
-_LOOK_SECONDS = 1.0
+#: The interval at which the data directory is polled with a connection that wakes us, and without one; a signal is seen
+#: as late.
+_LOOK_SECONDS = 0.25
 _LOOK_UNWOKEN_SECONDS = 0.1
 #: The delay before a run interrupted by an error (full disk, Redis unreachable) is tried again.
 _RETRY_SECONDS = 30.0

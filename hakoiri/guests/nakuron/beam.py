@@ -26,6 +26,8 @@ _RISES_FROM, _RISES_BY = 0.7, 0.5
 _IDLE_LAYERS = 100
 #: Fewer moves than these are not worth sending.
 _LEAST_MOVES = 16
+#: The most bytes of the boards of a chunk: a stop waits until each thread has made one.
+_CHUNK_BYTES = 8 << 20
 #: A layer in which most boards are known is filled up from the next best moves, at most this many times.
 _REFILLS = 4
 #: The number of layers between removals of seen boards that cannot recur, and of dead ends in the trail.
@@ -208,6 +210,7 @@ class Beam:
         farm, shared = self._context.farm, self._arena.shared
         plan = farm.plan_of(None, rules=False)
         most = plan.takers * (2 if plan.is_sent else 1)
+        most = max(most, len(chosen) * self._arena.first.nbytes // _CHUNK_BYTES)
         pieces = max(1, min(most, len(chosen) // _LEAST_MOVES))
         chunks = [self._chunk(part) for part in np.array_split(chosen, pieces)]
         if len(chunks) == 1:

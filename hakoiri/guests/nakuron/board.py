@@ -17,7 +17,7 @@ optimum.
 """
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
@@ -196,8 +196,13 @@ _WALL = int(WALL)
 _MOST_CELLS, _MOST_BOARDS = 1 << 24, 200_000
 
 
-def upper_bound(board: Board, most_boards: int = _MOST_BOARDS) -> int:
-    """Return an upper bound of all plays. Tilts at most `most_boards` boards, fewer large ones, always the same."""
+def upper_bound(
+    board: Board, most_boards: int = _MOST_BOARDS, check: Callable[[], None] = lambda: None
+) -> int:  # fmt: skip
+    """Return an upper bound of all plays. Tilts at most `most_boards` boards, fewer large ones, always the same.
+
+    `check` is called before each is tilted.
+    """
     cells = np.array(list("".join(board.rows)), dtype=np.uint8)
     frame = np.array([list(side) for side in board.frame], dtype=np.uint8)
     leaving = ways_out(cells, frame)
@@ -207,6 +212,7 @@ def upper_bound(board: Board, most_boards: int = _MOST_BOARDS) -> int:
     room = np.stack([after, after])
     waiting = [(-_reserve(cells, frame, leaving, room), 0, 0, cells.tobytes())]
     while waiting:
+        check()
         if -waiting[0][0] <= best or len(points_of) >= most:
             return max(best, -waiting[0][0])
         _, _, points, name = heapq.heappop(waiting)

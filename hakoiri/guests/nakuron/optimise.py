@@ -110,7 +110,7 @@ class Optimise(Study[OptimisePlan, plans.Round]):
         if self._bound is None:
             # Last, so that plays get all of the time.
             self.commit()
-            self._bound = self.puzzle.bound(self.plan.board)
+            self._bound = self.puzzle.bound(self.plan.board, self.session.control.check)
         if self._bound < self._best.score:
             raise TaskError(f"a play scores {self._best.score:,}, above the bound of all scores, {self._bound:,}")
 

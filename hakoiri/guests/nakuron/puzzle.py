@@ -6,7 +6,7 @@ such cells have keys, which every board of 10 x 10 has. `guests.nakuron.board` h
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby, pairwise, product
 
 import numpy as np
@@ -270,9 +270,9 @@ class Nakuron(Scored):
         games = max(1, _CELLS_PER_CHUNK // board.size**2)
         return Arena(list(ground_of(board)), field_of(board)[None], board.balls, games)
 
-    def bound(self, start: str | None = None) -> int:
+    def bound(self, start: str | None = None, check: Callable[[], None] = lambda: None) -> int:
         """By where balls can leave at all, and by looking ahead (`guests.nakuron.board`)."""
-        return upper_bound(self._board_of(start))
+        return upper_bound(self._board_of(start), check=check)
 
     @classmethod
     def tidy_board(cls, text: str) -> str:

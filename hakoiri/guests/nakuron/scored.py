@@ -1,7 +1,7 @@
 """Puzzles whose moves score, and plays of them."""
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
@@ -103,8 +103,11 @@ class Scored(Puzzle):
         key = self.start if start is None else self.parse(start)
         return Arena([], self.keys([key]).astype(np.uint64).reshape(1, -1), self.reserve(key))
 
-    def bound(self, start: str | None = None) -> int:
-        """Return an upper bound of all plays of the start, or another board: always the same, within seconds."""
+    def bound(self, start: str | None = None, check: Callable[[], None] = lambda: None) -> int:
+        """Return an upper bound of all plays of the start, or another board: always the same, within seconds.
+
+        `check` is called often; what it raises ends the search.
+        """
         return self.arena(start).reserve
 
     def replay(self, play: str, start: str | None = None) -> int:
