@@ -14,6 +14,7 @@ from hakoiri.coordinator.layers.job import probe, probe_whole
 from hakoiri.coordinator.runs.kinds import KINDS, kind_class, kinds_for
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.keys.layout import key_at
+from hakoiri.loading import loaded
 from hakoiri.puzzles.classics import CLASSICS
 from hakoiri.puzzles.contract import Puzzle, numbers_of
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec, puzzle_class
@@ -22,6 +23,11 @@ from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec, puzzle_class
 def puzzle_rows() -> list[dict[str, Any]]:
     """Return the built-in puzzles."""
     return [puzzle_row(known, puzzle_class(known)) for known in PUZZLES]
+
+
+def defined_row() -> dict[str, Any]:
+    """Return what all puzzles of definitions have."""
+    return puzzle_row("definition", loaded("hakoiri.puzzles.definitions.puzzle:Defined"))
 
 
 def classic_rows() -> list[dict[str, Any]]:

@@ -33,6 +33,7 @@ from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.runs.create import Derived
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.errors import Hint, PuzzleError, RunHeldError, did_you_mean
+from hakoiri.loading import loaded
 from hakoiri.memory import limited_tables
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
@@ -242,11 +243,18 @@ def pending(question: LongQuestion) -> Response:
     return JSONResponse(question.answer)
 
 
-def named_puzzle(request: Request, name: str, options: Mapping[str, str], start: str | None = None) -> PuzzleSpec:
+def named_puzzle(
+    request: Request, name: str, options: Mapping[str, str], start: str | None = None, definition: str | None = None
+) -> PuzzleSpec:  # fmt: skip
     """Return the puzzle that a request names: a built-in one, or a user's that the server was started with.
+
+    With the text of a `definition` it is that puzzle, and the name is that of the file.
 
     IMPORTANT: no file is executed here, whatever the name.
     """
+    if definition is not None:
+        read = loaded("hakoiri.puzzles.definitions.formats:definition_of")
+        return PuzzleSpec(Path(name).name, dict(options), start, definition=read(definition, name).text())
     own: dict[str, PuzzleSpec] = request.app.state.own_puzzles
     digest = own[name].digest if name in own else ""
     if not digest and is_own(name):

@@ -19,8 +19,15 @@ _READERS: Mapping[str, Callable[[str, str, str], Definition]] = {
 
 def read_definition(word: str) -> Definition:
     """Return the definition in a file; `PuzzleError` that names the line, or the part that is wrong."""
-    path = Path(word)
-    found = _READERS[path.suffix.lower()](read_file(path), path.name, path.stem)
+    return definition_of(read_file(Path(word)), word)
+
+
+def definition_of(text: str, name: str) -> Definition:
+    """Return the definition in the text of a file of that name; raises as `read_definition`."""
+    path = Path(name)
+    if (reader := _READERS.get(path.suffix.lower())) is None:
+        raise PuzzleError(f"the file of a definition ends with {', '.join(_READERS)}, not {path.name!r}")
+    found = reader(text.replace("\r\n", "\n").replace("\r", "\n"), path.name, path.stem)
     try:
         return found.checked()
     except PuzzleError as error:

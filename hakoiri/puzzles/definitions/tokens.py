@@ -18,7 +18,7 @@ _SHOWN, _MOST_DIGITS = 30, 4
 
 
 def read_file(path: Path) -> str:
-    """Return the text of a file, its lines ended by line feeds; `PuzzleError` if it cannot be read."""
+    """Return the text of a file; `PuzzleError` if it cannot be read."""
     try:
         raw = read_named(path, MOST_BYTES + 1)
     except FileNotFoundError:
@@ -34,7 +34,7 @@ def read_file(path: Path) -> str:
         if marked:
             raise PuzzleError(f"{path} is not {marked} text: byte {error.start + 1} is invalid") from None
         text = raw.decode("latin-1")
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    return text
 
 
 class Tokens:

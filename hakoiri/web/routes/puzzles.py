@@ -17,20 +17,31 @@ from hakoiri.errors import remarks
 from hakoiri.reading import parse_options
 from hakoiri.render.images import svg
 from hakoiri.rows.positions import UNKNOWN, configuration_row, moves_row, position_row, table_of
-from hakoiri.rows.puzzles import classic_rows, full_puzzle_row, kind_rows, probe_row, puzzle_row, puzzle_rows
+from hakoiri.rows.puzzles import (
+    classic_rows,
+    defined_row,
+    full_puzzle_row,
+    kind_rows,
+    probe_row,
+    puzzle_row,
+    puzzle_rows,
+)
 from hakoiri.web.asking import Asked, AskedRun, Runs, named_puzzle
 from hakoiri.web.routes.runs import NewRun
 from hakoiri.web.runs.questions import BusyError
 
 router = APIRouter(prefix="/api/puzzles", tags=["puzzles"])
-_built_in, _kinds = cache(puzzle_rows), cache(kind_rows)
+_built_in, _kinds, _defined = cache(puzzle_rows), cache(kind_rows), cache(defined_row)
 
 
 @router.get("", summary="The puzzles and their options.")
 def puzzles(request: Request) -> dict[str, Any]:
-    """Return the built-in puzzles, the user puzzles that the server was started with, the classics, and the kinds."""
+    """Return the built-in puzzles, the user puzzles that the server was started with, the classics, and the kinds.
+
+    `defined` is what all puzzles of definitions have.
+    """
     own = [puzzle_row(spec.name, spec.kind()) for spec in request.app.state.own_puzzles.values()]
-    return {"puzzles": _built_in() + own, "classics": classic_rows(), "kinds": _kinds()}
+    return {"puzzles": _built_in() + own, "classics": classic_rows(), "kinds": _kinds(), "defined": _defined()}
 
 
 @router.get("/{name}", summary="One puzzle: its rules in words, its options, its usual start.")
@@ -151,7 +162,7 @@ def probed(request: Request, opened: Runs, wanted: NewRun) -> dict[str, Any]:
     `notes` are what the puzzle remarks on the options. If `exhausted`, `configurations` are all and `goal_depth` is
     exact. The search ends at 200,000 configurations or after a second.
     """
-    spec = named_puzzle(request, wanted.puzzle or "", wanted.options, wanted.start)
+    spec = named_puzzle(request, wanted.puzzle or "", wanted.options, wanted.start, wanted.definition)
     if not PROBING.acquire(timeout=request.app.state.settings.probe_seconds):
         raise BusyError("another probe is in progress; ask again")
     try:

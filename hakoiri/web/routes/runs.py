@@ -164,7 +164,7 @@ _Option = Annotated[
     WithJsonSchema({"type": ["string", "number"], "maxLength": 10_000}),
 ]
 #: A board of Nakuron has up to 256 rows of 256.
-_MOST_BOARD = 100_000
+_MOST_BOARD, _MOST_DEFINITION = 100_000, 1_000_000
 
 
 class NewRun(BaseModel):
@@ -174,6 +174,7 @@ class NewRun(BaseModel):
 
     puzzle: Annotated[str, Field(max_length=200, examples=["klotski"])] | None = None
     options: dict[_Text, _Option] = {}
+    definition: Annotated[str, Field(max_length=_MOST_DEFINITION)] | None = None
     start: Annotated[str, Field(max_length=_MOST_BOARD)] | None = None
     kind: Annotated[str, Field(max_length=40)] | None = None
     base: Annotated[str, Field(max_length=100)] | None = None
@@ -292,7 +293,7 @@ def _named(request: Request, wanted: NewRun) -> PuzzleSpec:
     """Return the named puzzle."""
     if wanted.puzzle is None:
         raise _unfit("puzzle", "Field required")
-    spec = named_puzzle(request, wanted.puzzle, wanted.options, wanted.start)
+    spec = named_puzzle(request, wanted.puzzle, wanted.options, wanted.start, wanted.definition)
     return replace(spec, merge_mirrors=wanted.merge_mirrors)
 
 

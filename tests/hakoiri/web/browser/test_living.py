@@ -11,7 +11,7 @@ from playwright.sync_api import APIResponse, Browser, Page, Route, expect
 
 from hakoiri.worker.transport.connection import living_hosts
 from tests.hakoiri.web.browser.conftest import Site, address_of, entered, watched
-from tests.support.commands import HAKOIRI, Hakoiri, wait_until
+from tests.support.commands import HAKOIRI, ROOT, Hakoiri, wait_until
 from tests.support.servers import RedisServer, started_host, started_workers
 
 #: The address of the status of a run.
@@ -80,6 +80,20 @@ def test_a_board_that_is_none_is_said_as_one_types(page: Page, site: Site) -> No
     page.get_by_label("Puzzle").select_option("sliding")
     page.get_by_label("Board (required)").fill("AAB/.CD/EE.")
     expect(page.locator(".drawn g")).to_have_count(5)
+
+
+def test_the_file_of_a_definition_is_judged_and_explored(page: Page, site: Site) -> None:
+    page.goto("/#/new/definition")
+    text = (ROOT / "examples" / "definitions" / "pancakes-9.gap").read_bytes()
+    page.get_by_label("File").set_input_files({"name": "broken.json", "mimeType": "", "buffer": text})
+    expect(page.get_by_role("alert")).to_contain_text("broken.json")
+    page.get_by_label("File").set_input_files({"name": "mine.gap", "mimeType": "", "buffer": text})
+    expect(page.locator(".verdict")).to_contain_text("362,880 configurations")
+    expect(page.get_by_role("alert")).to_be_hidden()
+    page.get_by_role("button", name="Start", exact=True).click()
+    expect(page.locator("h1")).to_contain_text("mine.gap")
+    expect(page.locator(".state")).to_contain_text("complete")
+    expect(page.locator(".facts")).to_contain_text("362,880")
 
 
 def test_a_picture_that_comes_after_the_editor_does_not_take_its_place(page: Page, site: Site) -> None:

@@ -134,6 +134,29 @@ def test_a_move_is_seen_before_its_answer_and_taken_back_without_one(page: Page,
     assert piece.evaluate("piece => piece.style.transform") == there
 
 
+@pytest.mark.parametrize(("where", "told"), [("/", "1 move played, 117"), ("/#/runs/{}/board", "117moves to the goal")])
+def test_a_slow_answer_keeps_no_piece_waiting(page: Page, served: Served, where: str, told: str) -> None:
+    """At a latency of 200 ms, which the browser makes, a piece stands elsewhere as soon as the press has been heard."""
+    page.goto(where.format(served.run))
+    piece = '.playable .piece[data-piece="G"]'
+    expect(page.locator(piece)).to_have_class(re.compile("able"))
+    page.wait_for_load_state("networkidle")
+    slow = {"offline": False, "latency": 200, "downloadThroughput": -1, "uploadThroughput": -1}
+    page.context.new_cdp_session(page).send("Network.emulateNetworkConditions", slow)
+    page.evaluate(
+        """piece => {
+          const place = () => document.querySelector(piece).style.transform;
+          const answers = () => performance.getEntriesByType("resource").length;
+          const before = [place(), answers()];
+          addEventListener("pointerup", () => { window.seen = [place() !== before[0], answers() - before[1]]; });
+        }""",
+        piece,
+    )
+    page.locator(piece).click()
+    assert page.evaluate("window.seen") == [True, 0]
+    expect(page.locator("#main")).to_contain_text(told)
+
+
 def test_what_went_wrong_is_said_by_its_cause(loose: Page, served: Served) -> None:
     loose.goto(f"/?token={served.token}")
     heading = loose.get_by_role("heading", level=1)

@@ -22,12 +22,8 @@ export class Verdict {
     while (this.next) {
       const mine = this.next;
       this.next = null;
-      let [found, wrong] = [null, null];
-      try {
-        found = await post(["probe"], mine);
-      } catch (error) {
-        wrong = error;
-      }
+      let wrong = null;
+      const found = await post(["probe"], mine).catch(error => { wrong = error; });
       if (mine !== this.wanted) continue;
       if (wrong?.status === BUSY) {
         this.#wait("The server is checking another board; asking again …");
@@ -35,7 +31,7 @@ export class Verdict {
         this.next ??= this.wanted;
         continue;
       }
-      this.found = found;
+      this.found = found ?? null;
       this.element.classList.remove("stale");
       put(this.element, ...(found ? worded(found) : []));
       told(wrong);

@@ -67,18 +67,23 @@ export const part = load => load().catch(async error => {
 // Fetches an existing answer in the `form` json, or arrayBuffer for a file.
 export const get = async (words, query, form = "json") => (await ask("GET", address(words, query)))[form]();
 
+// Waits for the end of a question or run, whose status is at a URL.
+async function ended(found, url, waiting) {
+  while (found.status === "running" || found.status === "queued") {
+    waiting(found);
+    await sleep(PAUSE);
+    await seen();
+    found = await (await ask("GET", url)).json();
+  }
+  return found;
+}
+
 // Requests an answer that may take long, and waits for it. `waiting` is called with its progress: {question, headline} of a
 // process, or the status of a run. If a run ended without the diameter, `bounds` of the error are what it proved.
 export async function compute(words, query, {waiting = () => {}, form = "json"} = {}) {
   const answer = await ask("POST", address(words, query));
   if (answer.status !== 202) return answer[form]();
-  let found = await answer.json();
-  while (found.status === "running" || found.status === "queued") {
-    waiting(found);
-    await sleep(PAUSE);
-    await seen();
-    found = await (await ask("GET", answer.headers.get("Location"))).json();
-  }
+  const found = await ended(await answer.json(), answer.headers.get("Location"), waiting);
   if (found.status === "answered" && form === "json") return found.answer;
   if (found.status === "answered" || found.status === "complete") return get(words, query, form);
   throw Object.assign(new Error(found.reason || `it is ${found.status}`), {bounds: found.diameter});
@@ -92,14 +97,8 @@ export const post = async (words, body, headers) => (await ask("POST", address(w
 // made before.
 export async function made(asked, waiting = () => {}, key = JSON.stringify(asked)) {
   const sum = [...key].reduce((found, letter) => (Math.imul(found, 31) + letter.codePointAt(0)) >>> 0, 7);
-  let run = await post(["runs"], asked, {"Idempotency-Key": `page ${sum} ${encodeURIComponent(key).slice(0, 150)}`});
-  while (run.status === "running" || run.status === "queued") {
-    waiting(run);
-    await sleep(PAUSE);
-    await seen();
-    run = await get(["runs", run.run]);
-  }
-  return run;
+  const run = await post(["runs"], asked, {"Idempotency-Key": `page ${sum} ${encodeURIComponent(key).slice(0, 150)}`});
+  return ended(run, address(["runs", run.run]), waiting);
 }
 
 // Hears the events of a run while the page is seen: `acts` by the names of events. `lost` is called when the stream

@@ -50,14 +50,7 @@ class Components {
     if (!open || this.run.kind !== "census") return null;
     const {puzzle, parameters, start} = this.run;
     const wanted = {puzzle, options: parameters, kind: "census", ...(start ? {start} : {})};
-    const begin = async () => {
-      try {
-        const run = await post(["runs"], wanted);
-        go(["runs", run.run]);
-      } catch (error) {
-        this.wrong.textContent = error.message;
-      }
-    };
+    const begin = () => post(["runs"], wanted).then(({run}) => go(["runs", run]), error => put(this.wrong, error.message));
     return h("p", {class: "row"}, `${counted(open, "component")} not measured.`, button("Compute all diameters", begin), this.wrong);
   }
 

@@ -15,13 +15,15 @@ const HUNT = {kind: "hunt", objective: "moves", near: true, seconds: 20, cap: 10
 const PAUSE = 120;
 // The puzzle whose boards are drawn by hand.
 const DRAWN = "sliding";
+// That of a file, and the endings of such files.
+const [DEFINED, ENDINGS] = ["definition", ".tws, .def, .ksolve, .json, .g, .gap"];
 
 export async function show(place, {path: [, chosen], query}, current) {
-  const {puzzles, classics, kinds} = await get(["puzzles"]);
+  const {puzzles, classics, kinds, defined} = await get(["puzzles"]);
   if (!current()) return null;
-  const form = new RunForm(puzzles, classics, kinds);
+  const form = new RunForm([...puzzles, defined], classics, kinds);
   put(place, h("section", {}, h("h1", {}, "New run"), form.element));
-  await form.choose(puzzles.some(({name}) => name === chosen) ? chosen : "klotski", query);
+  await form.choose(form.puzzles.has(chosen) ? chosen : "klotski", query);
   return form.end;
 }
 
@@ -61,7 +63,7 @@ class RunForm {
   async choose(name, given = {}) {
     const puzzle = this.puzzles.get(name);
     this.select.value = name;
-    this.chosen = puzzle;
+    Object.assign(this, {chosen: puzzle, given: null});
     this.summary.textContent = puzzle.summary;
     this.verdict.clear();
     this.inputs = new Map(puzzle.options.map(option => [option.name, control(option)]));
@@ -79,6 +81,7 @@ class RunForm {
     }));
     this.optional.set("start", field("start", needed ? "Board (required)" : "Start", this.start, "one row per line, or one line with / between rows"));
     put(this.fields,
+      name === DEFINED && field("file", "File", h("input", {type: "file", required: true, accept: ENDINGS, onchange: event => this.#define(event.target.files)}), ENDINGS),
       puzzle.options.map(option => this.optional.get(option.name)),
       this.kind.element,
       this.optional.get("start"),
@@ -91,6 +94,11 @@ class RunForm {
     for (const [option, input] of this.inputs) if (given[option]) input.value = given[option];
     this.#arrange();
     await this.#edit(name);
+    this.#draw();
+  }
+
+  async #define([file]) {
+    this.given = file ? {puzzle: file.name, definition: await file.text()} : null;
     this.#draw();
   }
 
@@ -181,9 +189,10 @@ class RunForm {
     if (this.editor) {
       this.editor.load(this.#rows(), this.goal.value.trim(), Boolean(this.inputs.get("axis").value));
       if (this.editor.draft.letters.length) this.#fill();
-    } else this.#picture();
-    const {kind, puzzle, options, start, merge_mirrors} = this.#asked();
-    if (["explore", "census"].includes(kind) && (start || !this.editor)) this.verdict.ask({puzzle, options, start, merge_mirrors}, error => this.#judged(error));
+    } else if (this.chosen.name !== DEFINED) this.#picture();
+    const {kind, puzzle, options, start, merge_mirrors, definition} = this.#asked();
+    const enough = this.chosen.name === DEFINED ? definition : start || !this.editor;
+    if (["explore", "census"].includes(kind) && enough) this.verdict.ask({puzzle, options, start, merge_mirrors, definition}, error => this.#judged(error));
     else {
       this.verdict.clear();
       this.#judged(null);
@@ -192,7 +201,7 @@ class RunForm {
 
   // Of other puzzles the request for the picture says what is wrong.
   #judged(error) {
-    if (!this.editor) return;
+    if (!this.editor && !this.given) return;
     this.#blame(error?.message ?? "");
     this.harder.hidden = !(this.verdict.found?.goal_depth > 0);
   }
@@ -223,6 +232,7 @@ class RunForm {
     const start = without.includes("start") ? null : this.#startText();
     const asked = {
       puzzle: this.chosen.name,
+      ...this.given,
       options: {...Object.fromEntries(options), ...(goal && !without.includes("goal") ? {goal} : {})},
       start,
       merge_mirrors: Boolean(this.merge && this.merge.input.checked),

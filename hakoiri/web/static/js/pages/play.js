@@ -105,12 +105,8 @@ class View {
 
   // From beside the path, another one.
   async #again(from) {
-    try {
-      await this.#aim(from);
-      if (this.game.now.at === from) await this.game.to(this.game.place);
-    } catch (error) {
-      put(this.distance, h("span", {class: "reason"}, error.message));
-    }
+    await this.#aim(from).then(() => this.game.now.at === from && this.game.to(this.game.place))
+      .catch(error => put(this.distance, h("span", {class: "reason"}, error.message)));
   }
 
   #build() {
@@ -337,12 +333,8 @@ class View {
   async #shuffle() {
     this.film.stop();
     const seed = Math.floor(Math.random() * 2 ** 32);
-    try {
-      const {configurations: [drawn]} = await get(["runs", this.run.run, "sample"], {n: 1, seed});
-      await this.game.open(drawn);
-    } catch (error) {
-      this.wrong.textContent = error.message;
-    }
+    await get(["runs", this.run.run, "sample"], {n: 1, seed})
+      .then(({configurations: [drawn]}) => this.game.open(drawn)).catch(error => put(this.wrong, error.message));
   }
 
   key(event) {

@@ -48,13 +48,10 @@ export async function show(place, {path: [, name, asked = ""], query}, current) 
   };
   await draw(run);
   const {show: showView} = await view;
-  try {
-    return await showView(below, {run, query, redraw, tab: tab.name}, current);
-  } catch (error) {
+  return showView(below, {run, query, redraw, tab: tab.name}, current).catch(error => {
     const again = () => show(place, {path: ["runs", name, asked], query}, current);
     put(below, h("p", {class: "reason", role: "alert"}, error.message), h("p", {class: "row"}, button("Try again", again)));
-    return null;
-  }
+  });
 }
 
 // What a run can answer changes with its status, and with its first layer.
@@ -62,13 +59,7 @@ const stage = ({status, configurations}) => `${status} ${configurations > 0}`;
 
 function drawHead(head, run, tab, redraw, called) {
   const tabs = TABS.filter(found => found === tab || (!found.asked && (!found.can || run.can.includes(found.can))));
-  const gone = async () => {
-    try {
-      await redraw();
-    } catch {
-      location.hash = "#/runs";
-    }
-  };
+  const gone = () => redraw().catch(() => { location.hash = "#/runs"; });
   put(head,
     h("div", {key: "heading", class: "heading"},
       h("h1", {}, called, h("small", {}, ` ${Object.entries(run.parameters).filter(([name, value]) => value && name !== "goal").map(([name, value]) => `${name}: ${valueOf(name, value)}`).join(", ")}`)),

@@ -25,15 +25,11 @@ const MOST_TITLE = 200;
 // that may be changed here.
 export function lifeButtons(run, done, called = null) {
   const act = (doing, said) => async ({currentTarget}) => {
-    const wrong = currentTarget.parentElement.querySelector("[role=alert]");
-    try {
-      wrong.textContent = "";
-      await doing();
+    const wrong = put(currentTarget.parentElement.querySelector("[role=alert]"));
+    await doing().then(() => {
       say(said);
-      await done();
-    } catch (error) {
-      wrong.textContent = error.message;
-    }
+      return done();
+    }).catch(error => put(wrong, error.message));
   };
   const ask = verb => () => post(["runs", run.run, verb]);
   const found = [];

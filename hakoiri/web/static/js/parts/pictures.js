@@ -5,12 +5,13 @@ import {address, button, counted, go, h, put} from "../lib/dom.js";
 import {still} from "../picture/shapes.js";
 
 // A configuration, linked to its board.
-export function linked(run, configuration) {
-  const link = h("a", {href: address(["runs", run.run, "board"], {at: configuration}), "aria-label": `Analyse ${configuration}`});
-  get(["runs", run.run, "pictures", configuration])
-    .then(found => put(link, still(found.picture, configuration)))
-    .catch(error => put(link, error.message));
-  return link;
+export const linked = (run, configuration) => drawn(get(["runs", run.run, "pictures", configuration]), configuration,
+  h("a", {href: address(["runs", run.run, "board"], {at: configuration}), "aria-label": `Analyse ${configuration}`}));
+
+// An element with a picture, once that has come.
+export function drawn(found, words, place = h("div", {})) {
+  found.then(({picture}) => put(place, still(picture, words))).catch(error => put(place, error.message));
+  return place;
 }
 
 // A board to choose: its picture, and what is said and done below it.
@@ -52,12 +53,10 @@ export function whenSeen(element, act) {
 // `starts` are {board, goal, moves} with what else is known of each; an empty goal is that of the run's parameters.
 export const startsOf = (run, starts) => starts.map(({board, goal, moves, name, solutions, positions, mix}, place) => {
   const parameters = {...run.parameters, ...(goal ? {goal} : {})};
-  const drawn = h("div", {});
-  startOf({puzzle: run.puzzle, start: board, parameters}).then(found => put(drawn, still(found.picture, board))).catch(error => put(drawn, error.message));
   const words = [name, mix, solutions && counted(solutions, "solution"), positions && counted(positions, "position")].filter(Boolean).join(" · ");
   const what = name || `board ${place + 1}`;
   const play = playButton({puzzle: run.puzzle, options: parameters, start: board}, "Play", {"aria-label": `Play ${what}`});
-  return choosable(drawn, h("p", {}, h("strong", {}, counted(moves, "move"))), h("p", {class: "muted small"}, words),
+  return choosable(drawn(startOf({puzzle: run.puzzle, start: board, parameters}), board), h("p", {}, h("strong", {}, counted(moves, "move"))), h("p", {class: "muted small"}, words),
     h("p", {class: "row"}, play, h("a", {class: "button", href: address(["new", run.puzzle], {...parameters, start: board}), "aria-label": `Edit ${what}`}, "Edit")));
 });
 

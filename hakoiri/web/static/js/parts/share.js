@@ -23,7 +23,7 @@ function open(board) {
   const frame = board && `<iframe src="${page}${address(["runs", board.run.run, "play"], {at: board.at})}" width="720" height="640"></iframe>`;
   sheet("Share", {class: "asked shared"}, picture, copied("Link", location.href),
     isAlone() && h("p", {class: "muted small"}, "Only this machine can open this link: its server listens at ",
-      `${location.hostname}. `,      "Others can with ", h("code", {}, "hakoiri serve --host"), "."), board && h("div", {class: "row"}, files),
+      `${location.hostname}. `, "Others can with ", h("code", {}, "hakoiri serve --host"), "."), board && h("div", {class: "row"}, files),
     board && isPlayed(board) && [copied("Embed", frame), h("p", {class: "muted small"}, "Put the page to play beside your own.")], told);
 }
 
@@ -70,21 +70,15 @@ export function exportsOf(run) {
 // The run's results are derived again by the server, a sample of them.
 function checkOf(run) {
   const told = h("div", {role: "status"});
-  const check = async () => {
-    try {
-      const {ok, checked, faults} = await patiently(told, ["runs", run.run, "verify"]);
-      const counts = Object.entries(checked).map(([what, count]) => `${number(count)} ${what}`).join(", ");
-      put(told, ok ? `Verified: ${counts}; nothing is wrong.` : h("p", {class: "reason"}, faults.join("; ")));
-    } catch (error) {
-      put(told, h("p", {class: "reason"}, error.message));
-    }
-  };
+  const check = () => patiently(told, ["runs", run.run, "verify"]).then(({ok, checked, faults}) => {
+    const counts = Object.entries(checked).map(([what, count]) => `${number(count)} ${what}`).join(", ");
+    put(told, ok ? `Verified: ${counts}; nothing is wrong.` : h("p", {class: "reason"}, faults.join("; ")));
+  }).catch(error => put(told, h("p", {class: "reason"}, error.message)));
   return h("p", {class: "row"}, button("Verify", check), told);
 }
 
 function citationOf(run) {
   const entry = h("pre", {});
-  const show = () => get(["runs", run.run, "citation"])
-    .then(({bibtex}) => { entry.textContent = bibtex; }, error => { entry.textContent = error.message; });
+  const show = () => get(["runs", run.run, "citation"]).then(({bibtex}) => put(entry, bibtex), error => put(entry, error.message));
   return h("details", {ontoggle: show}, h("summary", {}, "Cite this result"), entry);
 }

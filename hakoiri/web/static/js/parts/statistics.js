@@ -33,12 +33,8 @@ export class Statistics {
     const key = this.asked = this.key;
     const told = (...words) => this.asked === key && put(this.place, ...words);
     if (!this.place.hasChildNodes() || this.run.configurations > SMALL) told(h("p", {class: "muted"}, "computing …"));
-    try {
-      const found = await compute(["runs", this.run.run, "statistics"], {from: key}, {waiting: ({headline}) => told(h("p", {class: "muted"}, headline || "computing …"))});
-      told(...this.#figures(found));
-    } catch (error) {
-      told(h("p", {class: "reason"}, error.message));
-    }
+    await compute(["runs", this.run.run, "statistics"], {from: key}, {waiting: ({headline}) => told(h("p", {class: "muted"}, headline || "computing …"))})
+      .then(found => told(...this.#figures(found))).catch(error => told(h("p", {class: "reason"}, error.message)));
   }
 
   #figures({good, idle, ...found}) {

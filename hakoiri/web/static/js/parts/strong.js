@@ -12,12 +12,8 @@ const [DRAWN, MOST, ROWS] = [4, 1000, 50];
 export async function strongOf(place, run) {
   const below = h("div", {});
   put(place, h("section", {class: "card"}, h("h2", {}, "Strong components"), below));
-  try {
-    const found = await patiently(below, ["runs", run.run, "components", "strong"], {limit: MOST});
-    put(place, ...told(run, found));
-  } catch (error) {
-    put(below, h("p", {class: "reason", role: "alert"}, error.message), h("p", {class: "row"}, button("Compute", () => strongOf(place, run))));
-  }
+  await patiently(below, ["runs", run.run, "components", "strong"], {limit: MOST}).then(found => put(place, ...told(run, found)))
+    .catch(error => put(below, h("p", {class: "reason", role: "alert"}, error.message), h("p", {class: "row"}, button("Compute", () => strongOf(place, run)))));
 }
 
 function told(run, found) {

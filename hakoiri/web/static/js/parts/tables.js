@@ -1,11 +1,10 @@
 // The tables of a run, as its kind of run defines them, with a plot.
 
 import {get} from "../lib/api.js";
-import {bytes, counted, duration, h, number, put} from "../lib/dom.js";
+import {bytes, counted, duration, h, number} from "../lib/dom.js";
 import {Curve} from "../charts/curve.js";
 import {Histogram} from "../charts/histogram.js";
-import {startOf, startsOf} from "./pictures.js";
-import {still} from "../picture/shapes.js";
+import {drawn, startOf, startsOf} from "./pictures.js";
 
 // Kinds of run that show layers or components instead of tables.
 const OTHERS = new Set(["explore", "census", "hardest"]);
@@ -36,44 +35,29 @@ function startsIn(run, summary) {
 const card = (title, ...content) => h("section", {class: "card"}, h("h2", {}, title), ...content);
 const keyed = (key, element) => Object.assign(element, {key});
 
+const curve = (title, words, points) => points.length > 1 && card(title, new Curve(words, points).element);
+const bars = (title, words, counts) => counts.length > 1 && card(title, new Histogram({title, ...words}).show(counts).element);
+const scored = rows => rows.map(({seconds, score}) => [seconds, score]);
+
 const PLOTS = {
   study: ({sizes = []}) => {
     const points = sizes.flatMap(size => Object.values(size.goals).slice(0, 1).filter(goal => goal.moves).map(goal => [Object.values(size)[0], goal.moves.mean, goal.moves.low, goal.moves.high]));
     const [size] = Object.keys(sizes[0] ?? {size: 0});
-    return points.length > 1 && card(`Moves of the solvable deals, by ${size}`, new Curve({across: size, up: "mean number of moves"}, points).element);
+    return curve(`Moves of the solvable deals, by ${size}`, {across: size, up: "mean number of moves"}, points);
   },
-  hunt: ({records = [], objective = "score"}) => {
-    if (records.length < 2) return null;
-    return card(`Records of ${objective} over time`, new Curve({across: "seconds", up: objective, stairs: true}, records.map(({seconds, score}) => [seconds, score])).element);
-  },
-  optimise: ({tables}) => {
-    const rounds = tables.find(({name}) => name === "rounds")?.rows ?? [];
-    return rounds.length > 1 && card("Score of each round over time", new Curve({across: "seconds", up: "score", stairs: true}, rounds.map(({seconds, score}) => [seconds, score])).element);
-  },
-  sizes: ({rows = []}) => {
-    const points = rows.map(({size, depth}) => [size, depth]);
-    return points.length > 1 && card("Moves from the start to the farthest configuration, by size", new Curve({across: "size", up: "moves"}, points).element);
-  },
-  boards: ({diameters = {}}) => {
-    const counts = Array.from({length: Math.max(0, ...Object.keys(diameters).map(Number)) + 1}, (_, diameter) => diameters[diameter] ?? 0);
-    return counts.length > 1 && card("Components of each diameter", new Histogram({bar: "diameter", of: "components", title: "Components of each diameter"}).show(counts).element);
-  },
-  tree: ({layers = []}) => {
-    if (layers.length < 2) return null;
-    return card("Levels", new Histogram({bar: "level", of: "placings", title: "Placings on each level of the tree"}).show(layers).element);
-  },
+  hunt: ({records = [], objective = "score"}) => curve(`Records of ${objective} over time`, {across: "seconds", up: objective, stairs: true}, scored(records)),
+  optimise: ({tables}) => curve("Score of each round over time", {across: "seconds", up: "score", stairs: true}, scored(tables.find(({name}) => name === "rounds")?.rows ?? [])),
+  sizes: ({rows = []}) => curve("Moves from the start to the farthest configuration, by size", {across: "size", up: "moves"}, rows.map(({size, depth}) => [size, depth])),
+  boards: ({diameters = {}}) => bars("Components of each diameter", {bar: "diameter", of: "components"},
+    Array.from({length: Math.max(0, ...Object.keys(diameters).map(Number)) + 1}, (_, diameter) => diameters[diameter] ?? 0)),
+  tree: ({layers = []}) => bars("Levels", {bar: "level", of: "placings", title: "Placings on each level of the tree"}, layers),
 };
 
 // Draws the farthest pair of a study of boards, or the hardest deal of a hunt.
 function drawnOf(run, {pair, best}) {
   const texts = pair ?? (best?.deal ? [best.deal] : []);
-  if (!texts.length) return null;
-  const boards = texts.map(text => {
-    const place = h("div", {});
-    startOf({...run, start: text}).then(found => put(place, still(found.picture, text))).catch(error => put(place, error.message));
-    return place;
-  });
-  return card(pair ? "The farthest pair" : "The hardest deal", h("div", {class: "pair"}, h("div", {class: "two"}, boards)),
+  const boards = texts.map(text => drawn(startOf({...run, start: text}), text));
+  return boards.length > 0 && card(pair ? "The farthest pair" : "The hardest deal", h("div", {class: "pair"}, h("div", {class: "two"}, boards)),
     texts.map(text => h("p", {class: "small"}, h("code", {}, text))));
 }
 
