@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
+from scripts.type_pages import LEFT_OUT, PAGES, left_out, missing, steps
 from tests.support.commands import ROOT
 
 SCRIPTS = sorted(
@@ -231,3 +232,28 @@ def test_units_for_systemd_are_without_fault(tmp_path: Path) -> None:
         command = text.split("\nExecStart=/usr/local/bin/hakoiri ")[1].split("\n")[0].split()
         known = call(hakoiri, command[0], "--help").stdout
         assert not [word for word in command if word.startswith("-") and word not in known]
+
+
+# The pages for newcomers, as they are typed
+
+
+def test_the_lines_of_a_page_that_are_not_typed_and_not_printed() -> None:
+    """A beginning of a line that no page has is a stale one."""
+    typed = [step.command for page in PAGES for step in steps((ROOT / page).read_text(encoding="utf-8"))]
+    beginnings = [each for lines in LEFT_OUT.values() for each in lines]
+    assert [each for each in beginnings if not any(command.startswith(each) for command in typed)] == []
+    assert sum(map(left_out, typed)) < 40 and len(typed) > 300
+    page = "Save it as `a.py`:\n```python\n1\n```\n```console\n$ x\none 0.3 s\n$ y\n```\n```sh\n# no\nz\n```\n"
+    assert [tuple(step) for step in steps(page)] == [
+        ("", (), "a.py", "1\n"), ("x", ("one 0.3 s",), "", ""), ("y", (), "", ""), ("z", (), "", ""),
+    ]  # fmt: skip
+    assert missing(("one 0.3 s", "two", "three"), "one  12 ms\nthree\ntwo") == ["three"]
+    assert missing(("run 0a1b2c-x",), "run   ffffff-x\n") == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(7200)
+@pytest.mark.skipif(os.geteuid() != 0 or shutil.which("apt-get") is None, reason="needs root and apt-get")
+def test_a_bare_debian_prints_what_the_pages_show() -> None:
+    done = call(ROOT / "scripts/on-debian", "trixie", "--pages")
+    assert done.returncode == 0, done.stdout

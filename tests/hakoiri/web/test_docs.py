@@ -3,7 +3,6 @@
 import io
 import re
 import shlex
-import subprocess
 import time
 import urllib.request
 from ast import literal_eval
@@ -17,7 +16,6 @@ from hakoiri.coordinator.runs.service import serve
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.web.settings import Settings
-from hakoiri.worker.transport.data_redis import free_port
 from tests.hakoiri.web.conftest import Served
 from tests.support.commands import ROOT
 from tests.support.web import TOKEN, client_of
@@ -111,42 +109,3 @@ def test_every_route_has_a_line(served: Served) -> None:
             if not any((both or method == one) and expression.fullmatch(there) for one, there in asked):
                 missing.append(f"{method} {path}")
     assert missing == []
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1200)
-def test_every_line_works_as_it_is_typed(tmp_path: Path) -> None:
-    """By a shell, with curl, against a server; a line that is answered with 503, as too many are, is typed again."""
-    wait = 'until curl -sf -H "$AUTH" $HERE/api/runs/last | grep -q \'"status":"complete"\'; do sleep 0.1; done'
-    port = str(free_port("127.0.0.1"))
-    script = ["set -eu", *re.findall(r"^(?:export|hakoiri|AUTH).*$", TEXT, re.MULTILINE)]
-    script[2] = script[2].replace("8080", port).replace("--data runs", f"--data {tmp_path}/runs") + " SERVER=$!"
-    script[3] = script[3].replace("8080", port)
-    script += ["trap 'kill $SERVER; wait' EXIT", 'until curl -s -o /dev/null "$HERE"; do sleep 0.1; done']
-    for line in lines():
-        again = "" if "/events" in line else "--retry 60 --retry-delay 1 "
-        typed = line.replace("curl ", f"curl -sS {again}-w '\\n%{{http_code}}\\n' ", 1)
-        if "/events" in line and "questions" not in line:
-            typed += " || [ $? = 28 ]"
-        if "-X POST" in line and any(part in line for part in ("/export.", "/film.gif", "/hardest", "/map")):
-            asked = line.replace("curl ", "curl -sS -o /dev/null -w '%{http_code}' ", 1)
-            script.append(f"while [ $({asked}) = 202 ]; do sleep 0.1; done")
-        script.append(f"echo; echo {shlex.quote(line)}; {typed}")
-        if "/verify" in line:
-            find = "import json, sys; print(json.load(sys.stdin)['question'])"
-            script.append(f"QUESTION=$({line.replace('curl', 'curl -sS')} | python3 -c {shlex.quote(find)})")
-        if " -d " in line and "towers" not in line:
-            script.append(wait)
-    environment_path = f"{ROOT / '.venv' / 'bin'}:/usr/bin:/bin"
-    # It ends the shell with the server, where the test would end the shell alone.
-    done = subprocess.run(
-        ["timeout", "1000", "bash", "-c", "\n".join(script)], cwd=tmp_path,
-        env={"PATH": environment_path, "HOME": str(tmp_path)}, capture_output=True, text=True, errors="replace",
-        check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-    answered = re.findall(r"^(curl .*)$(?s:.*?)^(\d{3})$", done.stdout, re.MULTILINE)
-    assert len(answered) >= len(list(lines())) - 1
-    # Whether that run is still waiting, under way or complete when its line comes, nobody knows.
-    wrong = [found for found in answered if found[1] not in ("200", "202", "206", "303") and "towers" not in found[0]]
-    assert wrong == []
