@@ -9,6 +9,8 @@ export const MOST = 256;
 const isPiece = letter => LETTERS.includes(letter);
 
 export class Draft {
+  rows; columns; cells; goal;
+
   // `cells` are letters, `EMPTY` or `WALL`, row by row; `goal` maps letters of pieces (or `EMPTY`) to the cells wanted.
   constructor(rows, columns, cells = Array(rows * columns).fill(EMPTY), goal = new Map()) {
     Object.assign(this, {rows, columns, cells, goal});
@@ -83,7 +85,7 @@ export class Draft {
     const one = /^(.)@(\d+),(\d+)$/.exec(text);
     if (one && this.cells.includes(one[1])) {
       const [row, column] = this.#corner(this.piece(one[1]));
-      const there = this.shifted(this.piece(one[1]), one[2] - 1 - row, one[3] - 1 - column);
+      const there = this.shifted(this.piece(one[1]), Number(one[2]) - 1 - row, Number(one[3]) - 1 - column);
       return new Map(there ? [[one[1], there]] : []);
     }
     const found = new Map();

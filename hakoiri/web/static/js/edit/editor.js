@@ -28,6 +28,8 @@ function moved(how, cell, {base, letter, cell: first}) {
 }
 
 export class Editor {
+  changed; tool; draft; past; future; held; cursor; rows; columns;
+
   // `changed` is called with the start and the goal as texts, after each change that is drawn. Pieces are `bound` or not.
   constructor(start, goal, bound, changed) {
     Object.assign(this, {changed, tool: "piece", draft: Draft.of(start, goal, bound) ?? new Draft(5, 4), past: [], future: [], held: null, cursor: 0});

@@ -22,8 +22,7 @@ export class Verdict {
     while (this.next) {
       const mine = this.next;
       this.next = null;
-      let wrong = null;
-      const found = await post(["probe"], mine).catch(error => { wrong = error; });
+      const [found, wrong] = await post(["probe"], mine).then(answer => [answer, null], error => [null, error]);
       if (mine !== this.wanted) continue;
       if (wrong?.status === BUSY) {
         this.#wait("The server is checking another board; asking again …");
@@ -31,7 +30,7 @@ export class Verdict {
         this.next ??= this.wanted;
         continue;
       }
-      this.found = found ?? null;
+      this.found = found;
       this.element.classList.remove("stale");
       put(this.element, ...(found ? worded(found) : []));
       told(wrong);

@@ -44,9 +44,7 @@ async function problem(answer) {
   const faults = found.faults?.map(({at, fault}) => `The ${at.split(".").at(-1)} is not valid: ${fault[0].toLowerCase()}${fault.slice(1)}.`);
   const detail = faults?.join(" ") ?? (typeof found.detail === "string" ? found.detail : found.title);
   const serve = found.hints?.find(hint => hint.do === "serve with");
-  const error = new Error([detail, serve?.text].filter(Boolean).join("; ") || `the server answers ${answer.status}`);
-  error.status = answer.status;
-  return error;
+  return Object.assign(new Error([detail, serve?.text].filter(Boolean).join("; ") || `the server answers ${answer.status}`), {status: answer.status});
 }
 
 export const sleep = seconds => new Promise(resolve => { setTimeout(resolve, seconds * 1000); });

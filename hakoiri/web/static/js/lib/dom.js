@@ -6,7 +6,7 @@ const there = value => value !== null && value !== undefined && value !== false;
 const nodesOf = children => children.flat().filter(there).map(child => (child instanceof Node ? child : new Text(child)));
 
 // A `key` is what `put` knows an element by.
-function fill(element, {key, ...properties} = {}, children) {
+function fill(element, {key = undefined, ...properties}, children) {
   Object.assign(element, {key, acts: {}});
   for (const [name, value] of Object.entries(properties)) {
     if (!there(value)) continue;
@@ -17,8 +17,8 @@ function fill(element, {key, ...properties} = {}, children) {
   return element;
 }
 
-export const h = (tag, properties, ...children) => fill(document.createElement(tag), properties, children);
-export const s = (tag, properties, ...children) => fill(document.createElementNS(SVG, tag), properties, children);
+export const h = (tag, properties = {}, ...children) => fill(document.createElement(tag), properties, children);
+export const s = (tag, properties = {}, ...children) => fill(document.createElementNS(SVG, tag), properties, children);
 
 const FIRST = "button:not(:disabled), a:not([tabindex])";
 
@@ -107,7 +107,7 @@ export const number = value => (value === null || value === undefined ? "–" : 
 
 // 25.9 k, 240 M: for where there is little room.
 export function short(value) {
-  for (const [unit, size] of [["T", 1e12], ["G", 1e9], ["M", 1e6], ["k", 1e3]]) {
+  for (const [unit, size] of Object.entries({T: 1e12, G: 1e9, M: 1e6, k: 1e3})) {
     if (value >= size) return `${Number((value / size).toPrecision(3))} ${unit}`;
   }
   return String(Math.round(value));
@@ -119,7 +119,7 @@ export const bytes = value => (value === null || value === undefined ? "–" : `
 export function duration(seconds) {
   if (seconds === null || seconds === undefined) return "–";
   if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
-  for (const [unit, size] of [["years", 31557600], ["days", 86400]]) {
+  for (const [unit, size] of Object.entries({years: 31557600, days: 86400})) {
     if (seconds >= 10 * size) return `about ${number(Number((seconds / size).toPrecision(2)))} ${unit}`;
   }
   const [whole, minutes] = [Math.round(seconds), Math.round(seconds / 60)];

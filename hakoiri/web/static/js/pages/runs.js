@@ -91,7 +91,7 @@ function bodyOf(run, name, refresh) {
   const {done, total, unit} = run.progress;
   const figures = [counted(done, unit.replace(/s$/, ""), unit),
     run.solutions === undefined || run.solutions === null ? null : counted(run.solutions, "solution"),
-    run.goal_depth === null || run.goal_depth === undefined ? null : `solved in ${counted(run.goal_depth, "move")}`,
+    !run.goal_depth ? null : `solved in ${counted(run.goal_depth, "move")}`,
     run.seconds ? duration(run.seconds) : null, moving(run) && run.rate ? `${short(run.rate)}/s` : null].filter(Boolean);
   const links = [h("a", {class: "button", href: address(["runs", run.run])}, "Open")];
   if (run.can?.includes("positions")) links.unshift(h("a", {class: "button strong", href: address(["runs", run.run, "play"])}, "Play"));

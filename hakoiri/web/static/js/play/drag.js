@@ -10,6 +10,8 @@ const SWIPE = 30;
 const ARROWS = {ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowRight: [1, 0]};
 
 export class Hand {
+  board; game; held; chosen;
+
   // `game` has `glides(piece)`, the moves [{to, move}] of one piece, `tapped(piece)`, `tilts`, `play(move)`, a promise.
   constructor(board, game) {
     Object.assign(this, {board, game, held: null, chosen: null});

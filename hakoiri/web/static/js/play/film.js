@@ -3,6 +3,8 @@
 export const SPEEDS = {slow: 1400, usual: 650, fast: 220};
 
 export class Film {
+  game; changed; timer; pause;
+
   // `changed` is called when the film starts or stops.
   constructor(game, changed) {
     Object.assign(this, {game, changed, timer: null, pause: SPEEDS.usual});

@@ -19,6 +19,8 @@ function illegal(word, place) {
 }
 
 export class Game {
+  board; changed; failed; positions; past; place; now; record; busy;
+
   // `changed` is called after each move, `failed` with the error of one that could not be made.
   constructor(positions, board, changed, failed) {
     Object.assign(this, {board, changed, failed, positions, past: [], place: -1, now: null, record: null, busy: false});

@@ -5,6 +5,8 @@ import {Sliding} from "../play/sliding.js";
 
 // Rows are [text, depth, distance to the goal, frame, parts, moves with their targets], -1 for what is not known.
 class Listed {
+  rows; goals; depths; known; numbers;
+
   constructor({rows, parts, frames, moves}) {
     Object.assign(this, {rows, goals: rows.map(row => row[2]), depths: rows.map(row => row[1]), known: {parts, frames, moves}});
     this.numbers = new Map(rows.map(([text], place) => [text, place]));

@@ -6,6 +6,8 @@ import {get} from "../lib/api.js";
 const MOST = 300;
 
 export class Positions {
+  run; ways; known;
+
   // `ways` are the moves left to a target, by key: if it is given, they take the place of the distances to the goal.
   constructor(run, ways = null) {
     Object.assign(this, {run, ways, known: new Map()});

@@ -2,6 +2,8 @@
 // in parentheses after the move that it takes the place of.
 
 export class Record {
+  steps; here; hints;
+
   // Steps are {at, configuration, spelled, words, goal, lost, before, last}: `at` names a position, `spelled` is how its
   // player sees it, `words` led there; `before` and `last` are the numbers of steps, `here` is that of the present one.
   constructor({steps, here = 0, hints = 0}) {

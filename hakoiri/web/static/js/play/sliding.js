@@ -5,6 +5,8 @@
 const WAYS = [["up", -1, 0], ["right", 0, 1], ["down", 1, 0], ["left", 0, -1]];
 
 export class Sliding {
+  pieces; wishes; walls; rows; columns; metric; blank; drawn; size; side; states; depths; numbers; goals;
+
   // `pieces` are [{letter, kind, axis, cells}], `wishes` [kind, cell], `walls` cells; hakoiri/render/player.py writes them.
   constructor({run, picture, sliding}) {
     Object.assign(this, sliding, {drawn: picture, size: sliding.rows * sliding.columns, side: picture.width / sliding.columns});
