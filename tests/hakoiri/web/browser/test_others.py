@@ -129,7 +129,7 @@ def tab(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Tab]:
 
 @pytest.fixture
 def opened(tab: Tab, tmp_path: Path) -> Iterator[tuple[Callable[[str], None], str]]:
-    """What opens an address of a server's page, and the server's run of Hakoiri-musume."""
+    """Yield a function that opens an address of a server's page, and the name of its run of Hakoiri-musume."""
     command = Hakoiri(tmp_path)
     run = driven(command.data, PuzzleSpec("klotski"), "explore", {}, {}).name
     serving = command.start("serve", "--port", "0", "--no-token", executable=HAKOIRI)
