@@ -185,8 +185,9 @@ _TOLD |= {"problem": "problem", "HTTPException": "problem", "fault": "fault", "m
 def messages() -> dict[str, set[str]]:
     """Return the messages that the product has, with their hints, by the error or by how they are told."""
     trees = [ast.parse(path.read_text(encoding="utf-8")) for path in sorted((_ROOT / "hakoiri").rglob("*.py"))]
-    functions = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    classes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef)]
+    classes = [node for node in nodes if isinstance(node, ast.ClassDef)]
     kinds = {node.name: node.name for node in classes}
     kinds |= {
         node.name: ast.unparse(node.returns).strip("'").rpartition("errors.")[2]
@@ -197,17 +198,19 @@ def messages() -> dict[str, set[str]]:
     owners = {id(part): node.name for node in classes if node.name in kinds for part in node.body}
     found: dict[str, set[str]] = {}
     for function in functions:
+        inside = list(ast.walk(function))
         local = {
             target.id: node.value
-            for node in ast.walk(function)
+            for node in inside
             if isinstance(node, ast.Assign)
             for target in node.targets
             if isinstance(target, ast.Name)
         }
-        for node in ast.walk(function):
-            name = ast.unparse(node.func).rpartition(".")[2] if isinstance(node, ast.Call) else ""
-            kind = owners.get(id(function)) if name == "__init__" else kinds.get(name)
-            if isinstance(node, ast.Call) and kind:
+        for node in inside:
+            if not isinstance(node, ast.Call):
+                continue
+            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            if kind := owners.get(id(function)) if name == "__init__" else kinds.get(name):
                 texts = [text for each in node.args for text in _templates(each, local) if " " in text.strip()][:2]
                 hints = "".join(f"; {hint}" for each in node.args for hint in _hints(each))
                 found.setdefault(kind, set()).update(f"{text}{hints}" for text in texts)

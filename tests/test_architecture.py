@@ -191,6 +191,12 @@ def test_one_table_says_what_is_in_the_guests() -> None:
     assert {name for name in naming if not name.startswith("hakoiri.guests")} == {"hakoiri", "hakoiri.guest_table"}
 
 
+def test_every_folder_of_modules_is_a_package() -> None:
+    """Python imports a folder without `__init__.py` too; import-linter does not look into it."""
+    folders = {path.parent for path in PACKAGE.rglob("*.py")}
+    assert [folder for folder in folders if not (folder / "__init__.py").exists()] == []
+
+
 def commands(tree: ast.AST) -> Iterator[str]:
     """The texts of a piece of source that name a command or a flag of the command line."""
     for node in nodes(tree):

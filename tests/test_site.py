@@ -10,6 +10,7 @@ from typer.main import get_command
 import hakoiri
 from hakoiri.cli.app import app
 from tests.support.commands import ROOT
+from tests.support.seeds import usual
 
 HOOKS = run_path(str(ROOT / "scripts" / "reference.py"))
 
@@ -48,9 +49,8 @@ def test_every_message_is_on_the_page_about_troubles() -> None:
         assert text in found[kind], text
 
 
-@pytest.mark.ci_slow
 @pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="other versions write signatures otherwise")
-@pytest.mark.parametrize("page", ["command-line.md", "exit-codes.md", "python.md", "troubleshooting.md"])
+@usual(3, "page", ["command-line.md", "http.md", "exit-codes.md", "python.md", "troubleshooting.md"])
 def test_what_is_generated_is_committed(page: str) -> None:
     """After a change run: .venv/bin/python scripts/reference.py."""
     text = (ROOT / "docs" / "reference" / page).read_text(encoding="utf-8")

@@ -51,14 +51,14 @@ def test_a_puzzle_keeps_its_promises_and_what_is_pinned(sample: Sample, monkeypa
         assert refusals(explored(sample.case(merge_mirrors=True))) == {}
     if sample in BUILT_IN:
         found = pool.puzzle.version, digest_of(pool)
-        assert found == (VERSIONS.get(sample.puzzle), DIGESTS.get(sample.name)), (
+        assert found == (VERSIONS.get(sample.puzzle, 1), DIGESTS.get(sample.name)), (
             f"{sample.name}: keys, texts, moves or goals are not those pinned. If that is intended, increase the "
             f"puzzle's version, and pin it and the digests in tests/support/conformance/pins.json; they are {found} now"
         )
 
 
 def test_what_is_pinned_is_sampled() -> None:
-    assert VERSIONS.keys() == {*PUZZLES}
+    assert VERSIONS.keys() <= {*PUZZLES} and 1 not in VERSIONS.values()
     assert DIGESTS.keys() == {sample.name for sample in BUILT_IN}
 
 

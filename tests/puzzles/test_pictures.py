@@ -28,10 +28,10 @@ from hakoiri.puzzles.pictures import (
     scale,
     text_pictures,
 )
-from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
 from hakoiri.render.images import print_picture, print_side_by_side
 from hakoiri.render.tables import framed
-from tests.support.conformance.samples import SAMPLES, Sample
+from tests.support.conformance.samples import Sample, examples, samples_of
 
 START = "ABBC/ABBC/DEEF/DGHF/I..J"
 #: An edge is drawn half outside its shape.
@@ -68,7 +68,7 @@ def labels(picture: Picture) -> Iterator[tuple[Part, Label]]:
     return ((part, shape) for part in picture.parts for shape in part.shapes if isinstance(shape, Label))
 
 
-@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
+@pytest.mark.parametrize("sample", samples_of([*PUZZLES, *examples()]), ids=lambda sample: sample.name)
 def test_every_puzzle_has_pictures(sample: Sample) -> None:
     case = sample.case()
     puzzle = case.build(case.options, case.start)

@@ -20,6 +20,7 @@ from hakoiri.cli.app import Command
 from hakoiri.cli.listed import LINES
 from hakoiri.coordinator.runs.kinds import KINDS, kind_class
 from hakoiri.questions.question import COMMANDS as QUESTIONS_ASKED
+from hakoiri.questions.question import question_class
 from hakoiri.storage.ledger.lock import serving
 from hakoiri.worker.machine import cores_for_workers
 from tests.support.commands import (
@@ -51,10 +52,21 @@ COMMANDS = {
 COMMANDS_JSON = json.loads(Path(__file__).with_name("commands.json").read_text(encoding="utf-8"))
 #: What each command's JSON holds at least; ``list:keys`` for the entries of a list.
 DOCUMENTED: dict[str, str] = COMMANDS_JSON["documented"]
-#: A command, and the status that it tells if any. `{queued}` is a queued run, of one configuration.
+#: A line, and the status that it tells if any. `{queued}` is a queued run, of one configuration.
 ASKED: dict[str, str | None] = COMMANDS_JSON["asked"]
 #: Answers over HTTP (tests/hakoiri/web), and prints nothing but its address.
 SERVE = "serve"
+
+
+def command_of(line: str) -> str:
+    """The words of a line that name its command."""
+    return next(name for name in COMMANDS if f"{line} ".startswith(f"{name} "))
+
+
+#: Questions and kinds of run of which there is no line: their examples are asked.
+_DECLARED = [*map(question_class, QUESTIONS_ASKED), *map(kind_class, KINDS)]
+_EXAMPLES = {command_of(each.example): each.example for each in _DECLARED if each.example}
+ASKED |= {line: None for name, line in _EXAMPLES.items() if name not in {*map(command_of, ASKED)}}
 
 
 def test_the_commands_are_the_documented_ones() -> None:
@@ -99,11 +111,6 @@ def test_no_help_cuts_words_on_a_narrow_terminal() -> None:
 @pytest.mark.parametrize("command", sorted(DOCUMENTED))
 def test_every_command_has_json(command: str) -> None:
     assert "--json" in [option for parameter in COMMANDS[command].params for option in parameter.opts]
-
-
-def command_of(line: str) -> str:
-    """The words of a line that name its command."""
-    return next(name for name in DOCUMENTED if f"{line} ".startswith(f"{name} "))
 
 
 def assert_documented(told: Finished, command: str, status: str | None = None) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import pytest
 
@@ -16,7 +16,7 @@ from hakoiri.coordinator.graphs import distances
 from hakoiri.export.graphs import write_map
 from hakoiri.keys.layout import ints
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.questions.question import QUESTIONS, question_class
+from hakoiri.questions.question import COMMANDS, QUESTIONS, Question, question_class
 from hakoiri.rows import positions
 from hakoiri.rows.positions import position_row, table_of
 from hakoiri.storage.ledger.ledger import Ledger
@@ -65,7 +65,6 @@ def test_runs_page_by_page(served: Served) -> None:
 SAME = [
     ("{small}/layers", "layers {small}"),
     ("{whole}/layers", "layers {whole}"),
-    ("{whole}/citation", "cite {whole}"),
     ("{whole}/components", "components {whole}"),
     ("{small}/components", "components {small}"),
     ("{directed}/components", "components {directed}"),
@@ -80,6 +79,20 @@ SAME = [
     ("{small}/sample?n=3&seed=7&depth=2..4", "sample {small} -n 3 --seed 7 --depth 2..4"),
     ("{small}/statistics", "path {small} --statistics"),
     ("{small}/statistics?from=1.2/345", "path {small} --statistics --from 1.2/345"),
+]
+
+
+def by_example(question: type[Question], path: str) -> tuple[str, str]:
+    """The example of a question over HTTP, and on the command line."""
+    query = urlencode(re.findall(r"--(\w+) (\S+)", question.example))
+    return f"{{small}}{path}?{query}", question.example.replace("last", "{small}")
+
+
+# Of those without a line.
+SAME += [
+    by_example(question, route.path)
+    for name, question in zip(COMMANDS, map(question_class, COMMANDS), strict=True)
+    if (route := question.route) and not question.has_own_run and name not in {line.split()[0] for _, line in SAME}
 ]
 
 

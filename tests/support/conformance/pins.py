@@ -1,4 +1,4 @@
-"""Pinned versions of each puzzle, and a digest of what the walks from its samples meet.
+"""Pinned versions of puzzles, and a digest of what the walks from its samples meet.
 
 Whoever changes keys, texts, moves or goals increases the version of the puzzle, and pins both in pins.json.
 """
@@ -12,6 +12,7 @@ from hakoiri.keys.layout import ints
 from hakoiri.puzzles.conformance.pool import Pool
 
 _PINNED = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+#: The versions other than 1, by puzzle.
 VERSIONS: dict[str, int] = _PINNED["versions"]
 DIGESTS: dict[str, str] = _PINNED["digests"]
 
