@@ -64,7 +64,7 @@ def command_of(line: str) -> str:
 
 
 #: Questions and kinds of run of which there is no line: their examples are asked.
-_DECLARED = [*map(question_class, QUESTIONS_ASKED), *map(kind_class, KINDS)]
+_DECLARED: list[type[Any]] = [*map(question_class, QUESTIONS_ASKED), *map(kind_class, KINDS)]
 _EXAMPLES = {command_of(each.example): each.example for each in _DECLARED if each.example}
 ASKED |= {line: None for name, line in _EXAMPLES.items() if name not in {*map(command_of, ASKED)}}
 
