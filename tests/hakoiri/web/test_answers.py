@@ -88,7 +88,7 @@ def by_example(question: type[Question], path: str) -> tuple[str, str]:
     return f"{{small}}{path}?{query}", question.example.replace("last", "{small}")
 
 
-# Of those without a line.
+# The questions without a line.
 SAME += [
     by_example(question, route.path)
     for name, question in zip(COMMANDS, map(question_class, COMMANDS), strict=True)
