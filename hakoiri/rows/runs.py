@@ -40,6 +40,7 @@ def status_row(found: "RunStatus") -> dict[str, Any]:
         "rate_unit": found.rate_unit,
         "reason": worded(found.fault, found.fault.hints) if found.fault else worded(state.reason, state.hints),
         "holder": describe_holder(found.holder) if found.holder else "",
+        "priority": found.manifest.setting("priority") if found.manifest else 0,
         "served": found.served,
         "made_as": found.made_as or None,
         "digest": state.digest,

@@ -17,7 +17,7 @@ from hakoiri.coordinator.runs import drive, service
 from hakoiri.coordinator.runs.catalogue import queue_again
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.service import RunEnd, serve
-from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.resources import LEAST_MEMORY, Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.coordinator.session.work_log import WorkLog
 from hakoiri.errors import Hint
@@ -317,3 +317,80 @@ def test_the_highest_priority_is_driven_first_and_then_the_oldest(
     ]
     ends = served(tmp_path, Clock(0.1), monkeypatch)
     assert [end.run for end in ends] == [runs[place].name for place in (1, 3, 0, 2, 4)]
+
+
+GB = 1 << 30
+
+
+@pytest.mark.parametrize(
+    ("asked", "given"),
+    [
+        ([None, None], [GB // 2, GB // 2]),
+        ([None, None, None, None], [GB // 2, GB // 4, GB // 8, GB // 8]),
+        ([200 << 20, None, None], [200 << 20, (GB - (200 << 20)) // 2, (GB - (200 << 20)) // 2]),
+        ([None] * 9, [GB - 8 * LEAST_MEMORY, *[LEAST_MEMORY] * 8]),
+    ],
+)
+def test_the_oldest_run_gets_half_of_the_memory_that_is_left(
+    asked: list[int | None], given: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No run gets more than it was queued with, and none less than the least."""
+    runs = [make_run(tmp_path, hanoi(2), None, {}, Resources(memory=each), queued=True) for each in asked]
+    found, all_begun = dict[Path, int | None](), threading.Barrier(len(runs))
+
+    def driven(directory: Path, resources: Resources, control: Control) -> Any:
+        found[directory] = resources.memory
+        all_begun.wait(60)
+        return drive.drive(directory, replace(resources, workers=1), control, SilentObserver(), awaited=True)
+
+    monkeypatch.setattr(service, "drive_apart", driven)
+    resources, quiet = Resources(memory=GB), SilentObserver()
+    serve(tmp_path, resources, None, Control(), lambda _: quiet, lambda *_: None, burst=True, runs=len(runs))
+    assert [found[run] for run in runs] == given
+
+
+def test_a_run_that_has_ended_leaves_its_memory_to_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However it has ended: the first is cancelled, and the others are complete before the second is."""
+    runs = [make_run(tmp_path, hanoi(2), None, {}, Resources(), queued=True) for _ in range(4)]
+    found, is_over = dict[Path, int | None](), threading.Event()
+
+    def driven(directory: Path, resources: Resources, control: Control) -> Any:
+        found[directory] = resources.memory
+        if directory == runs[0]:
+            with Ledger(directory, writable=True) as ledger:
+                ledger.request_cancel()
+        if directory == runs[1]:
+            assert is_over.wait(60)
+        state = drive.drive(directory, replace(resources, workers=1), control, SilentObserver(), awaited=True)
+        if directory == runs[3]:
+            is_over.set()
+        return state
+
+    monkeypatch.setattr(service, "drive_apart", driven)
+    resources, quiet = Resources(memory=GB), SilentObserver()
+    ends = serve(tmp_path, resources, None, Control(), lambda _: quiet, lambda *_: None, burst=True, runs=2)
+    assert {end.run: end.status for end in ends} == {
+        run.name: "cancelled" if run == runs[0] else "complete" for run in runs
+    }
+    assert ends[-1].run == runs[1].name
+    assert [found[run] for run in runs] == [GB // 2] * 4
+
+
+def test_a_run_whose_process_was_killed_is_tried_again_after_a_second(
+    queued: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not after the 30 seconds of an error."""
+    killed, clock = iter([True]), Clock(2.5)
+
+    def driven(directory: Path, resources: Resources, control: Control) -> Any:
+        if next(killed, False):
+            abort = [sys.executable, "-c", DRIVER, str(directory), "at work"]
+            assert subprocess.run(abort, check=False).returncode == -signal.SIGABRT
+            raise drive.DiedError("killed")
+        return drive.drive(directory, replace(resources, workers=1), control, SilentObserver(), awaited=True)
+
+    monkeypatch.setattr(service, "time", clock)
+    monkeypatch.setattr(service, "drive_apart", driven)
+    ends = serve(queued.parent, Resources(), None, clock.control, lambda _: clock.observed(), lambda *_: None, runs=2)
+    assert [end.status for end in ends] == ["error", "complete"]
+    assert clock.attempts == [0, 1]

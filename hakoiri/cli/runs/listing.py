@@ -287,6 +287,7 @@ def _labelled(row: dict[str, Any], found: "RunStatus") -> dict[str, Any]:
         "compiling": compiling_text(row["compiling"]) or "",
         "seconds": f"{row['seconds']:.3f} s",
         "rate": counted(row["rate"], row["rate_unit"]) if row["rate"] else None,
+        "priority": row["priority"] or "",
         "keepers": ", ".join(f"{host} (away)" if host in away else host for host in row["keepers"]),
         **work_log_facts(row.pop("work_log")),
     }

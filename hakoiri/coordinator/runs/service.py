@@ -1,7 +1,8 @@
 """The coordinator as a service: takes queued runs, by priority and then the oldest first, and drives each to its end.
 
-It drives several at a time, each in a process of its own, which has an equal part of the memory: so a run of a second
-does not wait for one of hours. A run that ends, by whatever reason, frees its place at once.
+It drives several at a time, each in a process of its own, so a run of a second does not wait for one of hours. Each
+gets half of the memory that is left when it begins, the last one all of it. A run that ends, by whatever reason, frees
+its place and its memory at once.
 """
 
 import time
@@ -37,6 +38,13 @@ _RETRY_SECONDS = 30.0
 HELD = "held"
 
 
+class _Driven(NamedTuple):
+    """A run in hand: the future of its status, and its part of the memory in bytes, if it has one."""
+
+    end: Future[str]
+    memory: int
+
+
 class RunEnd(NamedTuple):
     """A run that a coordinator has released, and its status at that time."""
 
@@ -58,10 +66,9 @@ def serve(
     """
     ends: list[RunEnd] = []
     not_before: dict[Path, float] = {}
-    if runs > 1:
-        resources = replace(resources, memory=max(LEAST_MEMORY, resources.budget().memory // runs))
-    begin = partial(_drive_one, resources=resources, control=control, report=report, apart=runs > 1)
-    in_hand = dict[Path, Future[str]]()
+    memory = resources.budget().memory if runs > 1 else 0
+    begin = partial(_drive_one, control=control, report=report, apart=runs > 1)
+    in_hand = dict[Path, _Driven]()
     pool = ThreadPoolExecutor(runs, "run")
     with serving(data, by_threads=connection is None), pool as threads, _interrupted_by_errors(control):
         remove_abandoned(data)
@@ -72,22 +79,28 @@ def serve(
             room = runs - len(in_hand)
             # The order is read from the runs.
             for directory in sorted(waiting, key=_by_turn)[:room] if room else ():
-                drive_it = partial(begin, directory, observer=observed(directory.name))
-                in_hand[directory] = threads.submit(drive_it) if runs > 1 else _done(drive_it)
-            for directory in [run for run, driven in in_hand.items() if driven.done()]:
-                status = in_hand.pop(directory).result()
-                pause = _LOOK_SECONDS if status == HELD else _RETRY_SECONDS
+                given = resources
+                if runs > 1:
+                    left = memory - sum(driven.memory for driven in in_hand.values())
+                    given = replace(resources, memory=_share(left, runs - len(in_hand), directory))
+                drive_it = partial(begin, directory, given, observer=observed(directory.name))
+                end = threads.submit(drive_it) if runs > 1 else _done(drive_it)
+                in_hand[directory] = _Driven(end, given.memory or 0)
+            for directory in [run for run, driven in in_hand.items() if driven.end.done()]:
+                status = in_hand.pop(directory).end.result()
+                # What has ended the process of a run may be over, and twice in a row sets the run aside.
+                pause = _LOOK_SECONDS if status == HELD or was_left(directory) else _RETRY_SECONDS
                 # Only a user queues an ended run again, and expects it to start at once.
                 not_before[directory] = time.monotonic() + (0 if status in ENDED else pause)
                 if status != HELD:
                     ends.append(RunEnd(directory.name, status))
             if in_hand:
-                wait(in_hand.values(), _LOOK_UNWOKEN_SECONDS, FIRST_COMPLETED)
+                wait([driven.end for driven in in_hand.values()], _LOOK_UNWOKEN_SECONDS, FIRST_COMPLETED)
             elif not waiting:
                 if burst:
                     break
                 _await_more(connection, resources.redis or "")
-    last = [RunEnd(run.name, driven.result()) for run, driven in in_hand.items()]
+    last = [RunEnd(run.name, driven.end.result()) for run, driven in in_hand.items()]
     return ends + [end for end in last if end.status != HELD]
 
 
@@ -110,11 +123,24 @@ def _done(work: Callable[[], str]) -> Future[str]:
 
 def _by_turn(directory: Path) -> tuple[int, tuple[int, int, str]]:
     """Sort key for queued runs: the highest priority first, then the oldest."""
-    priority = 0
+    return -_setting(directory, "priority", 0), by_age(directory)
+
+
+def _share(left: int, places: int, directory: Path) -> int:
+    """Return the memory of the run that is begun first of so many, which have the bytes `left` together.
+
+    It is half of them, or all for the last run, but no more than the run was given when it was queued.
+    """
+    most = left - (places - 1) * LEAST_MEMORY
+    share = most if places == 1 else min(left // 2, most)
+    return max(LEAST_MEMORY, min(share, _setting(directory, "memory", share)))
+
+
+def _setting(directory: Path, name: str, usual: int) -> int:
+    """Return a number that a run was queued with."""
     with suppress(StorageError), Ledger(directory) as ledger:
-        found = ledger.manifest.settings.get("priority")
-        priority = found if isinstance(found, int) else 0
-    return -priority, by_age(directory)
+        return ledger.manifest.setting(name, usual)
+    return usual
 
 
 def _await_more(connection: redis.Redis | None, url: str) -> None:

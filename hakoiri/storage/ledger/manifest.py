@@ -191,6 +191,11 @@ class Manifest:
     plan: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
 
+    def setting(self, name: str, usual: int = 0) -> int:
+        """Return a setting that is a number, or the `usual` value if it is not set."""
+        found = self.settings.get(name)
+        return found if isinstance(found, int) else usual
+
     @property
     def identity(self) -> str:
         """The SHA-256 of all that determines the results of the run: what leaves it carries this.

@@ -189,6 +189,7 @@ def test_runs_are_made_and_ended_as_on_the_command_line(others: Served) -> None:
         for run in ("web", "line")
     ]
     assert rows[0] == rows[1]
+    assert mine["priority"] == rows[0]["priority"] == 3
     for verb, status in (("cancel", "cancelled"), ("resume", "queued")):
         assert client.post(f"/api/runs/web/{verb}").json()["status"] == status
     assert client.post("/api/runs/web/title", json={"title": " Two\tby  two\n"}).json()["title"] == "Two by two"

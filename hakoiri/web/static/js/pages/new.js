@@ -5,7 +5,7 @@ import {button, go, h, note, put, sure} from "../lib/dom.js";
 import {Draft} from "../edit/draft.js";
 import {needs, Verdict} from "../edit/verdict.js";
 import {fewestOf, givenOf} from "../parts/families.js";
-import {check, control, field} from "../parts/fields.js";
+import {check, control, field, numeric} from "../parts/fields.js";
 import {kindsOf} from "../parts/kinds.js";
 import {still} from "../picture/shapes.js";
 
@@ -72,6 +72,7 @@ class RunForm {
     [this.title, this.author] = ["", ""].map(() => h("input", {maxlength: 80}));
     [this.title.value, this.author.value] = [given.title ?? "", given.author ?? ""];
     this.name = h("input", {id: "name", spellcheck: "false", placeholder: "automatic"});
+    this.priority = numeric(0, -1000, 1000);
     const needed = puzzle.can.includes("needs_start");
     this.kind = kindsOf(puzzle, this.kinds, given.kind);
     this.merge = puzzle.can.includes("merge_mirrors") && check("merge", "count mirror images as one configuration");
@@ -88,7 +89,8 @@ class RunForm {
       name === DRAWN && [field("title", "Title", this.title, ""), field("author", "Author", this.author, "")],
       h("details", {}, h("summary", {}, "More"),
         puzzle.can.includes("goal") && !this.inputs.has("goal") && field("goal", "Goal", this.goal, "* for anything"), this.merge && this.merge.element,
-        field("name", "Name of the run", this.name, "letters, digits, - and _")));
+        field("name", "Name of the run", this.name, "letters, digits, - and _"),
+        field("priority", "Priority", this.priority, "runs of a higher number begin first")));
     this.start.value = (given.start ?? "").replaceAll("/", "\n");
     this.goal.value = given.goal ?? "";
     for (const [option, input] of this.inputs) if (given[option]) input.value = given[option];
@@ -237,6 +239,7 @@ class RunForm {
       start,
       merge_mirrors: Boolean(this.merge && this.merge.input.checked),
       name: this.name.value.trim() || null,
+      priority: Number(this.priority.value) || null,
       ...this.kind.value(),
     };
     return Object.fromEntries(Object.entries(asked).filter(([, value]) => ![null, false, ""].includes(value)));

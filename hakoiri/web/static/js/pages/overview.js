@@ -162,6 +162,7 @@ function figuresOf(run) {
     ["rate", run.rate ? `${short(run.rate)}${run.rate_unit === "configurations/s" ? "/s" : ` ${run.rate_unit}`}` : null],
     ["on disk", disk ? bytes(disk) : null], ["bytes per configuration", disk && run.configurations ? (disk / run.configurations).toFixed(2) : null],
     ["workers", run.hosts?.length ? run.hosts.map(({host, workers}) => `${number(workers)} on ${host}`).join(", ") : null],
+    ["priority", run.priority || null],
     ["created", run.created ? when(run.created) : null], ["run", h("code", {}, run.run)],
     ["driven by", run.holder ? h("small", {}, run.holder) : null, true], ["digest", run.digest ? h("code", {}, run.digest) : null, true],
   ];
