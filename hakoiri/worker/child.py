@@ -8,6 +8,7 @@ Messages are bytes after their length, over a socket; arrays are packed as for R
     <- `ChildStart`                                   -> nothing, or why this child cannot work
     <- `ChildRequest`, the chunk; what it shares      -> an `Event`, and the result if it has one
 
+It works with the code that the parent has: it refuses once a file of its modules has changed since the run was begun.
 It is in a process group of its own: Ctrl-C is for the parent. It ends with the parent, or when the socket is closed.
 """
 
@@ -15,10 +16,13 @@ import os
 import socket
 import sys
 from collections.abc import Callable
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
+from hakoiri.errors import WorkerError
 from hakoiri.worker.machine import SUPERVISOR, end_with
 
 _LENGTH_BYTES = 8
@@ -26,21 +30,24 @@ _LENGTH_BYTES = 8
 
 @dataclass(frozen=True)
 class ChildStart:
-    """The puzzle that a child builds by its `spec`, from its `file` if it has one; `path` is where modules are."""
+    """The puzzle that a child builds by its `spec`, from its `file` if it has one; `path` is where modules are.
+
+    No module may have changed `since` a time. Digests of the code would take both processes a tenth of a second.
+    """
 
     path: list[str]
     file: str
     spec: dict[str, Any]
+    since: float
 
 
 @dataclass(frozen=True)
 class ChildRequest:
-    """One attempt at a chunk by code of these digests (`program`); if it `has_shared` arrays, new ones follow."""
+    """One attempt at a chunk; if it `has_shared` arrays, new ones follow."""
 
     task: str
     token: str
     attempt: int
-    program: dict[str, str]
     has_shared: bool
 
 
@@ -74,6 +81,18 @@ def _received(connection: socket.socket, size: int, check: Callable[[], None]) -
     return bytes(found)
 
 
+@cache
+def _require_unchanged(since: float, modules: int) -> None:
+    """Raise `WorkerError` if a file of the modules, of which there are so many now, has changed since a time.
+
+    IMPORTANT: by the time at which the entry of the file was changed, which no program sets back.
+    """
+    for file in filter(None, [getattr(module, "__file__", None) for module in [*sys.modules.values()]]):
+        with suppress(OSError):
+            if Path(file).stat().st_ctime > since:
+                raise WorkerError(f"{file} has changed since the run was begun")
+
+
 def main(descriptor: str) -> None:
     """Serve the parent until it closes the socket."""
     end_with(int(os.environ[SUPERVISOR]))
@@ -97,6 +116,7 @@ def _serve(parent: socket.socket) -> None:
     try:
         with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
             doer = Doer.built(begun.spec, begun.file)
+        _require_unchanged(begun.since, len(sys.modules))
     except BaseException as error:
         send(parent, f"{type(error).__name__}: {error}".encode(), never)
         return
@@ -108,8 +128,10 @@ def _serve(parent: socket.socket) -> None:
             shared = unpack_arrays(receive(parent, never))
 
         def answer(request: ChildRequest = request, raw: bytes = raw, shared: Arrays = shared) -> Arrays:
-            doer.require(request.program, request.task)
-            return doer.answer(request.task, raw, shared)
+            found = doer.answer(request.task, raw, shared)
+            # The task may have been imported now.
+            _require_unchanged(begun.since, len(sys.modules))
+            return found
 
         outcome = TaskOutcome.of(answer)
         event = Event(outcome.kind, request.token, request.attempt, str(os.getpid()), str(outcome.detail))

@@ -4,15 +4,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hakoiri.errors import HakoiriError, PayloadError, TaskError, WorkerError
+from hakoiri.errors import HakoiriError, PayloadError, TaskError
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.user.files import load_file
-from hakoiri.worker.program import differing_parts, program_of
 from hakoiri.worker.tasks import checked
 from hakoiri.worker.transport.payload import Arrays, EventKind, pack_arrays, unpack_arrays
 
-SAME = "install the same Hakoiri on all machines"
 #: The puzzle that this process has built last, by its spec.
 _built: "dict[str, Doer]" = {}
 
@@ -62,11 +60,6 @@ class Doer:
                 load_file(Path(file))
             _built[name] = cls(PuzzleSpec.from_dict(dict(spec)).build())
         return _built[name]
-
-    def require(self, program: Mapping[str, str], task: str) -> None:
-        """Raise `WorkerError` if the code of a task, empty for those of hosts, differs from that of the `program`."""
-        if parts := differing_parts(program_of(self.puzzle, task), program):
-            raise WorkerError(f"its code differs from the run's: {', '.join(parts)}; {SAME}")
 
     def answer(self, task: str, raw: bytes, shared: Arrays) -> Arrays:
         """Return the result of a task with arrays that another process has made, `raw` the packed ones of the chunk.

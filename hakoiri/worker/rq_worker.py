@@ -31,7 +31,8 @@ from hakoiri.errors import PayloadError, WorkerError, visible
 from hakoiri.logs import log
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.storage.ledger.manifest import decompressed, typed
-from hakoiri.worker.doing import SAME, Doer, TaskOutcome
+from hakoiri.worker.doing import Doer, TaskOutcome
+from hakoiri.worker.program import differing_parts, program_of
 from hakoiri.worker.tasks import TASKS
 from hakoiri.worker.transport import payload
 from hakoiri.worker.transport.connection import (
@@ -48,6 +49,7 @@ from hakoiri.worker.transport.data_redis import DATA_REDIS, DataRedisPool
 from hakoiri.worker.transport.payload import Arrays, MsgpackSerializer, TaskRequest, unpack_arrays
 
 _MAX_DETAIL = 500
+_SAME = "install the same Hakoiri on all machines"
 #: Number of last chunks by which a worker with a deadline estimates the next.
 _LATELY = 16
 #: Pause of a worker after it has refused a chunk.
@@ -272,14 +274,16 @@ def _perform(
     given = report("started") if host is None else None
     try:
         if task not in (host.tasks if host else TASKS):
-            raise WorkerError(f"this worker has no task {task!r}; {SAME}")
+            raise WorkerError(f"this worker has no task {task!r}; {_SAME}")
         try:
             fields = rest | {"session": session, "token": token, "attempt": attempt, "keep": keep}
             request = typed(fields, TaskRequest)
         except ValueError as error:
-            raise WorkerError(f"this worker does not understand the request ({error}); {SAME}") from error
+            raise WorkerError(f"this worker does not understand the request ({error}); {_SAME}") from error
         doer = Doer.built(request.puzzle)
-        doer.require(request.program, "" if host else task)
+        # Requests of hosts are covered as a whole.
+        if parts := differing_parts(program_of(doer.puzzle, "" if host else task), request.program):
+            raise WorkerError(f"its code differs from the run's: {', '.join(parts)}; {_SAME}")
     except (Exception, SystemExit) as error:
         report("refused", error)
         # Give other workers time to take the next chunks: refusing them all would be faster than doing any of them.

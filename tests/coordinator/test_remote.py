@@ -225,8 +225,8 @@ def shared(monkeypatch: pytest.MonkeyPatch) -> Resources:
     """The resources of runs whose layers are cut into chunks of five keys, for two threads and two workers."""
     plan = Farm.plan
 
-    def in_fives(farm: Farm, size: int, cost: Cost) -> Plan:
-        return plan(farm, size, cost)._replace(by=farm.helpers, chunk=5, threads=2, is_sent=True)
+    def in_fives(farm: Farm, size: int, cost: Cost, beside: bool = False) -> Plan:
+        return plan(farm, size, cost, beside)._replace(by=farm.helpers, chunk=5, threads=2, is_sent=True)
 
     monkeypatch.setattr(Farm, "plan", in_fives)
     return SHARING.take(monkeypatch, "u32")

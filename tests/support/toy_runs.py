@@ -61,7 +61,7 @@ def open_without_sync(path: str, **options: Any) -> lmdb.Environment:
 class Elsewhere:
     """Stands in for RQ workers: all that goes there and comes back are bytes, and results come in disorder."""
 
-    name, own, chunk_seconds = "elsewhere", False, CHUNK_SECONDS
+    name, own, is_starting, chunk_seconds = "elsewhere", False, False, CHUNK_SECONDS
 
     def __init__(self, puzzle: Puzzle, workers: int, control: Control) -> None:
         self.workers, self._puzzle, self._control, self.work_log = workers, puzzle, control, WorkLog()
@@ -85,7 +85,7 @@ class Elsewhere:
                 self.work_log.add_expanded("elsewhere", int(result[0][0]), 0.0, len(payload))
             yield number, unpack_arrays(pack_arrays(result))
 
-    def expect_work(self, seconds: float) -> None:
+    def expect_work(self, seconds: float, beside: int = 0) -> None:
         """Nothing depends on it."""
 
     def close(self) -> None:

@@ -276,7 +276,7 @@ def test_a_child_that_hangs_in_a_chunk_of_an_ended_stage_is_replaced(
     keys: Keys, stand_still: Callable[[str], list[subprocess.Popen[bytes]]]
 ) -> None:
     started, tuning, control = stand_still("chunk"), Tuning(deadline=60.0), Control()
-    channel = ProcessChannel(Klotski(), PuzzleSpec("klotski"), control, SilentObserver(), tuning, 1, MEMORY, True)
+    channel = ProcessChannel(PuzzleSpec("klotski"), control, SilentObserver(), tuning, 1, MEMORY, True)
     with closing(channel):
         channel.expect_work(1.0)
         wait_until(lambda: channel.look() or channel.living)

@@ -9,6 +9,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.storage.names import run_directories
+from hakoiri.worker.machine import worker_name
 from tests.support.commands import Hakoiri, Running, await_end, wait_until
 from tests.system.test_farm import SLOW_RULES
 
@@ -126,13 +129,21 @@ def test_no_child_is_left_after_any_end_of_the_parent(hakoiri: Hakoiri, puzzle: 
 
 
 @pytest.mark.ci_slow
-def test_children_start_by_themselves_once_work_is_slow(hakoiri: Hakoiri, tmp_path: Path) -> None:
-    """After some seconds of at least twelve."""
-    puzzle = file_of(tmp_path, SLOW_RULES.replace("20_000", "200_000"))
+def test_a_child_starts_by_itself_once_work_is_slow(hakoiri: Hakoiri, tmp_path: Path) -> None:
+    """After a second of at least six. Of two cores, one is that of a thread, which works beside it."""
+    puzzle = file_of(tmp_path, SLOW_RULES.replace("20_000", "100_000"))
     run = hakoiri.start("run", puzzle, "--workers", "2", "--json")
     began = time.monotonic()
-    mine = children_of(run)
+    mine = children_of(run, 1)
     assert time.monotonic() - began > 0.5
+    (directory,) = run_directories(hakoiri.data)
+
+    def expanders() -> list[str]:
+        with Ledger(directory) as ledger:
+            return sorted(ledger.state.work_log.get("expanders", {}))
+
+    wait_until(lambda: len(expanders()) == 2 or run.process.poll() is not None, what="a layer by both")
+    assert expanders() == ["", worker_name(mine[0].pid)]
     run.send(signal.SIGINT)
     assert run.finish().code == 130
     assert not await_end(mine)
@@ -143,3 +154,21 @@ def test_rules_that_remember_have_no_children(hakoiri: Hakoiri, tmp_path: Path) 
     run = hakoiri("run", file_of(tmp_path, text), "--farm", "always", "--workers", "2", "--json")
     assert hakoiri.ask("status", "last")["work_log"] is None
     assert run.json["configurations"] == 3_001
+
+
+@pytest.mark.ci_slow
+def test_a_child_with_other_code_than_the_run_does_nothing(hakoiri: Hakoiri, tmp_path: Path) -> None:
+    """A module beside the puzzle's file is edited when the child imports it."""
+    edited = """\
+import pathlib, sys
+if "hakoiri.worker.child" in sys.orig_argv:
+    pathlib.Path(__file__).with_name("beside.py").touch()
+import beside
+"""
+    (tmp_path / "beside.py").touch()
+    puzzle = file_of(tmp_path, edited + SLOW_RULES.replace("20_000", "20"))
+    alone = hakoiri.ask("run", puzzle, "--farm", "never")
+    ended = hakoiri("run", puzzle, "--farm", "always", "--workers", "2", "--json")
+    assert ended.json["digest"] == alone["digest"]
+    assert f"{tmp_path / 'beside.py'} has changed since the run was begun" in ended.stderr.replace("\n", " ")
+    assert all(row["name"] is None for row in hakoiri.ask("status", "last")["work_log"]["expanders"])

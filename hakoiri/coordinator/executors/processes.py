@@ -1,8 +1,9 @@
 """The channel to child processes of this one, for rules in plain Python, which hold the interpreter's lock.
 
-Children are started once a session has worked for some seconds, or has so much work before it. Until they can work, and
+Children are started once a session has worked for a second, or has so much work before it. Until they can work, and
 once too many were lost, this process works itself. Each has one chunk at a time, so two full sockets never wait for
-each other. A child that dies, takes too long or too much memory is replaced; its chunk goes to another one.
+each other, and gets the next one before this process takes in its result. A child that dies, takes too long or too much
+memory is replaced; its chunk goes to another one.
 """
 
 import math
@@ -74,9 +75,9 @@ class Child:
 class ProcessFlight(SentChunks):
     """Chunks that wait for a child, or are with one."""
 
-    def __init__(self, task: str, stage: int, program: dict[str, str], shared: Arrays) -> None:
+    def __init__(self, task: str, stage: int, shared: Arrays) -> None:
         super().__init__(task, stage)
-        self.program, self.shared, self.waiting = program, shared, deque[Chunk]()
+        self.shared, self.waiting = shared, deque[Chunk]()
         #: The bytes of results that have come, by token.
         self.results = dict[str, bytes]()
 
@@ -103,13 +104,15 @@ class ProcessChannel(Channel):
     name, own, chunk_seconds = "processes", True, 0.001
 
     def __init__(
-        self, puzzle: Puzzle, spec: PuzzleSpec, control: Control, observer: Observer, tuning: Tuning, most: int,
-        memory: int, at_once: bool,
+        self, spec: PuzzleSpec, control: Control, observer: Observer, tuning: Tuning, most: int, memory: int,
+        at_once: bool,
     ) -> None:  # fmt: skip
-        self._puzzle, self._spec, self._control, self._observer = puzzle, spec, control, observer
+        self._spec, self._control, self._observer = spec, control, observer
         self._tuning, self._most, self._memory, self._at_once = tuning, most, memory, at_once
-        self._began, self._lost, self._is_closed = time.monotonic(), 0, False
-        self._children, self._flight = list[Child](), ProcessFlight("", 0, {}, ())
+        self._began, self._since, self._lost, self._is_closed = time.monotonic(), time.time(), 0, False
+        #: The number of children that are wanted now.
+        self._wanted = most
+        self._children, self._flight = list[Child](), ProcessFlight("", 0, ())
         #: Why a child that had a chunk has ended, by its name.
         self._ended = dict[str, str]()
         self.living, self.coming = set(), set()
@@ -118,21 +121,22 @@ class ProcessChannel(Channel):
     def is_away(self) -> bool:
         return not self.living and not (self._at_once and self.coming)
 
-    def expect_work(self, seconds: float) -> None:
+    def expect_work(self, seconds: float, beside: int = 0) -> None:
+        self._wanted = self._most - beside
+        self._start_if_due(seconds)
+
+    def _start_if_due(self, seconds: float) -> None:
         if self._at_once or time.monotonic() + seconds > self._began + self._tuning.processes_from:
             self._start_all()
 
     def look(self) -> None:
-        self.expect_work(0.0)
+        self._start_if_due(0.0)
         # Those that can work now: nothing else comes from them.
         for _ in self._hear([child for child in self._children if not child.is_ready], 0.0):
             pass
 
     def begin(self, task: str, stage: int, shared: Arrays) -> ProcessFlight:
-        # Here, because it reads all sources.
-        from hakoiri.worker.program import program_of
-
-        self._flight = ProcessFlight(task, stage, {**program_of(self._puzzle, task)}, shared)
+        self._flight = ProcessFlight(task, stage, shared)
         return self._flight
 
     def events(self, seconds: float) -> Iterator[Event]:
@@ -184,9 +188,9 @@ class ProcessChannel(Channel):
         self._children.clear()
 
     def _start_all(self) -> None:
-        while len(self._children) < self._most and self._lost <= _MOST_LOST and not self._is_closed:
+        while len(self._children) < self._wanted and self._lost <= _MOST_LOST and not self._is_closed:
             file = str(loaded_from(self._spec.name, self._spec.digest)) if self._spec.digest else ""
-            start = packed(ChildStart([*sys.path], file, self._spec.as_dict()))
+            start = packed(ChildStart([*sys.path], file, self._spec.as_dict(), self._since))
             try:
                 self._children.append(Child())
                 send(self._children[-1].socket, start[0].tobytes(), self._patience())
@@ -208,7 +212,7 @@ class ProcessChannel(Channel):
             child.busy = chunk
             chunk.begun[chunk.attempt], chunk.begun_at = child.name, time.monotonic()
             flight, is_new = self._flight, child.shared is not self._flight.shared
-            request = ChildRequest(flight.task, chunk.token, chunk.attempt, flight.program, is_new)
+            request = ChildRequest(flight.task, chunk.token, chunk.attempt, is_new)
             messages = [packed(request)[0].tobytes(), chunk.payload]
             child.shared, check = flight.shared, self._patience()
             try:
@@ -249,6 +253,8 @@ class ProcessChannel(Channel):
         except PayloadError as error:
             raise OSError from error
         raw = receive(child.socket, check)
+        # Before its result is taken in.
+        self._give()
         if chunk is not None and event.token == chunk.token and chunk.token in self._flight.chunks:
             self._flight.results[chunk.token] = raw
             yield event
@@ -270,6 +276,6 @@ def process_executor(
 ) -> SendingExecutor:  # fmt: skip
     """Return the executor of up to `most` children of this process; they have half of its memory."""
     at_once, memory = budget.farm_from is not None, budget.memory // 2 // most
-    channel = ProcessChannel(puzzle, spec, control, observer, budget.tuning, most, memory, at_once)
+    channel = ProcessChannel(spec, control, observer, budget.tuning, most, memory, at_once)
     log, in_flight = WorkLog(own=True), shares.in_flight_bytes
     return SendingExecutor(channel, puzzle, control, observer, log, in_flight, budget.tuning, audit)

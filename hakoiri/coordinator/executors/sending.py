@@ -157,8 +157,8 @@ class Channel:
     def look(self) -> None:
         """Update which workers live."""
 
-    def expect_work(self, seconds: float) -> None:
-        """Note that so many seconds of work are to come."""
+    def expect_work(self, seconds: float, beside: int = 0) -> None:
+        """Note that so many seconds of work are to come; `beside` threads of this process work, too."""
 
     def events(self, seconds: float) -> Iterator[Event]:
         """Yield the events that have come, what has begun first; wait up to `seconds` for an outcome."""
@@ -215,8 +215,15 @@ class SendingExecutor:
             self._counted_at = time.monotonic()
         return len(self._channel.living) or bool(self._channel.coming)
 
-    def expect_work(self, seconds: float) -> None:
-        self._channel.expect_work(seconds)
+    @property
+    def is_starting(self) -> bool:
+        if not self.own:
+            return False
+        self._look()
+        return not self._channel.living and bool(self._channel.coming)
+
+    def expect_work(self, seconds: float, beside: int = 0) -> None:
+        self._channel.expect_work(seconds, beside)
 
     def map(self, task: str, chunks: Iterable[Arrays], shared: Arrays = (), scarce: bool = False) -> Iterator[Landed]:
         self._stage += 1

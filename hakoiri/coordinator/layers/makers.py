@@ -77,7 +77,7 @@ class StepMaker(LayerMaker):
 
     def takes(self, following: Next) -> bool:
         context, size = self._session.context, following.current.size
-        large = context.budget.is_large(size) or context.farm.plan(size, following.cost).is_sent
+        large = context.budget.is_large(size) or context.farm.plan(size, following.cost, beside=True).is_sent
         return bool(large) or self._session.store.has_partial
 
     def make(self, following: Next) -> Made:

@@ -105,6 +105,8 @@ class Pace:
 
 #: The seconds between two looks at whether the run is to stop, while threads finish their pieces.
 _LOOK_SECONDS = 0.2
+#: The same while a child process starts, and between two looks at whether it can work.
+_START_SECONDS = 0.02
 _SWITCH_SECONDS = 0.0005
 _HERE = CallingThread([])
 
@@ -312,7 +314,7 @@ class LayerStep:
         def is_due() -> bool:
             return time.monotonic() - self._durable_at > self._context.tuning.checkpoint
 
-        plan = self._context.farm.plan(self._source.size, self.cost)
+        plan = self._context.farm.plan(self._source.size, self.cost, beside=True)
         if plan.is_sent and self._rules.task:
             yield from self._farmed(plan, is_due)
             return
@@ -344,6 +346,10 @@ class LayerStep:
         for future in futures:
             future.add_done_callback(pieces.end_after_error)
         try:
+            # Pieces that wait for a child to start would wait longer.
+            while futures and context.farm.is_starting and wait(futures, _START_SECONDS).not_done:
+                yield from _queued(found)
+                context.control.check()
             for made in self._sent(pieces, plan):
                 yield made
                 yield from _queued(found)

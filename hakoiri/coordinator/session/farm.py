@@ -78,8 +78,15 @@ class Helpers(Executor, Protocol):
     def living(self) -> int:
         """The number of workers in other processes, those that are being started included."""
 
-    def expect_work(self, seconds: float) -> None:
-        """Note that this process has so many seconds of work before it, if `living` depends on that."""
+    @property
+    def is_starting(self) -> bool:
+        """Return whether children of this process are being started, and none of them can work yet."""
+
+    def expect_work(self, seconds: float, beside: int = 0) -> None:
+        """Note that this process has so many seconds of work before it, and `beside` threads of its own for it.
+
+        `living` may depend on that.
+        """
 
 
 class Plan(NamedTuple):
@@ -118,6 +125,11 @@ class Farm:
         return "processes" if self.helpers is not None and self.helpers.own else "workers"
 
     @property
+    def is_starting(self) -> bool:
+        """Return whether helpers are children of which none can work yet."""
+        return self.helpers is not None and self.helpers.is_starting
+
+    @property
     def still_takes(self) -> bool:
         """Return whether helpers live, or are still to come."""
         return self.helpers is not None and bool(self.helpers.living)
@@ -135,8 +147,10 @@ class Farm:
         """The number of threads that expand at the same time: rules in plain Python hold the interpreter's lock."""
         return self._local.workers if self._puzzle.has_kernel else 1
 
-    def plan(self, size: int, cost: Cost) -> Plan:
+    def plan(self, size: int, cost: Cost, beside: bool = False) -> Plan:
         """Return how to work on `size` configurations of a frontier, or of a whole space, whose cost was timed.
+
+        With `beside`, threads of this process take chunks beside helpers.
 
         IMPORTANT: the one place that decides which of them are sent. If none are, threads do the work.
         """
@@ -144,15 +158,21 @@ class Farm:
         if helpers is None:
             return here
         always, seconds = self._budget.farm_from is not None, size * cost.seconds
-        helpers.expect_work(seconds)
+        beside = beside and not always
+        # Of two cores a thread has one: taking in what a single child finds is little work, and a start takes long.
+        helpers.expect_work(seconds, int(beside and self._local.workers == 2))
         is_wanted = self._budget.is_large(size) if always else seconds >= 2 * LEAST_SECONDS
         workers = helpers.living if is_wanted else 0
         if not workers:
             if always and is_wanted and not helpers.own:
                 self.work_log.here = self.work_log.here or _LATE
             return here
-        threads = max(0, self._local.workers - workers) if helpers.own else 0 if always else self._threads
-        threads = min(threads, self._threads)
+        if not always and seconds < self._budget.tuning.processes_from and helpers.is_starting:
+            # Done before a child can work.
+            return here
+        threads = self._threads if beside else 0
+        if helpers.own:
+            threads = min(threads, max(0, self._local.workers - workers))
         takers = workers + threads
         least = math.ceil((LEAST_SENT_SECONDS if always else LEAST_SECONDS) / max(cost.seconds, 1e-9))
         if always:
@@ -176,6 +196,8 @@ class Farm:
         helpers = None if self.helpers is not None and self.helpers.own and not rules else self.helpers
         large = size is None or (self._budget.is_large(size) if self._budget.is_given else size >= least)
         by = (helpers or (self._local if by_threads else None)) if large else None
+        if helpers is not None and by is helpers:
+            helpers.expect_work(0.0)
         is_sent, takers = by is not None and by is helpers, by.workers if by is not None else 1
         remote = takers if is_sent else 0
         chunk = self._shares.chunk_size(size or 0, self._puzzle.most_successors, 0.0, remote)

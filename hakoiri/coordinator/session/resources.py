@@ -89,9 +89,9 @@ class Tuning:
     keep: int = 900
     #: About the bytes of an array in one value of Redis, which has 512 MB at most.
     piece_bytes: int = 1 << 25
-    #: Child processes are started once a session has worked for so long, or has so much work before it: less than half
-    #: of that is the time that their start takes on all cores.
-    processes_from: float = 2.5
+    #: Child processes are started once a session has worked for so long, or has so much work before it. A start takes
+    #: half of that on another core, and no time that can be measured in this process.
+    processes_from: float = 1.0
     #: A child is replaced if its start, or a message, takes this long, however busy the machine is.
     stands_still: float = 60.0
     #: The coordinator works itself after this time without workers. A worker is declared dead sooner.
