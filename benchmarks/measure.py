@@ -43,6 +43,8 @@ TARGETS: dict[str, dict[str, float]] = {
     "whole job through Redis, 2 workers": {"seconds": 6.0, "peak_mb": 250},
     "whole job through Redis, everything sent to workers, 2 workers": {"seconds": 6.0, "peak_mb": 250},
     "explore through Redis, every layer sent to workers, 2 workers": {"seconds": 6.0},
+    "898 components by layers through Redis, everything sent to workers, 2 workers": {"seconds": 5.0},
+    "ten runs queued behind a census of minutes, 2 runs at a time, 2 workers": {"seconds": 30.0},
     "hakoiri --help": {"seconds": 0.3},
     "tiles 3x4": {"computing": 12.0, "peak_mb": 2_500, "disk_mb": 700},
     "tiles 3x4 in 512 MB": {"peak_mb": 700, "disk_mb": 700},
@@ -162,11 +164,38 @@ def _figures(repeat: int, only: str, huge: bool) -> Iterator[tuple[str, dict[str
                 ("run", "klotski", "--whole", *everything),
             ),
             ("explore through Redis, every layer sent to workers, 2 workers", repeat, ("run", "klotski", *everything)),
+            (
+                "898 components by layers through Redis, everything sent to workers, 2 workers",
+                repeat,
+                ("run", "klotski", "--whole", "--by", "layers", "--redis", url, "--farm", "always"),
+            ),
             ("tiles 3x4 through Redis, 2 workers", max(1, repeat - 2), ("run", *TILES, "--redis", url)),
         ]
         for name, times, arguments in remote_jobs:
             if only in name:
                 yield name, _median([_timed(*arguments, servers=servers) for _ in range(times)])
+        name = "ten runs queued behind a census of minutes, 2 runs at a time, 2 workers"
+        if only in name:
+            yield name, _median([_queued(url) for _ in range(max(1, repeat - 2))])
+
+
+def _queued(url: str) -> dict[str, float]:
+    """Return the seconds from the start of a coordinator until ten short runs behind a long one are complete."""
+
+    def said(*arguments: str) -> dict[str, Any]:
+        ended = subprocess.run([HAKOIRI, *arguments, "--json"], capture_output=True, check=True)
+        found: dict[str, Any] = json.loads(ended.stdout)
+        return found
+
+    long = said("enqueue", "hanoi", "-o", "pegs=4", "-o", "discs=14", "--whole")["run"]
+    short = [said("enqueue", "klotski", "--farm", "always")["run"] for _ in range(10)]
+    began = time.monotonic()
+    with _running([str(HAKOIRI), "coordinator", "--redis", url, "--runs", "2"]):
+        _wait(lambda: all(said("status", run)["status"] == "complete" for run in short), 300)
+        seconds = time.monotonic() - began
+        if said("cancel", long)["status"] != "cancelled":
+            sys.exit("the census behind which runs were queued has ended before them")
+    return {"seconds": seconds}
 
 
 def _whole_spaces(repeat: int, only: str) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -30,6 +30,7 @@ from hakoiri.errors import Hint, PayloadError
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.user.files import loaded_from
+from hakoiri.timing import clock
 from hakoiri.worker.child import ChildRequest, ChildStart, receive, send
 from hakoiri.worker.layers.partition import Shares
 from hakoiri.worker.machine import ONE_THREAD, how_ended, start_child, worker_name
@@ -109,7 +110,7 @@ class ProcessChannel(Channel):
     ) -> None:  # fmt: skip
         self._spec, self._control, self._observer = spec, control, observer
         self._tuning, self._most, self._memory, self._at_once = tuning, most, memory, at_once
-        self._began, self._since, self._lost, self._is_closed = time.monotonic(), time.time(), 0, False
+        self._began, self._since, self._lost, self._is_closed = clock(), time.time(), 0, False
         #: The number of children that are wanted now.
         self._wanted = most
         self._children, self._flight = list[Child](), ProcessFlight("", 0, ())
@@ -126,7 +127,7 @@ class ProcessChannel(Channel):
         self._start_if_due(seconds)
 
     def _start_if_due(self, seconds: float) -> None:
-        if self._at_once or time.monotonic() + seconds > self._began + self._tuning.processes_from:
+        if self._at_once or clock() + seconds > self._began + self._tuning.processes_from:
             self._start_all()
 
     def look(self) -> None:
