@@ -5,6 +5,7 @@ import random
 import re
 import shlex
 import signal
+import sys
 import socket
 from collections.abc import Callable
 from dataclasses import replace
@@ -36,7 +37,7 @@ from tests.support.process_setup import be_starved, stand_still, stand_still_bey
 from tests.support.published import HAKOIRI as KNOWN
 from tests.support.refusals import refused
 from tests.support.runs import opened
-from tests.support.servers import RedisServer, Workers
+from tests.support.servers import RedisServer, Workers, started_workers
 from tests.system.conftest import StartWorkers
 
 
@@ -621,6 +622,25 @@ def test_sixty_queued_runs_outlive_kills(hakoiri: Hakoiri, redis_server: RedisSe
         layers = hakoiri.ask("layers", run)["layers"]
         assert [layer["depth"] for layer in layers] == [*range(len(layers))]
         assert sum(layer["size"] for layer in layers) == 201
+
+
+@pytest.mark.slow
+def test_services_that_compile_say_so_in_their_logs(
+    hakoiri: Hakoiri, redis_server: RedisServer, tmp_path: Path
+) -> None:  # fmt: skip
+    url, program = redis_server.url, Path(sys.executable).parent / "hakoiri"
+    run = hakoiri.ask("enqueue", "hanoi", "-o", "discs=3", "--farm", "always")["run"]
+    kernels = [{"NUMBA_CACHE_DIR": str(tmp_path / name)} for name in ("worker", "coordinator")]
+    with started_workers(hakoiri, url, 1, env=kernels[0], executable=program) as team:
+        coordinator = hakoiri.start(
+            "coordinator", "--burst", env={"HAKOIRI_REDIS": url} | kernels[1], executable=program
+        )
+        assert coordinator.finish().code == 0
+        team.supervisor.send(signal.SIGTERM)
+        said = team.supervisor.finish().stderr
+    assert status_of(hakoiri, run) == "complete"
+    assert re.search(r"compiling about \d+ kernels for hanoi, once", coordinator.stderr)
+    assert "compiling kernels, once: takes some seconds" in said
 
 
 def test_what_another_measures_of_a_study_is_left_alone(hakoiri: Hakoiri) -> None:
