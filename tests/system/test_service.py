@@ -5,8 +5,8 @@ import random
 import re
 import shlex
 import signal
-import sys
 import socket
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
