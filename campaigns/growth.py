@@ -35,6 +35,8 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 TABLE, FOLDER, PUBLISHED = DOCS / "data/growth.csv", DOCS / "data/growth", DOCS / "data/published.json"
 CERTIFICATES = (FOLDER, DOCS / "reports" / "atlas")
 PAGE = DOCS / "reports" / "growth.md"
+#: Layers of more configurations than these are not kept, which spares memory and disk.
+_MANY = 10**8
 #: A page with a line for each row.
 SPACES = DOCS / "reports" / "spaces.md"
 #: Pages to play of sliding blocks find all configurations when they are opened; others contain them.
@@ -261,7 +263,7 @@ FAMILIES = {
     "all_transpositions": Family(_transpositions, range(4, 11), "all exchanges of two"),
     "stars": Family(_stars, range(4, 13), "exchanges with the first"),
     "rapaport_m1": Family(
-        _rapaport_m1, range(4, 12), "exchanges of the first pairs, from the first and from the second place"
+        _rapaport_m1, range(4, 13), "exchanges of the first pairs, from the first and from the second place"
     ),
     "rapaport_m2": Family(
         _rapaport_m2, range(5, 12), "exchange of the first two, of all pairs, of all pairs from the second"
@@ -323,10 +325,11 @@ def published() -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def certify(space: Space, target: Path) -> None:
-    """Explore a space, and write its certificate."""
+    """Explore a space, and write its certificate; of many configurations only the layers' sums are kept."""
     with tempfile.TemporaryDirectory() as folder:
         word = space.word(Path(folder))
-        with explore(word, options=space.options, data=Path(folder) / "data") as run:
+        keep = "frontier" if bound(space) > _MANY else "layers"
+        with explore(word, options=space.options, keep=keep, data=Path(folder) / "data") as run:
             run.export(target)
 
 
