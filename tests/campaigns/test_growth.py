@@ -142,6 +142,7 @@ def test_pages_to_play_are_made_of_the_certificates_beside_them() -> None:
         assert read_certificate(file).puzzle in (text := made["page_of"](file)) and text.startswith("<!DOCTYPE html>")
 
 
+@pytest.mark.ci_slow
 def test_the_table_is_made_from_the_certificates(tmp_path: Path) -> None:
     """All but the version of the program that made it."""
     table = tmp_path / "growth.csv"

@@ -378,7 +378,7 @@ def test_a_component_that_does_not_fit_is_measured_by_its_symmetries(memory: int
 # Directed puzzles
 
 
-@pytest.mark.parametrize(("layout", "keys"), [("u32", "clumped"), ("u128", "spread")])
+@usual(1, ("layout", "keys"), [("u32", "clumped"), ("u128", "spread")])
 def test_a_directed_space_has_weak_and_strong_components(layout: str, keys: str, tmp_path: Path) -> None:
     toy = Toy({"layout": layout, "keys": keys, "directed": "yes"})
     spec = PuzzleSpec("toy", toy.parameters)

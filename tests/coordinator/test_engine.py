@@ -158,7 +158,7 @@ def test_a_search_of_the_first_layers_makes_no_others(most: int, tmp_path: Path)
         assert run.layer_sizes == [len(layer) for layer in expected(**options).layers[: most + 1]]
 
 
-@pytest.mark.parametrize("manner", ["default", "starving", "farmed"])
+@usual(2, "manner", ["default", "farmed", "starving"])
 @pytest.mark.parametrize("directed", ["no", "yes"])
 def test_a_search_stops_after_the_layer_with_enough_configurations(
     manner: str, directed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -248,6 +248,7 @@ def test_a_stop_in_the_midst_of_a_layer_keeps_what_is_expanded(
         assert essence(run) == expected[0]
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("seconds", [0.0, 60.0])
 def test_a_stop_in_a_pass_ends_it_after_some_seconds(
     seconds: float, expected: tuple[Any, NDArray[np.uint8]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

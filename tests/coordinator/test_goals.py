@@ -218,6 +218,7 @@ two_ways = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize(
     "manner", [pytest.param(name, marks=() if name == "spilling" else pytest.mark.slow) for name in MANNERS]
 )

@@ -84,7 +84,7 @@ def test_merged_mirrors_count_once_and_all_starts_at_once_for_a_bound(tmp_path: 
         assert run.layer_sizes == [2]
 
 
-@usual(2, ("keep", "way"), [("depths", "file"), ("frontier", "file"), ("depths", "table"), ("frontier", "table")])
+@usual(1, ("keep", "way"), [("frontier", "file"), ("depths", "file"), ("depths", "table"), ("frontier", "table")])
 @usual(1, "merged", [True, False])
 def test_numbers_in_place_of_keys_change_no_layer(keep: str, way: str, merged: bool, tmp_path: Path) -> None:
     """Five pegs, whose keys have gaps, and the classes of their positions."""
@@ -381,6 +381,7 @@ def test_what_cannot_be_repaired_is_said(tmp_path: Path) -> None:
     assert f"delete_run({name!r})" in caught.value.__notes__[0]
 
 
+@pytest.mark.ci_slow
 def test_a_run_that_goes_on_while_it_is_verified_is_not_called_damaged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,12 +27,14 @@ from tests.support.runs import StoppingAfter
 
 #: Layout of the keys, whether moves cannot be taken back, whether the run ends with its first goal.
 RUNS = [
-    *((layout, directed, False) for layout, directed in zip(LAYOUTS, cycle(("no", "yes")), strict=False)),
     *(("u64", directed, True) for directed in ("no", "yes")),
+    *((layout, directed, False) for layout, directed in zip(LAYOUTS, cycle(("no", "yes")), strict=False)),
 ]
+#: Default runs have keys of up to 256 bits.
+PARAMS = [pytest.param(run, marks=pytest.mark.ci_slow if number > 6 else ()) for number, run in enumerate(RUNS)]
 
 
-@pytest.fixture(scope="module", params=RUNS, ids=lambda param: "-".join(map(str, param)))
+@pytest.fixture(scope="module", params=PARAMS, ids=lambda param: "-".join(map(str, param)))
 def toy(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     """A run of a few hundred configurations, cut into several batches."""
     layout, directed, until_goal = request.param

@@ -206,6 +206,7 @@ def test_quick_commands_import_nothing_slow(line: str, finished: FinishedRuns) -
     assert "hakoiri.guests.deals.commands" not in loaded, "a module of other commands"
 
 
+@pytest.mark.ci_slow
 @usual(1, "line", ["layers {explored}", "runs --json"])
 def test_a_reader_that_leaves_is_no_error(line: str, finished: FinishedRuns) -> None:
     reader, writer = os.pipe()

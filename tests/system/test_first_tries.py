@@ -341,6 +341,7 @@ def test_failed_runs_are_pruned(hakoiri: Hakoiri, tmp_path: Path) -> None:
     assert [row["run"] for row in hakoiri.ask("runs")["runs"]] == [kept]
 
 
+@pytest.mark.ci_slow
 def test_a_dry_run_refuses_what_run_refuses(hakoiri: Hakoiri) -> None:
     cube = str(FOLDER / "3x3x3.gap")
     for more in (["--keep", "depths"], ["--whole"], ["-o", "pieces=identical"], ["--name", "a/b"]):

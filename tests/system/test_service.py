@@ -122,6 +122,7 @@ def test_the_service_as_the_readme_types_it(
     assert re.search(r"\b\d+ components\b", log)
 
 
+@pytest.mark.ci_slow
 def test_queued_runs_are_driven_one_after_another(farm: Workers, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
     """The oldest first; a run that is queued while the coordinator works or sleeps is taken up as well."""
     runs = [
@@ -183,6 +184,7 @@ def test_the_next_coordinator_finishes_what_one_left(
     assert hakoiri.ask("status", run)["status"] == "complete"
 
 
+@pytest.mark.ci_slow
 def test_a_running_run_is_cancelled_and_the_next_taken_up(hakoiri: Hakoiri, redis_server: RedisServer) -> None:
     redis_server.pretend_worker()
     runs = [enqueue(hakoiri, *CHUNKS), enqueue(hakoiri, "--from", START_OF_2)]
@@ -511,6 +513,7 @@ def stand_still_starved() -> None:
     stand_still(30, "expanded")
 
 
+@pytest.mark.ci_slow
 def test_the_one_that_lost_its_run_is_told_and_writes_nothing(hakoiri: Hakoiri, finished: FinishedRuns) -> None:
     first = hakoiri.start("run", "klotski", "--memory", "1MB", "--chunk", "100", "--farm", "1",
                           before=stand_still_starved)  # fmt: skip

@@ -214,6 +214,7 @@ def test_no_bits_are_left_for_the_next_layer(first: int, tmp_path: Path) -> None
             assert not any(words.any() for words in threads.spare)
 
 
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("room", [1 << 24, 76_000], ids=["stays", "coded"])
 def test_ranges_with_bitmaps_are_expanded_in_many_pieces_in_turn(
     room: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

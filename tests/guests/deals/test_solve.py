@@ -22,6 +22,7 @@ def contest(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.ci_slow
 def test_the_contest(hakoiri: Hakoiri, contest: Path) -> None:
     """As the contest wants it: one answer a line."""
     answers = "-1\n33\n0\n34\n"

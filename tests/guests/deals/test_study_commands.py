@@ -19,6 +19,7 @@ from tests.support.commands import Hakoiri, wait_until
 from tests.support.geometry import FOLDER
 from tests.support.process_setup import stand_still_beyond
 from tests.support.runs import opened
+from tests.support.seeds import usual
 from tests.support.servers import Workers, by_workers
 
 SMALL = ("study", "deals", "superpuzz", "--sizes", "3..4", "--deals", "12")
@@ -29,6 +30,7 @@ def rows_of(target: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+@pytest.mark.ci_slow
 def test_tables_json_csv_and_picture_say_the_same(hakoiri: Hakoiri, tmp_path: Path) -> None:
     target, picture = tmp_path / "deals.csv", tmp_path / "deals.png"
     printed = hakoiri.here(*SMALL, "--csv", str(target), "--plot", str(picture)).stdout
@@ -52,7 +54,7 @@ def test_tables_json_csv_and_picture_say_the_same(hakoiri: Hakoiri, tmp_path: Pa
     assert matplotlib.image.imread(picture).std() > 0.05, "an empty picture"
 
 
-@pytest.mark.parametrize("ending", ["svg", "pdf"])
+@usual(1, "ending", ["svg", "pdf"])
 def test_a_study_of_gap_with_capped_deals(ending: str, hakoiri: Hakoiri, tmp_path: Path) -> None:
     picture = tmp_path / f"deals.{ending}"
     line = ("study", "deals", "gap", "--sizes", "3,4", "--deals", "25", "--cap", "0.05k", "--seed", "3")
@@ -90,6 +92,7 @@ def test_shortened_solutions_have_a_table(hakoiri: Hakoiri) -> None:
 # Redis
 
 
+@pytest.mark.ci_slow
 def test_what_is_there_is_printed_without_any_server(hakoiri: Hakoiri) -> None:
     first = hakoiri.here(*SMALL)
     nowhere = hakoiri.here(*SMALL, "--redis", "redis://127.0.0.1:1/0")
