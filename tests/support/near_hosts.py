@@ -197,6 +197,8 @@ def near_hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Near
                 yield replace(context, hosts=found.for_run(puzzle, context.observer))
 
         monkeypatch.setitem(PUZZLES, "toy", "tests.support.toy:Toy")
+        # A session over Redis has no children, and each of them takes a second to start.
+        monkeypatch.setattr(opening, "_children", lambda *_: 0)
         # Each layer of one round is short, however busy the machine is.
         monkeypatch.setattr(rounds, "AHEAD_SECONDS", math.inf)
         monkeypatch.setattr(driving, "open_context", with_hosts)
