@@ -18,17 +18,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-HOW_TO = sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs/how-to").glob("*.md"))
+#: All but that of hosts, which are several machines.
+HOW_TO = sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs/how-to").glob("*.md") if page.stem != "hosts")
 PAGES = ["README.md", "docs/tutorial/index.md", "docs/tutorial/own-puzzle.md", *HOW_TO, "docs/reference/http.md"]
 #: Beginnings of lines that are not typed, by their reason.
 LEFT_OUT = {
     "the suite of tests": ["scripts/test"],
-    "other machines": ["redis-server /etc", "export HAKOIRI_REDIS=redis://:", "docker ", "hakoiri drain host-a"],
-    "hosts, which the page does not start on one machine": [
-        "hakoiri coordinator --data /srv", "hakoiri worker -n auto --store", "hakoiri enqueue tiles",
-        "hakoiri status last --watch --data", "hakoiri collect", "hakoiri run tiles -o rows=3 -o columns=4 --hosts",
-        "hakoiri run tiles -o rows=2 -o columns=5 --whole --hosts", "hakoiri health",
-    ],
     "an init system": ["useradd", "install ", "openssl rand -hex 24 | install", "cp examples/systemd", "systemctl"],
     "a file of the reader's": [
         "hakoiri study starts scrambles", "hakoiri study starts levels", "hakoiri study cosets edges",
@@ -41,15 +36,15 @@ LEFT_OUT = {
     ],
 }  # fmt: skip
 #: The last line of a service that has begun.
-READY = re.compile(r"coordinator ready|worker processes for|: keeps runs|Ready to accept connections")
+READY = re.compile(r"coordinator ready|supervised by process|Ready to accept connections")
 SERVICES = re.compile(r"(hakoiri (coordinator|worker|serve)|redis-server)\b")
 #: Figures of time, names of runs and dates, with the blanks of their columns; rows that have nothing else.
 VARYING = re.compile(r"\d[\d.,]* (?:ns|us|ms|s|min|h)\b|\b[0-9a-f]{6}-(?=\w)|\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)?")
 #: An answer of the server about what is still under way, and the seconds until it is asked for again.
 LATER, PAUSE = re.compile(r'"status":\s*(409|503)\b'), 0.5
 REFUSED = re.compile(r'"status":\s*[45]\d\d\b')
-MARK = "typed: "
-MOST_SECONDS = 900.0
+MARK, ENDED = "typed: ", "ended: "
+MOST_SECONDS = 600.0
 
 
 class Step(NamedTuple):
@@ -114,18 +109,20 @@ class Shell:
 
     def type(self, command: str) -> tuple[int, str]:
         """Return the exit code of a command and all that is printed meanwhile; of a service once it is ready."""
-        service = SERVICES.match(command)
-        line = f"{{ {command}\n}} &" if service and not re.search(r"&\s*(#|$)", command) else command
+        service, line = SERVICES.match(command), command
+        if service:
+            # One that cannot begin tells its end.
+            line = "{ " + re.sub(r"&\s*(#.*)?$", "", command) + f"\nprintf '\\n{ENDED}%s\\n' $?\n}} &"
         os.write(self._keys, f"{line}\nprintf '\\n{MARK}%s\\n' $?\n".encode())
         printed, ends = "", time.monotonic() + MOST_SECONDS
         while not (found := re.search(rf"^{MARK}(\d+)$", printed, re.MULTILINE)) or (
             service and not READY.search(printed)
         ):
-            there, _, _ = select.select([self._screen], [], [], ends - time.monotonic())
+            there, _, _ = select.select([self._screen], [], [], max(0.0, ends - time.monotonic()))
             more = os.read(self._screen, 1 << 16) if there else b""
-            if not more:
-                raise SystemExit(f"type_pages: no end of {command!r} after {printed[-2000:]}")
             printed += more.decode(errors="replace")
+            if not more or (service and f"\n{ENDED}" in printed):
+                raise TimeoutError(f"no end of {command!r}, which printed {printed[-2000:]}")
         return int(found[1]), printed.replace(found[0], "")
 
     def close(self) -> None:
@@ -180,6 +177,9 @@ def main() -> None:
             for fault in faults(page, shell):
                 wrong += 1
                 print(f"type_pages: {page}: {fault}", flush=True)
+        except TimeoutError as error:
+            wrong += 1
+            print(f"type_pages: {page}: {error}", flush=True)
         finally:
             shell.close()
             # The next page begins with the folder of a clone.

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from urllib.error import URLError
 from urllib.request import Request, urlopen
 
+import psutil
 import pytest
 
 from hakoiri.puzzles.registry import PuzzleSpec
@@ -123,7 +124,10 @@ def tab(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Tab]:
         with closing(browser):
             yield Tab(browser)
     finally:
-        process.terminate()
+        with suppress(psutil.NoSuchProcess):
+            for each in psutil.Process(process.pid).children(recursive=True):
+                each.kill()
+        process.kill()
         process.wait()
 
 
