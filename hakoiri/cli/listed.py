@@ -5,7 +5,7 @@ The list of commands is printed from this table, because importing all commands 
 
 LINES = {
     "puzzles": "List the puzzles and their options, or describe one of them.",
-    "show": "Draw a configuration and list its key and its moves.",
+    "show": "Draw a configuration, or the start of a run, and list its key and its moves.",
     "play": "Play a puzzle on the terminal.",
     "new": "Write a small working puzzle for you to change.",
     "try": "Check a puzzle of yours on some of its configurations.",

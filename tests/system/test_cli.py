@@ -315,7 +315,7 @@ def test_configurations_are_taken_as_text_or_key_everywhere(finished: FinishedRu
     run, ask = finished.explored["run"], finished.hakoiri.ask
     key = ask("show", NEAR)["key"]
     assert ask("show", key)["configuration"] == NEAR
-    assert ask("show", START)["key"] == START_KEY
+    assert ask("show", START)["key"] == ask("show", run)["key"] == START_KEY
     for line, length in (
         (f"distance {run} {{near}}", 2),
         (f"distance {run} {{start}} --from {{near}}", 2),

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from rich.text import Text
 from hakoiri.cli import options as shared
 from hakoiri.cli.completing import puzzles_beginning
 from hakoiri.cli.options import command_line
+from hakoiri.coordinator.errors import UnknownRunError
 from hakoiri.errors import PuzzleError
 from hakoiri.loading import loaded
 from hakoiri.parameters import flag, parameter
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from hakoiri.puzzles.conformance.pool import Case
     from hakoiri.puzzles.contract import Puzzle
 
+_USUAL = "klotski"
 _HEAD = '''"""{file}: say here what your puzzle is.
 
 It works as it stands: a row of coins, of which a move turns over two neighbours. Change it step by step into your
@@ -216,18 +219,29 @@ def _lines(row: dict[str, Any]) -> Text:
     return text
 
 
+def _of_run(name: str, puzzle: str) -> PuzzleSpec | None:
+    """Return the puzzle of a run by its name or ``last``, with its start; no board of the usual `puzzle` is a name."""
+    if puzzle != _USUAL or not re.fullmatch(r"(?!0x)\w[\w-]*", name):
+        return None
+    from hakoiri.api import open_run
+
+    with suppress(UnknownRunError), open_run(name) as run:
+        return replace(run.spec, start=run.puzzle.start_text())
+    return None
+
+
 @command_line("show ABBC/ABBC/DEEF/DGHF/I..J")
 def show(
     conf: str = shared.CONF,
     puzzle: str = parameter(
-        "--puzzle", "PUZZLE", "Puzzle of the configuration; FILE.py:NAME for your own.", default="klotski",
+        "--puzzle", "PUZZLE", "Puzzle of the configuration; FILE.py:NAME for your own.", default=_USUAL,
         autocompletion=puzzles_beginning,
     ),
     options: list[str] | None = shared.PUZZLE_OPTIONS,
     plot: Path | None = parameter("--plot", "FILE", "Write a picture: .svg or .png."),
     json: bool = shared.JSON,
 ) -> None:  # fmt: skip
-    """Draw a configuration and list its key and its moves.
+    """Draw a configuration, or the start of a run, and list its key and its moves.
 
     Also shows its canonical form: the lesser of itself and its mirror image. For a board of nakuron, up to 256 x 256,
     shows its balls and those that each tilt would drop.
@@ -235,7 +249,7 @@ def show(
     from hakoiri.render.images import print_picture
     from hakoiri.rows.puzzles import configuration_row
 
-    spec = shared.spec_of(puzzle, options, conf)
+    spec = _of_run(conf, puzzle) or shared.spec_of(puzzle, options, conf)
     text = spec.start or ""
     kind = spec.kind()
     if kind.draws_start and loaded(kind.draws_start)(text, plot, json):
