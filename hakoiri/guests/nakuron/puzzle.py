@@ -270,7 +270,7 @@ class Nakuron(Scored):
         games = max(1, _CELLS_PER_CHUNK // board.size**2)
         return Arena(list(ground_of(board)), field_of(board)[None], board.balls, games)
 
-    def bound(self, start: str | None = None, check: Callable[[], None] = lambda: None) -> int:
+    def bound(self, start: str | None = None, check: Callable[[], None] | None = None) -> int:
         """By where balls can leave at all, and by looking ahead (`guests.nakuron.board`)."""
         return upper_bound(self._board_of(start), check=check)
 

@@ -103,10 +103,10 @@ class Scored(Puzzle):
         key = self.start if start is None else self.parse(start)
         return Arena([], self.keys([key]).astype(np.uint64).reshape(1, -1), self.reserve(key))
 
-    def bound(self, start: str | None = None, check: Callable[[], None] = lambda: None) -> int:
+    def bound(self, start: str | None = None, check: Callable[[], None] | None = None) -> int:
         """Return an upper bound of all plays of the start, or another board: always the same, within seconds.
 
-        `check` is called often; what it raises ends the search.
+        `check` is called often, if it is given; what it raises ends the search.
         """
         return self.arena(start).reserve
 
