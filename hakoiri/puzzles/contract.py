@@ -426,11 +426,11 @@ def numbers_of(puzzle: Puzzle) -> int:
 
 def spread_of(puzzle: Puzzle) -> BitKernel | None:
     """Return the kernel of a puzzle for bitmaps, unless a subclass, or its user, has changed the moves since."""
-    if "expand" in vars(puzzle):
-        return None
     for kind in type(puzzle).__mro__:
         if "spread" in vars(kind):
-            return puzzle.spread
+            # IMPORTANT: not before, because `vars` makes a dictionary of the attributes, and rules in plain Python then
+            # read these more slowly.
+            return None if "expand" in vars(puzzle) else puzzle.spread
         if {"expand", "successors"} & vars(kind).keys():
             return None
     return None

@@ -1,5 +1,6 @@
 """The commits of a session, where a write fails and where nothing waits to be written."""
 
+import gc
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -7,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from hakoiri.api import explore
 from hakoiri.coordinator.errors import ContradictionError, StopRun
 from hakoiri.coordinator.layers import search as ending
+from hakoiri.coordinator.layers.step import LayerStep
 from hakoiri.coordinator.runs.catalogue import prunable_runs
 from hakoiri.coordinator.runs.create import make_run, open_job
 from hakoiri.coordinator.runs.drive import drive
@@ -123,3 +126,24 @@ def test_a_stop_between_two_kernels_is_no_fault_of_the_puzzle() -> None:
     for work in (lambda: inspected_expansion(puzzle, keys, 1), lambda: Puzzle.check_key(puzzle, puzzle.start)):
         with pytest.raises(StopRun):
             work()
+
+
+def test_steps_leave_attributes_where_rules_in_plain_python_read_them_fast(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`vars` of a puzzle makes a dictionary of its attributes: 54 microseconds a configuration instead of 39."""
+    file, run = Path(__file__).resolve().parents[2] / "examples" / "ricochet_robots.py", LayerStep.run
+    met = list[bool]()
+
+    def inspected(step: LayerStep) -> Any:
+        made, puzzle = run(step), step._session.puzzle
+        met.append(any(type(held) is dict and "walls" in held for held in gc.get_referents(puzzle)))
+        return made
+
+    monkeypatch.setattr(LayerStep, "run", inspected)
+    with explore(f"{file}:RicochetRobots", layers=9, data=tmp_path, resources=Resources(chunk=50, workers=1)) as found:
+        assert sum(found.layer_sizes) > 1_000
+        assert len(met) > 2
+        assert not any(met)
+        assert "walls" in vars(found.puzzle)
+        assert any(type(held) is dict and "walls" in held for held in gc.get_referents(found.puzzle))

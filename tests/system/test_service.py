@@ -589,7 +589,8 @@ def test_two_coordinators_share_a_directory(hakoiri: Hakoiri, farm: Workers) -> 
 @pytest.mark.parametrize("count", [2, pytest.param(10, marks=pytest.mark.slow)])
 def test_short_runs_are_done_beside_a_long_one(hakoiri: Hakoiri, farm: Workers, count: int) -> None:
     """A census that would take minutes, and some runs of a second; then it is cancelled."""
-    long = hakoiri.ask("enqueue", "pancakes", "-o", "n=11", "--whole")["run"]
+    space = ("hanoi", "-o", "pegs=4", "-o", "discs=14", "--whole", "--memory", "1GB")
+    long = hakoiri.ask("enqueue", *space)["run"]
     short = [enqueue(hakoiri, "--from", START_OF_248, "--farm", "always") for _ in range(count)]
     coordinator = start_coordinator(hakoiri, farm.url, "--runs", "2")
     for run in short:
