@@ -152,6 +152,7 @@ def changed(store: RunStore, depth: int, change: Callable[[Keys], Keys]) -> None
     store.commit(store.state)
 
 
+@pytest.mark.ci_slow
 @toys("wrong", "lost", "twice", "other", "goals", "broken", "gone")
 def test_what_is_wrong_at_a_host_is_found(
     wrong: str, options: dict[str, str], directory: Path, hosts: NearHosts, monkeypatch: pytest.MonkeyPatch

@@ -369,7 +369,9 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.ci_slow if name == "long.tws" else ()) for name in WRONG]
+)
 def test_a_wrong_file_is_refused_with_its_place(name: str, tmp_path: Path) -> None:
     text, expected = WRONG[name]
     (tmp_path / name).write_text(text)

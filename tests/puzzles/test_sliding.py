@@ -266,7 +266,7 @@ def test_hakoiri_musume_is_one_of_these_boards(all_keys: Keys) -> None:
         assert {puzzle.render(key) for key in here} == {klotski.render(key) for key in there}
 
 
-@pytest.mark.parametrize("board", MIRRORED)
+@usual(len(MIRRORED) - 1, "board", MIRRORED)
 def test_mirror_is_the_text_read_backwards(board: str) -> None:
     puzzle = sliding(board, "finger")
     assert puzzle.has_mirrors

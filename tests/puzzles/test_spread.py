@@ -110,6 +110,7 @@ def test_a_puzzle_that_does_not_know_its_size_has_no_bitmap_of_all(tmp_path: Pat
     assert [exchange.plan_marks(total, 1e9, 1 << 20, 2, []) for total in (0, 64, 1 << 30)] == [False, True, False]
 
 
+@pytest.mark.ci_slow
 @usual(1, ("name", "options"), [("pancakes", {"n": "10"}), ("hanoi", {"discs": "10"})])
 def test_runs_by_bitmaps_have_the_same_layers(
     name: str, options: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -105,6 +105,7 @@ def test_the_2x2x2_cube_has_77_802_classes(metric: str, tmp_path: Path) -> None:
 _SEVERAL = [("hanoi", {"discs": "7"}), ("topspin", {"n": "9", "k": "4"})]
 
 
+@pytest.mark.ci_slow
 @usual(1, "keep", ["layers", "frontier", "depths"])
 @usual(1, ("name", "options"), _SEVERAL, ids=[name for name, _ in _SEVERAL])
 def test_an_interrupted_run_counts_what_it_represents_once(
@@ -145,6 +146,7 @@ def test_a_record_that_represents_another_number_is_found(tmp_path: Path) -> Non
     assert any(fault.startswith("the layers represent 13 configurations, but 12 in the state") for fault in faults)
 
 
+@pytest.mark.ci_slow
 def test_a_path_of_classes_leads_to_the_configuration_that_was_named(tmp_path: Path) -> None:
     with explore("cube2", merge_mirrors=True, layers=5, data=tmp_path) as run:
         base = PuzzleSpec("cube2").build()

@@ -229,6 +229,7 @@ def test_a_killed_hunt_keeps_every_record_that_it_announced(hakoiri: Hakoiri) ->
     assert again["best"]["score"] >= before[-1].score
 
 
+@pytest.mark.ci_slow
 def test_rq_workers_hunt_as_threads_do(hakoiri: Hakoiri, farm: Workers, tmp_path: Path) -> None:
     with by_workers():
         farmed = hakoiri.ask(*SMALL_HUNT, "--redis", farm.url)
@@ -290,6 +291,7 @@ def test_a_study_that_may_need_more_memory_than_it_has_says_what_to_change(hakoi
 COSETS = ("study", "cosets", str(FOLDER / "pyraminx.json"), "--seed", "3")
 
 
+@pytest.mark.ci_slow
 def test_rq_workers_fill_cosets_as_threads_do(hakoiri: Hakoiri, farm: Workers, tmp_path: Path) -> None:
     with by_workers():
         farmed = hakoiri.ask(*COSETS, "--redis", farm.url)
