@@ -9,7 +9,7 @@ modulo 2, 3, 5 or 7 to which a move adds the same, whatever the state. Where suc
 the last of these is numbered within its class, so that the numbers have no gap.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import log10, prod
 from typing import Any, NamedTuple
 
@@ -95,17 +95,17 @@ class Searched(Coordinate):
             raise TooLargeError(f"{self.what} has more than 2^63 conceivable states, which is too many")
         self._weights = np.array([radix**place for place in range(len(self.row))], dtype=np.int64)
         dtype = np.uint8 if radix <= 256 else np.uint16
-        layer, moves = np.array([self.row], dtype=dtype), list(zip(self.sources, self.twists, strict=True))
-        layers, known, most = [layer], self._codes(layer), min(MOST_STATES, _MOST_ENTRIES // len(moves))
+        layer, moves = np.array([self.row], dtype=dtype), len(self.sources)
+        layers, known, most = [layer], self._codes(layer), min(MOST_STATES, _MOST_ENTRIES // moves)
         # Rows three times, codes and orders, and two tables of moves; of a few states at a time also rows of 64 bits.
-        each = len(self.row) * 3 * dtype().itemsize + _BESIDE + len(moves) * 12
+        each = len(self.row) * 3 * dtype().itemsize + _BESIDE + moves * 12
         claim(f"the table of {self.what}", min(_BLOCK, radix ** len(self.row)) * len(self.row) * 40)
-        steps, is_long = len(moves) * len(self.row), False
+        steps, is_long = moves * len(self.row), False
         while len(layer):
             new = known[:0]
-            for move in moves:
-                # As codes, which are short, so that the layers after all moves take little memory.
-                codes = self._codes_after(layer, *move)
+            for part in _parts(layer, max(_BLOCK // moves, len(layer) // moves) + 1):
+                # As codes, which are short, so that what moves lead to takes little memory.
+                codes = self._codes_after(part, self.sources, self.twists).ravel()
                 codes = codes[known[np.searchsorted(known, codes).clip(max=len(known) - 1)] != codes]
                 new = distinct(np.concatenate([new, codes]))
                 if len(known) + len(new) > most:
@@ -117,11 +117,12 @@ class Searched(Coordinate):
             layers.append(layer)
         self.rows = np.concatenate(layers)
         self._order()
-        self.after = np.empty((len(self.rows), len(moves)), dtype=np.uint32)
-        for number, move in enumerate(moves):
-            self.after[:, number] = self.after_element(*move)
+        self.after = np.empty((len(self.rows), moves), dtype=np.uint32)
+        for row, part in zip(_parts(self.after, _BLOCK), _parts(self.rows, _BLOCK), strict=True):
+            row[:] = self._after(part, self.sources, self.twists)
         self.states = self.size = len(self.rows)
         self.classes = np.zeros((len(self.rows), 0), dtype=np.int64)
+        self._rounds = [self._round(move) for move in range(moves)]
         for prime in _PRIMES:
             self._find_functionals(prime)
 
@@ -134,17 +135,34 @@ class Searched(Coordinate):
         self._sorted = codes[self._by_code]
 
     def _codes_after(self, rows: NDArray[Any], sources: Any, twists: Any) -> _Numbers:
-        """Return the codes of rows after a move: of a few at a time, as rows of 64 bits are long."""
-        parts = (rows[begin : begin + _BLOCK] for begin in range(0, len(rows), _BLOCK))
+        """Return the codes of rows after one move, or in columns after each: of a few at a time as rows of 64 bits."""
+        parts = _parts(rows, max(1, _BLOCK * len(self.row) // np.size(sources)))
         return np.concatenate([self._codes(self.moved(part, sources, twists)) for part in parts])
+
+    def _after(self, rows: NDArray[Any], sources: Any, twists: Any) -> _Numbers:
+        return np.asarray(self._by_code[np.searchsorted(self._sorted, self._codes_after(rows, sources, twists))])
 
     def after_element(self, sources: Any, twists: Any) -> _Numbers:
         """Return the full number of each state after a move."""
-        return np.asarray(self._by_code[np.searchsorted(self._sorted, self._codes_after(self.rows, sources, twists))])
+        return self._after(self.rows, sources, twists)
+
+    def _round(self, move: int) -> int:
+        """Return how often a move is made until one of the first states comes round; 0 if that takes long."""
+        first = np.arange(min(self.states, _SOME))
+        here = self.after[first, move]
+        for times in range(1, _SOME):
+            if (here == first).any():
+                return times
+            here = self.after[here, move]
+        return 0
 
     def _find_functionals(self, prime: int) -> None:
         """Add the functionals modulo a prime: combinations of numbers of moves that every cycle sums up to 0."""
         moves = self.after.shape[1]
+        # A move adds 0 unless the prime divides how often it is made until a state comes round.
+        functionals = np.eye(moves, dtype=np.int64)[[times % prime == 0 for times in self._rounds]]
+        if not len(functionals):
+            return
         # How often each move is made on a way to each state; by layers, as states are numbered.
         ways = np.full((self.states, moves), -1, dtype=np.int8)
         ways[0] = 0
@@ -160,9 +178,7 @@ class Searched(Coordinate):
             ways[found, made] = (ways[found, made] + 1) % prime
             layer = found
         # The functionals that are 0 on the cycles met so far: a cycle for each move of each state, of some first.
-        functionals, after = np.eye(moves, dtype=np.int64), self.after
-        # A move that changes no state is such a cycle, and adds 0.
-        functionals = functionals[(after != np.arange(self.states)[:, None]).any(axis=0)]
+        after = self.after
         for move in range(moves):
             sums = ways[:_SOME].astype(np.int64) - ways[after[:_SOME, move]]
             sums[:, move] += 1
@@ -251,6 +267,10 @@ class Ranked(Coordinate):
         return [self._labels[label] for label in order]
 
 
+def _parts(rows: NDArray[Any], size: int) -> Iterator[NDArray[Any]]:
+    return (rows[begin : begin + size] for begin in range(0, len(rows), size))
+
+
 def _parity(order: Sequence[int]) -> int:
     return sum(digits_of(order)) % 2
 
@@ -276,8 +296,7 @@ def _orthogonal(values: _Numbers, prime: int) -> _Numbers:
 
 
 def _classes(ways: NDArray[np.int8], functionals: _Numbers, prime: int) -> _Numbers:
-    blocks = (ways[begin : begin + _BLOCK].astype(np.int64) for begin in range(0, len(ways), _BLOCK))
-    return np.concatenate([block @ functionals.T % prime for block in blocks])
+    return np.concatenate([part.astype(np.int64) @ functionals.T % prime for part in _parts(ways, _BLOCK)])
 
 
 def null_space(matrix: _Numbers, prime: int) -> _Numbers:
