@@ -24,8 +24,9 @@ GROUPS = {
     "authors of puzzles": "puzzles/conformance puzzles/user",
     "definitions": "puzzles/definitions",
     "depths and symmetry": """coordinator/graphs/strong.py coordinator/graphs/symmetry.py
-        coordinator/layers/table_maker.py puzzles/quotient.py storage/layers/depths.py worker/graphs/strong.py
-        worker/layers/table.py""",
+        coordinator/layers/file_maker.py coordinator/layers/memory_maker.py coordinator/layers/table_maker.py
+        puzzles/quotient.py storage/layers/depths.py storage/layers/table_file.py worker/graphs/strong.py
+        worker/layers/filed_table.py worker/layers/table.py""",
     "puzzles": """puzzles/classics.py puzzles/hanoi.py puzzles/peg_solitaire.py puzzles/permutation
         puzzles/pictures.py puzzles/sliding_blocks puzzles/twisty""",
     "services": """coordinator/runs/archive.py coordinator/runs/certificate.py coordinator/runs/service.py logs.py
