@@ -27,8 +27,8 @@ GROUPS = {
         coordinator/layers/file_maker.py coordinator/layers/memory_maker.py coordinator/layers/table_maker.py
         puzzles/quotient.py storage/layers/depths.py storage/layers/table_file.py worker/graphs/strong.py
         worker/layers/filed_table.py worker/layers/table.py""",
-    "puzzles": """puzzles/classics.py puzzles/hanoi.py puzzles/peg_solitaire.py puzzles/permutation
-        puzzles/pictures.py puzzles/sliding_blocks puzzles/twisty""",
+    "puzzles": """puzzles/classics.py puzzles/hanoi.py puzzles/hanoi_numbers.py puzzles/peg_solitaire.py
+        puzzles/permutation puzzles/pictures.py puzzles/sliding_blocks puzzles/twisty""",
     "services": """coordinator/runs/archive.py coordinator/runs/certificate.py coordinator/runs/service.py logs.py
         metrics.py""",
     "guest maps": "render/maps.py run/maps.py worker/graphs/layout.py",
