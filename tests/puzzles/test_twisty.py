@@ -100,7 +100,7 @@ def test_turns_undo_one_another_and_come_round(name: str, puzzle: Twisty) -> Non
 
 
 def test_moves_in_words(name: str, puzzle: Twisty) -> None:
-    faces = {"cube, half": ("URF", ["", "2", "'"]), "cube, quarter": ("URF", ["", "'"])}
+    faces = {"cube, half": ("URF", ["", "'", "2"]), "cube, quarter": ("URF", ["", "'"])}
     corners, resources = faces.get(name, ("ULRB", ["", "'"]))
     for key in some(name, 4).tolist():
         words = [puzzle.describe_move(key, after) for after in puzzle.successors(key)]
@@ -111,7 +111,7 @@ def test_only_the_start_is_solved(name: str, puzzle: Twisty) -> None:
     goals = np.concatenate([block[puzzle.is_goal(block)] for block in puzzle.configurations()])
     assert goals.tolist() == [puzzle.start]
     rows = puzzle.render(puzzle.start).split("/")
-    assert all(set(row) == {face} for face, row in zip(puzzle.pieces.faces, rows, strict=True))
+    assert all(set(row) == {face} for face, row in zip(puzzle.faces, rows, strict=True))
 
 
 # The pocket cube: known scrambles sticker by sticker, and the errors for what is no cube
@@ -161,6 +161,6 @@ def test_known_sequences_come_round(words: str, times: int) -> None:
 def test_a_half_turn_is_two_quarter_turns() -> None:
     half, quarter = Cube2(), Cube2({"metric": "quarter"})
     key = turned(half, 0, "R U2 F' R2")
-    assert key == turned(quarter, 0, "R U U F' R R")
+    assert half.render(key) == quarter.render(turned(quarter, 0, "R U U F' R R"))
     assert quarter.most_successors == 6
     assert half.most_successors == 9

@@ -14,7 +14,7 @@ from typing import Annotated, NamedTuple
 import msgspec
 
 from hakoiri.errors import ConfigurationError, PuzzleError, did_you_mean
-from hakoiri.puzzles.twisty.base import Turn, read_algorithm, turned_then
+from hakoiri.puzzles.definitions.algorithms import Turn, read_algorithm, turned_then
 
 #: One more than the largest number of a piece or place.
 MOST_LABEL = 10_000

@@ -2,7 +2,7 @@
 
 A text has a row for each orbit, joined by ``/``: the pieces by place, with a plus and a number where one is turned:
 ``1 3+1 2+2``. Identical pieces have the same number. Algorithms are read too: with the names of the definition's moves,
-multiples such as ``U2``, inverses ``U'``, and groups as `puzzles.twisty.base` reads them.
+multiples such as ``U2``, inverses ``U'``, and groups as `algorithms` reads them.
 """
 
 import re
@@ -17,11 +17,10 @@ from hakoiri.errors import ConfigurationError
 from hakoiri.keys.layout import Key, Keys, Mask, ints, key_at
 from hakoiri.keys.order import equal_rows
 from hakoiri.puzzles.contract import Expansion, Matching, Numbered, Puzzle
-from hakoiri.puzzles.definitions.chained import numbered
+from hakoiri.puzzles.definitions.algorithms import PRIMES
 from hakoiri.puzzles.definitions.definition import METRICS, Definition, Move
-from hakoiri.puzzles.definitions.numbering import Table
+from hakoiri.puzzles.definitions.numbering import PositionKeys, Table
 from hakoiri.puzzles.options import Choice, Text
-from hakoiri.puzzles.twisty.base import PRIMES
 
 #: Keys that are looked at together.
 _BLOCK = 4096
@@ -53,13 +52,13 @@ class Defined(Numbered):
         if self.parameters.get("pieces") == "identical":
             self.definition = self.definition.identical()
         given = self.definition
-        named = self.parameters["moves"].replace(",", " ").split()
-        self._moves = given.multiples(named or given.usual, self.parameters["metric"])
+        named = self.parameters.get("moves", "").replace(",", " ").split()
+        self._moves = given.multiples(named or given.usual, self.parameters.get("metric", METRICS[0]))
         self.most_successors = len(self._moves)
         self.undirected = self.paired = {given.inverse(move) for move in self._moves.values()} <= {
             *self._moves.values()
         }
-        self._numbering = made = numbered(given.text(), tuple(self._moves.values()))
+        self._numbering = made = self._numbered(tuple(self._moves.values()))
         self.layout, self.numbers, self.version = made.layout, made.numbers, made.version
         self.size, self.total = made.size, None if given.illegal else made.total
         self._solved = np.array(given.pieces), np.array(given.twists)
@@ -74,6 +73,12 @@ class Defined(Numbered):
             for orbit, row in enumerate(zip(pieces, self._rows(given.seen), strict=True))
             for piece, most in zip(*row, strict=True)
         }
+
+    def _numbered(self, moves: tuple[Move, ...]) -> PositionKeys:
+        # Imported late because built-in puzzles need no chains.
+        from hakoiri.puzzles.definitions.chained import numbered
+
+        return numbered(self.definition.text(), moves)
 
     def _rows(self, row: list[int]) -> list[list[int]]:
         """Return the part of each orbit."""

@@ -1,1 +1,1 @@
-"""Puzzles that are twisted: the 2x2x2 cube, the Pyraminx."""
+"""Twisty puzzles, the 2x2x2 cube and the Pyraminx: definitions with a face."""

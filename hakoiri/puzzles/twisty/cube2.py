@@ -10,35 +10,16 @@ fourth of B. A cube that was turned as a whole is turned back: no position depen
 """
 
 from collections.abc import Mapping
-from functools import cache
-from itertools import accumulate
 
-import numpy as np
-
-from hakoiri.errors import ConfigurationError
 from hakoiri.puzzles.options import Choice
 from hakoiri.puzzles.pictures import EDGE, Label, Part, Picture, Rectangle, Span, ink
-from hakoiri.puzzles.twisty.base import Pieces, Place, Turn, Twisty, turned_then
+from hakoiri.puzzles.twisty.base import Twisty
 
-_Vector = tuple[int, int, int]
-
-#: For each face the ways out of it, to its right and to its lower edge; x goes right, y up, z to the front.
-_FACES: dict[str, tuple[_Vector, _Vector, _Vector]] = {
-    "U": ((0, 1, 0), (1, 0, 0), (0, 0, 1)),
-    "R": ((1, 0, 0), (0, 0, -1), (0, -1, 0)),
-    "F": ((0, 0, 1), (1, 0, 0), (0, -1, 0)),
-    "D": ((0, -1, 0), (1, 0, 0), (0, 0, -1)),
-    "L": ((-1, 0, 0), (0, 0, 1), (0, -1, 0)),
-    "B": ((0, 0, -1), (-1, 0, 0), (0, -1, 0)),
-}
-_TURNING = "URF"
-#: Turns of the whole cube by the face that they turn with.
-_AXES = {"x": "R", "y": "U", "z": "F"}
+#: The faces, with what turns with them, clockwise; and those on the far side.
+_TURNS = {"U": "FLBR U", "R": "FUBD R", "F": "LURD F", "D": "FRBL D", "L": "UFDB L", "B": "ULDR B"}
+_FAR = {"U": "D", "R": "L", "F": "B", "D": "U", "L": "R", "B": "F"}
 #: The faces of the usual colours; red and blue have the letters of theirs, right and back.
 _COLOURS = str.maketrans("WGYO", "UFDL")
-#: The corners by their faces, clockwise.
-_CORNERS = ("URF", "UFL", "ULB", "UBR", "DFR", "DLF", "DRB")
-_STILL = "DBL"
 #: As cubes are sold (white, red, green, yellow, orange, blue), in shades that differ for the colour-blind, too.
 _PAINTS = {"U": "#ffffff", "R": "#c1272d", "F": "#009e73", "D": "#f7e64a", "L": "#f39c12", "B": "#0f62ac"}
 #: Faces by their column and row in the net.
@@ -58,41 +39,24 @@ class Cube2(Twisty):
     summary = "the 2x2x2 cube with one corner held still; metric half: half turns are one move, quarter: two"
     goal_summary = "every face of one colour"
     options = {"metric": Choice(("half", "quarter"))}
+    faces = {
+        "U": "ULB UBR UFL URF", "R": "URF UBR DFR DRB", "F": "UFL URF DLF DFR",
+        "D": "DLF DFR DBL DRB", "L": "ULB UFL DBL DLF", "B": "UBR ULB DRB DBL",
+    }  # fmt: skip
+    places = {f"corner {piece}": piece for piece in ("URF", "UFL", "ULB", "UBR", "DFR", "DLF", "DRB", "DBL")}
+    # Two layers are the whole cube, which turns with a face or about an axis.
+    turns = {
+        **_TURNS, **{axis: _TURNS[face] + _FAR[face] for axis, face in {"x": "R", "y": "U", "z": "F"}.items()},
+        **{f"{face}w": turn + _FAR[face] for face, turn in _TURNS.items()},
+    }  # fmt: skip
+    usual = "URF"
 
-    def prepare(self, start: str | None) -> None:
-        self.pieces = Pieces(
-            faces="".join(_FACES),
-            exchanged={f"corner {faces}": _stickers_of(faces) for faces in _CORNERS},
-            still={f"corner {_STILL}": _stickers_of(_STILL)},
-        )
-        super().prepare(start)
-        whole = {axis: _quarter_turn(face, whole=True) for axis, face in _AXES.items()}
-        # Two layers are the whole cube.
-        wide = {f"{face}w": _quarter_turn(face, whole=True) for face in _FACES}
-        self._clockwise = {face: _quarter_turn(face) for face in _FACES} | whole | wide
-        x, y, z = whole.values()
-        upper = [*accumulate([tuple(range(len(x))), x, x, x], turned_then), z, wide["Bw"]]
-        self._rotations = [rotation for side in upper for rotation in accumulate([side, y, y, y], turned_then)]
-
-    def _read(self, text: str, anything: str = "") -> str:
+    def _colours_in(self, text: str, anything: str = "") -> str:
         """Also in colours, small or capital letters."""
         letters = {*text.upper()} - {"/", anything}
         if letters <= {*"WRGYOB"} and not letters <= {*"RB"}:
             text = text.upper().translate(_COLOURS)
-        return super()._read(text, anything)
-
-    def _upright(self, colours: str) -> str:
-        (place,) = self.pieces.still.values()
-        for rotation in self._rotations:
-            turned = "".join(colours[sticker] for sticker in rotation)
-            if "".join(turned[sticker] for sticker in place) == _STILL:
-                return turned
-        raise ConfigurationError(f"no corner has the colours {', '.join(_STILL)}, clockwise")
-
-    def wholes(self) -> list[Turn]:
-        """The 24 rotations, and these after a reflection left to right."""
-        mirror = tuple(_SPOTS.index([-x, y, z]) for x, y, z in _SPOTS)
-        return [*self._rotations, *(turned_then(rotation, mirror) for rotation in self._rotations)]
+        return super()._colours_in(text, anything)
 
     def net(self, faces: Mapping[str, str]) -> Picture:
         """The stickers of each face, four letters read by rows."""
@@ -108,41 +72,3 @@ class Cube2(Twisty):
                 parts.append(Part(f"{face}{place + 1}", (box, label), x, y))
                 cells[2 * row + down][2 * column + right] = Span(f"{letter} ", fill)
         return Picture(4 * size - _BETWEEN, 3 * size - _BETWEEN, tuple(parts), tuple(map(tuple, cells)))
-
-    def turns(self) -> dict[str, Turn]:
-        found = {}
-        for face in _TURNING:
-            once = _quarter_turn(face)
-            twice = turned_then(once, once)
-            found[face] = once
-            if self.parameters["metric"] == "half":
-                found[f"{face}2"] = twice
-            found[f"{face}'"] = turned_then(twice, once)
-        return found
-
-
-#: Each sticker's position: 2 from the middle of the cube towards its face, 1 along the face both ways.
-_SPOTS = [
-    (2 * out + column * right + row * down).tolist()
-    for out, right, down in map(np.array, _FACES.values())
-    for row in (-1, 1)
-    for column in (-1, 1)
-]
-
-
-@cache
-def _stickers_of(corner: str) -> Place:
-    out = np.array([_FACES[face][0] for face in corner])
-    return tuple(map(_SPOTS.index, (out.sum(axis=0) + out).tolist()))
-
-
-@cache
-def _quarter_turn(face: str, whole: bool = False) -> Turn:
-    """A face, or the `whole` cube, turned clockwise by a quarter, looking at the face from outside."""
-    out, sources = np.array(_FACES[face][0]), list(range(len(_SPOTS)))
-    along = np.array(_SPOTS) @ out
-    # Clockwise is from v to v x out, for v in the plane of the turn.
-    targets = (along[:, None] * out + np.cross(_SPOTS, out)).tolist()
-    for sticker in np.flatnonzero(whole | (along > 0)).tolist():
-        sources[_SPOTS.index(targets[sticker])] = sticker
-    return tuple(sources)

@@ -10,16 +10,10 @@ turn the edge at L, the centre U, the edge at R, the centre L, the edge at D and
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations, permutations
 
 from hakoiri.puzzles.pictures import BED, EDGE, Label, Part, Picture, Polygon, Span, ink
-from hakoiri.puzzles.twisty.base import Pieces, Place, Turn, Twisty, turned_then
+from hakoiri.puzzles.twisty.base import Twisty
 
-#: For each face its top, left and right corner, looking at it from outside.
-_FACES = {"F": ("U", "L", "R"), "L": ("U", "B", "L"), "R": ("U", "R", "B"), "D": ("B", "R", "L")}
-#: For each corner the other three, clockwise as seen from outside.
-_OTHERS = {"U": ("B", "R", "L"), "L": ("R", "B", "U"), "R": ("L", "U", "B"), "B": ("U", "L", "R")}
-_CORNERS = "".join(_OTHERS)
 #: Green, red, blue and yellow.
 _PAINTS = {"F": "#009e73", "L": "#c1272d", "R": "#0f62ac", "D": "#f7e64a"}
 _Point = tuple[float, float]
@@ -31,15 +25,6 @@ _SMALL = (
 )  # fmt: skip
 _TIPS = (((0, 0), (1, 0), (1, 1)), ((2, 0), (3, 0), (3, 1)), ((2, 2), (3, 2), (3, 3)))
 
-#: The face of a sticker and the corners that its piece turns with: two for an edge, one for a centre.
-_Spot = tuple[str, frozenset[str]]
-#: The stickers in the order of a text.
-_SPOTS: list[_Spot] = [
-    (face, frozenset(corners))
-    for face, (top, left, right) in _FACES.items()
-    for corners in (top + left, top, top + right, left, left + right, right)
-]
-
 
 class Pyraminx(Twisty):
     """Every move turns a corner by a third, one way or the other."""
@@ -47,32 +32,17 @@ class Pyraminx(Twisty):
     name = "pyraminx"
     summary = "the Pyraminx without its tips: a corner turns by a third"
     goal_summary = "every face of one colour"
-
-    def prepare(self, start: str | None) -> None:
-        pairs = [frozenset(pair) for pair in combinations(_CORNERS, 2)]
-        edges = [[face for face in _FACES if pair <= set(_FACES[face])] for pair in pairs]
-        self.pieces = Pieces(
-            faces="".join(_FACES),
-            exchanged={
-                f"edge {''.join(faces)}": tuple(_SPOTS.index((face, pair)) for face in faces)
-                for faces, pair in zip(edges, pairs, strict=True)
-            },
-            pivots={f"centre {corner}": _centre(corner) for corner in _CORNERS},
-            even=True,
-        )
-        super().prepare(start)
-        # A scramble may turn the tips, too, which are not there.
-        unmoved = tuple(range(len(_SPOTS)))
-        self._clockwise |= {corner.lower(): unmoved for corner in _CORNERS}
-
-    def wholes(self) -> list[Turn]:
-        """Every permutation of the four corners: 12 rotations and 12 reflections."""
-        found = []
-        for corners in permutations(_CORNERS):
-            to = dict(zip(_CORNERS, corners, strict=True))
-            faces = {face: _face(frozenset(map(to.__getitem__, _FACES[face]))) for face in _FACES}
-            found.append(tuple(_SPOTS.index((faces[face], frozenset(map(to.__getitem__, at)))) for face, at in _SPOTS))
-        return found
+    faces = {
+        "F": "FL FLR FR LFD FD RDF", "L": "LR FLR FL DRL LD LFD",
+        "R": "FR FLR LR RDF RD DRL", "D": "RD DRL LD RDF FD LFD",
+    }  # fmt: skip
+    places = {
+        **{f"edge {piece}": piece for piece in ("FL", "FR", "LR", "FD", "LD", "RD")},
+        "centre U": "FLR", "centre L": "LFD", "centre R": "RDF", "centre B": "DRL",
+    }  # fmt: skip
+    # A scramble may turn the tips, too, which are not there.
+    turns = {"U": "FLR", "L": "FDL", "R": "FRD", "B": "LDR", "u": "", "l": "", "r": "", "b": ""}
+    usual = "ULRB"
 
     def net(self, faces: Mapping[str, str]) -> Picture:
         """The stickers of each face, six letters read by rows; the tips, which turn freely, are grey.
@@ -106,32 +76,6 @@ class Pyraminx(Twisty):
         rows = [(*spans["L"][half], apart, *spans["F"][half], apart, *spans["R"][half]) for half in (upper, lower)]
         rows += [(blank, *spans["D"][half], blank) for half in (upper, lower)]
         return Picture(2 * _SIDE, round(2 * height, 2), tuple(parts), tuple(rows))
-
-    def turns(self) -> dict[str, Turn]:
-        found = {}
-        for corner in _CORNERS:
-            # Clockwise by a third: its pieces follow the other corners round.
-            first, second, third = _OTHERS[corner]
-            to = {corner: corner, first: second, second: third, third: first}
-            sources = list(range(len(_SPOTS)))
-            for sticker, (face, corners) in enumerate(_SPOTS):
-                if corner in corners:
-                    there = _face(frozenset(map(to.__getitem__, _FACES[face])))
-                    sources[_SPOTS.index((there, frozenset(map(to.__getitem__, corners))))] = sticker
-            found[corner] = once = tuple(sources)
-            found[f"{corner}'"] = turned_then(once, once)
-        return found
-
-
-def _face(corners: frozenset[str]) -> str:
-    (face,) = [face for face in _FACES if corners == frozenset(_FACES[face])]
-    return face
-
-
-def _centre(corner: str) -> Place:
-    """The stickers of a centre, clockwise: each face is the one opposite to one of the other corners."""
-    faces = [_face(frozenset(_CORNERS) - {other}) for other in _OTHERS[corner]]
-    return tuple(_SPOTS.index((face, frozenset(corner))) for face in faces)
 
 
 def _triangle(corners: Sequence[_Point], small: tuple[tuple[int, int], ...]) -> tuple[_Point, ...]:
