@@ -39,6 +39,7 @@ def asked(served: Served, path: str, status: int = 200) -> dict[str, Any]:
 def test_puzzles(served: Served) -> None:
     every = asked(served, "/api/puzzles")
     assert {"explore", "census", "generate"} <= {each["kind"] for each in every.pop("kinds")}
+    assert every.pop("defined")["name"] == "definition"
     assert every == served.said("puzzles")
     assert asked(served, "/api/puzzles/sliding") == served.said("puzzles", "sliding")
     assert asked(served, "/api/puzzles/tiles") == served.said("puzzles", "tiles")
