@@ -10,12 +10,13 @@ const NEAR = 18;
 export class Flat {
   // `map` as `read` gives it; `colours` are those of the page, as a function.
   constructor(canvas, map, camera, colours) {
-    Object.assign(this, {canvas, map, camera, colours, way: [], marks: [], asked: 0, shares: new Float32Array(map.points), ball: ballOf(map, camera)});
+    Object.assign(this, {canvas, map, camera, colours, way: [], marks: [], asked: 0, shares: new Float32Array(map.points), order: [], ball: ballOf(map, camera)});
   }
 
   // The colour of each point, as a part of the way through the ramp.
   colour(shares) {
     this.shares = shares;
+    this.order = [...shares.keys()].sort((one, other) => shares[one] - shares[other]);
     this.ask();
   }
 
@@ -53,7 +54,8 @@ export class Flat {
 
   // Where a point is on the canvas, in pixels of the page from its corner, and how far from the eye; null behind it.
   seen(point, matrix = this.camera.matrix()) {
-    const [x, y, z] = this.map.places.subarray(3 * point, 3 * point + 3);
+    const {places} = this.map;
+    const [x, y, z] = [places[3 * point], places[3 * point + 1], places[3 * point + 2]];
     const away = matrix[3] * x + matrix[7] * y + matrix[11] * z + matrix[15];
     if (away <= 0) return null;
     const across = (matrix[0] * x + matrix[4] * y + matrix[8] * z + matrix[12]) / away;
@@ -89,12 +91,13 @@ export class Flat {
     const ramp = pixels(RAMPS[isDark(partsOf(colours.ground)) ? "dark" : "light"]);
     const matrix = this.camera.matrix();
     const scale = this.ball * this.camera.scale(canvas.height);
-    const points = Array.from({length: map.points}, (_, point) => ({step: Math.round(shares[point] * 255), ...this.seen(point, matrix)})).filter(({away}) => away);
-    points.sort((one, other) => (map.axes === 3 ? other.away - one.away : one.step - other.step));
+    const points = this.order.map(point => ({point, at: this.seen(point, matrix)})).filter(({at}) => at);
+    if (map.axes === 3) points.sort((one, other) => other.at.away - one.at.away);
     pen.fillStyle = colours.ground;
     pen.fillRect(0, 0, canvas.width, canvas.height);
     let paint = null;
-    for (const {step, x, y, away} of points) {
+    for (const {point, at: {x, y, away}} of points) {
+      const step = Math.round(shares[point] * 255);
       if (step !== paint) pen.fillStyle = step < 0 ? colours.unknown : `rgb(${ramp.subarray(4 * step, 4 * step + 3).join(" ")})`;
       paint = step;
       const side = Math.max(1, Math.min(MOST * dense, scale / away));

@@ -35,7 +35,7 @@ export class Thread extends Flat {
 
   fit() {
     super.fit();
-    this.look(this.near);
+    this.look(this.near, false);
   }
 
   // The positions of a game up to the present one, by their keys as texts. Returns the moves from there to the goal.
@@ -46,8 +46,8 @@ export class Thread extends Flat {
     return this.map.distances[points.at(-1)];
   }
 
-  // All of the map, or what is around the thread.
-  look(near) {
+  // All of the map, or what is around the thread; there at once, unless it `glides`.
+  look(near, glides = !matchMedia("(prefers-reduced-motion: reduce)").matches) {
     const {camera, map, way} = this;
     const from = {middle: camera.middle, distance: camera.distance};
     this.near = near;
@@ -59,7 +59,7 @@ export class Thread extends Flat {
       camera.distance *= Math.min(1, half / map.half);
     }
     this.to = {middle: camera.middle, distance: camera.distance};
-    if (!matchMedia("(prefers-reduced-motion: reduce)").matches) Object.assign(camera, from);
+    if (glides) Object.assign(camera, from);
     this.ask();
   }
 
