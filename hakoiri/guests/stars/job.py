@@ -18,6 +18,7 @@ from hakoiri.coordinator.session.job import Job, Table
 from hakoiri.coordinator.session.resources import Budget
 from hakoiri.coordinator.session.session import Session
 from hakoiri.errors import DamagedError, Hint, PuzzleError
+from hakoiri.guests.stars import chunk_store
 from hakoiri.guests.stars.kind import TreeKind
 from hakoiri.guests.stars.placements import Placements, SubtreeCounts
 from hakoiri.guests.stars.search import SUMS, TreeFigures, TreeSearch, chunk_roots, figures_of, tree_digest
@@ -25,7 +26,6 @@ from hakoiri.keys.layout import Keys, ints
 from hakoiri.keys.order import sort_keys
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.storage import results
 from hakoiri.storage.layers.audit import check_layer
 from hakoiri.storage.layers.blocks import lanes_of, sum_lanes
 from hakoiri.storage.layers.store import RunStore
@@ -43,14 +43,14 @@ class TreeVerifier(Check):
 
     def check(self) -> None:
         """Check everything; the layers' checksums are checked before."""
-        cutting = results.read_cutting(self.store)
+        cutting = chunk_store.read_cutting(self.store)
         if cutting is None:
             return
         self._check_layers(cutting)
         records = {}
-        for chunk in results.finished_chunks(self.store):
+        for chunk in chunk_store.finished_chunks(self.store):
             try:
-                records[chunk] = results.read_chunk(self.store, chunk)
+                records[chunk] = chunk_store.read_chunk(self.store, chunk)
             except DamagedError as error:
                 self.report.damage(str(error))
         if not self.report.ok:
@@ -62,7 +62,7 @@ class TreeVerifier(Check):
         if self.puzzle.keeps:
             self._check_solutions(cutting, records)
 
-    def _check_layers(self, cutting: results.Cutting) -> None:
+    def _check_layers(self, cutting: chunk_store.Cutting) -> None:
         start = self.puzzle.start
         if ints(self.store.layer(0)) != [start]:
             self.report.fault("layer 0 is not just the start")
@@ -81,7 +81,7 @@ class TreeVerifier(Check):
                 f"the chunks have {cutting.prefixes} prefixes, expected the {size} of layer {cutting.depth}"
             )
 
-    def _check_sums(self, cutting: results.Cutting, records: dict[int, results.ChunkRecord]) -> bool:
+    def _check_sums(self, cutting: chunk_store.Cutting, records: dict[int, chunk_store.ChunkRecord]) -> bool:
         state, found, before = self.store.state, TreeFigures.of(self.store.state), len(self.report.faults)
         derived = figures_of(self.store, self.puzzle, cutting, records)
         for name in (*SUMS, "chunks_done", "chunks"):
@@ -97,7 +97,7 @@ class TreeVerifier(Check):
                 self.report.fault("the digest of the run does not match its chunks")
         return len(self.report.faults) == before
 
-    def _check_chunks(self, roots: list[Keys], records: dict[int, results.ChunkRecord], everything: bool) -> None:
+    def _check_chunks(self, roots: list[Keys], records: dict[int, chunk_store.ChunkRecord], everything: bool) -> None:
         chosen = sorted(records)
         size = len(chosen) if everything else self.context.tuning.sampled_chunks
         for chunk in self.some(chosen, size, "chunks counted again"):
@@ -132,7 +132,7 @@ class TreeVerifier(Check):
             keys = successors[len(successors) // 2 :][:1]
         return keys, counted
 
-    def _check_solutions(self, cutting: results.Cutting, records: dict[int, results.ChunkRecord]) -> None:
+    def _check_solutions(self, cutting: chunk_store.Cutting, records: dict[int, chunk_store.ChunkRecord]) -> None:
         if self.store.state.status == "complete":
             if orbits := TreeFigures.of(self.store.state).orbits:
                 keys = self.store.layer(cutting.depth + 1)
@@ -143,7 +143,7 @@ class TreeVerifier(Check):
             return
         for chunk, record in records.items():
             self.control.check()
-            results.require_found(self.store, record)
+            chunk_store.require_found(self.store, record)
             blocks = list(self.store.blocks(chunk, database=FOUND))
             keys = np.concatenate(blocks) if blocks else self.puzzle.layout.empty(0)
             if lanes_of(keys) != record.lanes or len(keys) != record.orbits:
@@ -214,7 +214,7 @@ class Subtrees(Job):
             store.commit(replace(store.state, depth=-1, stored_bytes=0, digest="", figures=TreeFigures().as_dict()))
             return
         records = _sound_records(store, cutting)
-        broken = [chunk for chunk in results.finished_chunks(store) if chunk not in records]
+        broken = [chunk for chunk in chunk_store.finished_chunks(store) if chunk not in records]
         # Once the solutions have become a layer, they are no longer stored by chunk.
         merged = store.state.depth > cutting.depth
         solutions_are_broken = merged and list(check_layer(store, store.state.depth))
@@ -223,7 +223,7 @@ class Subtrees(Job):
         if not broken and sums_agree and not solutions_are_broken:
             return
         if merged or not broken:
-            broken, records = results.finished_chunks(store), {}
+            broken, records = chunk_store.finished_chunks(store), {}
         session.observer.note(f"counting {len(broken)} chunks again")
         for chunk in broken:
             store.erase(CHUNKS, number_key(chunk))
@@ -270,10 +270,10 @@ def _figure(manifest: Manifest) -> tuple[str, dict[str, str]]:
     return manifest.puzzle["name"], {name: options[name] for name in options if name not in (STRATEGY, KEEPING)}
 
 
-def _sound_cutting(store: RunStore) -> results.Cutting | None:
+def _sound_cutting(store: RunStore) -> chunk_store.Cutting | None:
     """Return the cutting, if it and the layers of prefixes are sound."""
     try:
-        cutting = results.read_cutting(store)
+        cutting = chunk_store.read_cutting(store)
     except DamagedError:
         return None
     if cutting is None or any(list(check_layer(store, depth)) for depth in range(cutting.depth + 1)):
@@ -281,13 +281,13 @@ def _sound_cutting(store: RunStore) -> results.Cutting | None:
     return cutting if store.layer_record(cutting.depth).size == cutting.prefixes else None
 
 
-def _sound_records(store: RunStore, cutting: results.Cutting) -> dict[int, results.ChunkRecord]:
+def _sound_records(store: RunStore, cutting: chunk_store.Cutting) -> dict[int, chunk_store.ChunkRecord]:
     records = {}
-    for chunk in results.finished_chunks(store):
+    for chunk in chunk_store.finished_chunks(store):
         try:
-            record = results.read_chunk(store, chunk)
+            record = chunk_store.read_chunk(store, chunk)
             if store.state.depth == cutting.depth:
-                results.require_found(store, record)
+                chunk_store.require_found(store, record)
                 list(store.blocks(chunk, database=FOUND))
         except DamagedError:
             continue
@@ -308,7 +308,7 @@ def found_solutions(store: RunStore, puzzle: Placements) -> Iterator[Keys]:
     For an unfinished run, yield the solutions of its finished chunks. Raises `UnanswerableError` if the run keeps none.
     """
     require_solutions_of(store, puzzle)
-    cutting = results.read_cutting(store)
+    cutting = chunk_store.read_cutting(store)
     if cutting is None:
         return
     if store.state.depth > cutting.depth:
@@ -319,5 +319,5 @@ def found_solutions(store: RunStore, puzzle: Placements) -> Iterator[Keys]:
         # A chunk's blocks are adjacent; its record is checked before the first of them.
         chunk = int.from_bytes(name[:4], "big")
         if name == store.names(FOUND, name[:4])[0]:
-            results.require_found(store, results.read_chunk(store, chunk))
+            chunk_store.require_found(store, chunk_store.read_chunk(store, chunk))
             yield from store.blocks(chunk, database=FOUND)

@@ -27,16 +27,16 @@ import numpy as np
 from hakoiri.coordinator.errors import ContradictionError, StopRun
 from hakoiri.coordinator.session.inspection import inspected_expansion
 from hakoiri.coordinator.session.session import Session
+from hakoiri.guests.stars import chunk_store
+from hakoiri.guests.stars.chunk_store import ChunkRecord, Cutting
 from hakoiri.guests.stars.placements import Placements
 from hakoiri.keys.layout import Keys
 from hakoiri.keys.order import is_increasing, sort_keys
 from hakoiri.keys.splitmix import first_words
-from hakoiri.storage import results
 from hakoiri.storage.layers.blocks import chain, code_keys, digest_text, sum_lanes
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Figures, Progress
 from hakoiri.storage.names import FOUND
-from hakoiri.storage.results import ChunkRecord, Cutting
 from hakoiri.timing import clock
 from hakoiri.worker.transport.payload import Array, Arrays
 
@@ -149,16 +149,16 @@ class TreeSearch:
 
     def run(self) -> None:
         """Search until every chunk is counted. Commits along the way; raises as `explore` does."""
-        cutting = results.read_cutting(self._store) or self._cut()
+        cutting = chunk_store.read_cutting(self._store) or self._cut()
         roots = chunk_roots(self._store, cutting)
-        self._records = results.read_chunks(self._store)
+        self._records = chunk_store.read_chunks(self._store)
         try:
             self._count(roots)
         finally:
             self._state = self._session.commit_staged(self._state)
         self._finish(cutting)
 
-    def _cut(self) -> results.Cutting:
+    def _cut(self) -> chunk_store.Cutting:
         """Make layers until there are enough prefixes; decide on the chunks, once for all sessions."""
         try:
             keys = self._grow()
@@ -167,8 +167,8 @@ class TreeSearch:
             # Layers without the cutting would be made again by the next session.
             self._store.discard_staged()
             raise
-        cutting = results.Cutting(self._state.depth, len(keys), self._chunk_size(len(keys), pace))
-        results.stage_cutting(self._store, cutting)
+        cutting = chunk_store.Cutting(self._state.depth, len(keys), self._chunk_size(len(keys), pace))
+        chunk_store.stage_cutting(self._store, cutting)
         self._commit(orbits=0, classes=0, chunks=cutting.chunks)
         return cutting
 
@@ -247,7 +247,7 @@ class TreeSearch:
         stored, index = self._store.stage_blocks(chunk, code_keys(chunk, kept), database=FOUND)
         counts = chunk, prefixes, solutions, orbits, classes, nodes
         record = ChunkRecord(*counts, lane_0, lane_1, len(kept), index, microseconds, self._state.session)
-        results.stage_chunk(self._store, record)
+        chunk_store.stage_chunk(self._store, record)
         self._records[chunk] = record
         self._nodes_here += nodes
         self._state = replace(self._state, stored_bytes=self._state.stored_bytes + stored)
@@ -279,7 +279,7 @@ class TreeSearch:
         beyond = sum(record.nodes for record in self._records.values()) - sum(sample)
         return seconds_left(sample, self._found.chunks or 0, beyond, self._nodes_here, seconds)
 
-    def _finish(self, cutting: results.Cutting) -> None:
+    def _finish(self, cutting: chunk_store.Cutting) -> None:
         # A repaired run may already have its solutions in their layer.
         if self._puzzle.keeps and self._found.orbits and self._state.depth == cutting.depth:
             self._keep(cutting.depth + 1, [self._records[chunk] for chunk in range(cutting.chunks)])
@@ -288,7 +288,7 @@ class TreeSearch:
         self._tell()
         self._commit(exhausted=True)
 
-    def _keep(self, depth: int, records: list[results.ChunkRecord]) -> None:
+    def _keep(self, depth: int, records: list[chunk_store.ChunkRecord]) -> None:
         """Stage the solutions of all chunks as one layer, which replaces those stored by chunk."""
         kept = sum(record.kept for record in records)
         needed = kept * self._puzzle.layout.bytes * _COPIES
@@ -296,7 +296,7 @@ class TreeSearch:
             self._session.context.budget.require(f"sorting {kept:,} solutions", needed)
         blocks: list[Keys] = []
         for record in records:
-            results.require_found(self._store, record)
+            chunk_store.require_found(self._store, record)
             blocks.extend(self._store.blocks(record.chunk, database=FOUND))
         keys = sort_keys(np.concatenate(blocks))
         if len(keys) != kept or not is_increasing(keys):

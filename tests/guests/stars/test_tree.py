@@ -19,6 +19,7 @@ from hakoiri.coordinator.session.farm import Farm, Plan
 from hakoiri.coordinator.session.resources import DEFAULT, Budget, Resources, Tuning
 from hakoiri.coordinator.session.session import Control, SilentObserver, ThreadExecutor
 from hakoiri.errors import DamagedError, Hint, OverBudgetError, PuzzleError
+from hakoiri.guests.stars.chunk_store import ChunkRecord, read_chunk, read_chunks, read_cutting, stage_chunk
 from hakoiri.guests.stars.job import Subtrees
 from hakoiri.guests.stars.magic_star import FASTEST, PRUNE, MagicStar
 from hakoiri.guests.stars.search import TreeFigures, TreeSearch
@@ -29,7 +30,6 @@ from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.ledger.manifest import Progress, State, pack_record, unpack_as
 from hakoiri.storage.names import CHUNKS, FOUND, number_key
-from hakoiri.storage.results import ChunkRecord, read_chunk, read_chunks, read_cutting, stage_chunk
 from tests.support.refusals import refused
 from tests.support.seeds import usual
 from tests.support.toy_runs import MANNERS, before_call
