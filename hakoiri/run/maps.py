@@ -5,14 +5,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hakoiri.coordinator.graphs.building import build_graph, lay_out
+from hakoiri.coordinator.graphs.building import build_graph
 from hakoiri.coordinator.graphs.distances import component_keys
 from hakoiri.coordinator.session.session import ComputeContext, Control, Observer
 from hakoiri.keys.layout import Key, Keys, key_at
 from hakoiri.keys.order import lower_bounds, order_of
 from hakoiri.run import components
 from hakoiri.run.opened import OpenRun
+from hakoiri.storage.ledger.manifest import Progress
 from hakoiri.storage.results import read_component
+from hakoiri.worker.graphs import layout
 from hakoiri.worker.graphs.searches import (
     Distances,
     Graph,
@@ -27,6 +29,10 @@ from hakoiri.worker.layers.kernels import layers_within
 #: Components of up to this many configurations are shown completely; larger ones only by the layers nearest to the
 #: origin with up to this many together.
 MOST_SHOWN, MOST_OF_LARGER = 100_000, 20_000
+#: Bytes of a vertex for its coordinates and moves, besides three copies of its row of distances from the pivots.
+_BYTES_BESIDE_ROWS = 400
+#: The stress is that of all pairs with this many vertices, chosen at random if there are more.
+_STRESS_SOURCES = 500
 
 
 @dataclass(frozen=True)
@@ -73,16 +79,45 @@ def map_of(
         )
         graph = inner_graph(graph, np.zeros(len(order), dtype=np.int32), order)
         seed = int(run.store.state.digest[:16] or "0", 16)
-        layout = lay_out(context, graph if run.puzzle.undirected else both_ways(graph), axes, seed)
+        laid = lay_out(context, graph if run.puzzle.undirected else both_ways(graph), axes, seed)
     keys, depths = keys[order], distances_from(graph, 0)
     sources = np.repeat(np.arange(len(graph.offsets) - 1, dtype=np.uint32), np.diff(graph.offsets))
     moves = np.stack([sources, graph.targets.astype(np.uint32)], axis=1)
     return Map(
-        number, size, whole, keys, layout.places,
+        number, size, whole, keys, laid.places,
         moves[moves[:, 0] < moves[:, 1]] if run.puzzle.undirected else moves, depths,
         _goals(run, keys, graph, depths, whole), None if eccentricities is None else eccentricities[order],
-        layout.stress,
+        laid.stress,
     )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class GraphLayout:
+    """The coordinates of each vertex, (vertices, axes), and the stress: the error of the distances shown."""
+
+    places: NDArray[np.float32]
+    stress: float
+
+
+def lay_out(context: ComputeContext, graph: Graph, axes: int, seed: int) -> GraphLayout:
+    """Return the layout of a connected, undirected graph on 2 or 3 axes; deterministic for each seed.
+
+    Fastest if the vertices are in the order of a search from the first. Raises `OverBudgetError` if the memory is too
+    small, and `StopRun`.
+    """
+    vertices = len(graph.offsets) - 1
+    needed = vertices * (12 * layout.pivot_count(vertices) + _BYTES_BESIDE_ROWS)
+    context.budget.require(f"a map of {vertices:,} configurations", needed)
+    random = np.random.default_rng(seed)
+    pivots = layout.choose_pivots(graph, random)
+    context.control.check()
+    places = layout.pivot_places(pivots, axes)
+    headline = f"laying out {vertices:,} configurations"
+    for number, _ in enumerate(layout.refined(graph, pivots, places, axes, random), 1):
+        context.tell(Progress(number, layout.round_count(vertices), "rounds at most", headline))
+    found = layout.along_axes(places)
+    sources = random.choice(vertices, min(vertices, _STRESS_SOURCES), replace=False).astype(np.int32)
+    return GraphLayout(np.ascontiguousarray(found[:axes].T), layout.stress(graph, found, sources))
 
 
 def mapped_component(run: OpenRun, component: int | None = None) -> int:

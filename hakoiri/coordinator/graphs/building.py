@@ -1,12 +1,6 @@
-"""Graphs of configurations in memory, their layouts in two or three dimensions, and the configurations to show.
-
-The moves of a set of configurations are found by distributed expansion.
-"""
-
-from dataclasses import dataclass
+"""Graphs of configurations in memory: the moves of a set of configurations, found by distributed expansion."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hakoiri.coordinator.errors import ContradictionError, UnanswerableError
 from hakoiri.coordinator.session.session import ComputeContext
@@ -14,8 +8,6 @@ from hakoiri.keys.layout import Key, Keys, key_at
 from hakoiri.keys.order import KeyIndex, equal_rows, sort_keys
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.ledger.manifest import Progress
-from hakoiri.worker.graphs import layout
 from hakoiri.worker.graphs.searches import MOST_VERTICES, Graph, one_way_edge
 from hakoiri.worker.transport.payload import Array
 
@@ -80,38 +72,3 @@ def stray_move(puzzle: Puzzle, here: Key, there: Key, configurations: int) -> Co
         f"{puzzle.name}: {here:#x} ({puzzle.render(here)}) leads to {there:#x}, which is not among the "
         f"{configurations:,} configurations"
     )
-
-
-#: Bytes of a vertex for its coordinates and moves, besides three copies of its row of distances from the pivots.
-_BYTES_BESIDE_ROWS = 400
-#: The stress is that of all pairs with this many vertices, chosen at random if there are more.
-_STRESS_SOURCES = 500
-
-
-@dataclass(frozen=True)
-class GraphLayout:
-    """The coordinates of each vertex, (vertices, axes), and the stress: the error of the distances shown."""
-
-    places: NDArray[np.float32]
-    stress: float
-
-
-def lay_out(context: ComputeContext, graph: Graph, axes: int, seed: int) -> GraphLayout:
-    """Return the layout of a connected, undirected graph on 2 or 3 axes; deterministic for each seed.
-
-    Fastest if the vertices are in the order of a search from the first. Raises `OverBudgetError` if the memory is too
-    small, and `StopRun`.
-    """
-    vertices = len(graph.offsets) - 1
-    needed = vertices * (12 * layout.pivot_count(vertices) + _BYTES_BESIDE_ROWS)
-    context.budget.require(f"a map of {vertices:,} configurations", needed)
-    random = np.random.default_rng(seed)
-    pivots = layout.choose_pivots(graph, random)
-    context.control.check()
-    places = layout.pivot_places(pivots, axes)
-    headline = f"laying out {vertices:,} configurations"
-    for number, _ in enumerate(layout.refined(graph, pivots, places, axes, random), 1):
-        context.tell(Progress(number, layout.round_count(vertices), "rounds at most", headline))
-    found = layout.along_axes(places)
-    sources = random.choice(vertices, min(vertices, _STRESS_SOURCES), replace=False).astype(np.int32)
-    return GraphLayout(np.ascontiguousarray(found[:axes].T), layout.stress(graph, found, sources))
