@@ -14,7 +14,10 @@ from hakoiri.coordinator.session.resources import Resources, Tuning
 from hakoiri.coordinator.session.session import SilentObserver
 from hakoiri.keys.layout import Keys
 from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.storage.layers.codec import WORD_BITS
 from hakoiri.storage.ledger.manifest import Progress
+from hakoiri.worker.layers import table
+from hakoiri.worker.layers.table import TableNumbers
 from tests.support.plain_search import reference_layers
 
 
@@ -140,6 +143,33 @@ def test_a_large_space_ends_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> Non
     assert (found.configurations, found.depth, found.exhausted) == (1, 0, False)
     unknown = probe(PuzzleSpec("sliding", {}, "AABBC/AABBC/DEFFG/DEH.G/IIJ..").build(), most=100)
     assert (unknown.expected, unknown.stored_bytes, unknown.seconds) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("spec", "most"),
+    [
+        (PuzzleSpec("hanoi", {"pegs": "5", "discs": "14"}, merge_mirrors=True), 1_000),
+        (PuzzleSpec("pancakes", {"n": "10"}), 1_000),
+        (PuzzleSpec("tiles", {"rows": "3", "columns": "4"}), 1_000),
+    ],
+)
+def test_a_table_is_forecast_by_its_kernel(spec: PuzzleSpec, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is given whole blocks, from the first to the last, and no others; the first layers say nothing of its pace."""
+    puzzle = spec.build()
+    numbers, given = TableNumbers(puzzle), list[tuple[int, int]]()
+    kernel = numbers.spread
+    assert kernel is not None
+
+    def kept(words: Any, base: int, marks: Any) -> None:
+        given.append((base, base + WORD_BITS * len(words)))
+        (kernel.mark or kernel.write)(words, base, marks)
+
+    monkeypatch.setattr(table, "TableNumbers", lambda _: numbers)
+    numbers.spread = kernel._replace(mark=kept)
+    found = probe(puzzle, most=most)
+    assert found.pace is not None and found.seconds == numbers.count * found.pace
+    assert min(given)[0] == 0 and all(begin % kernel.block == end % kernel.block == 0 for begin, end in given)
+    assert numbers.count <= max(given)[1] < numbers.count + max(kernel.block, WORD_BITS)
 
 
 def test_kernels_compiled_at_their_first_call_take_no_time_of_the_search(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -151,7 +151,8 @@ class Probe(NamedTuple):
     `configurations` were found, in layers up to `depth`. If `exhausted`, the start reaches no others; otherwise a
     limit ended the search, and `total` is the number of all configurations, if known. `goal_depth` is the fewest moves
     to a goal, ``None`` if no goal was found. `spent` is the seconds of the search, `share` the mean size of a
-    configuration on disk in bytes, in the largest layer.
+    configuration on disk in bytes, in the largest layer. `pace` is the seconds a configuration of a table whose kernel
+    takes no keys, ``None`` if a run has no such table.
     """
 
     configurations: int
@@ -161,6 +162,7 @@ class Probe(NamedTuple):
     total: int | None
     spent: float
     share: float
+    pace: float | None = None
 
     @property
     def expected(self) -> int | None:
@@ -170,7 +172,7 @@ class Probe(NamedTuple):
     @property
     def seconds(self) -> float | None:
         """The seconds of a complete search by one thread at this pace; ``None`` if unknown."""
-        return None if self.expected is None else self.expected * self.spent / self.configurations
+        return None if self.expected is None else self.expected * (self.pace or self.spent / self.configurations)
 
     @property
     def stored_bytes(self) -> int | None:
@@ -207,7 +209,12 @@ def probe(puzzle: Puzzle, most: int = MOST_CONFIGURATIONS, seconds: float = MOST
             layers.append(following)
     spent, largest, exhausted = clock() - began, max(layers, key=len), following is not None
     share = int(code_keys(0, largest).lengths.sum()) / len(largest)
-    return Probe(configurations, len(layers) - 1, goal_depth, exhausted, puzzle.total, spent, share)
+    pace = None
+    if numbers_of(puzzle) and puzzle.has_kernel and not exhausted:
+        from hakoiri.worker.layers.table import TableNumbers
+
+        pace = TableNumbers(puzzle).pace()
+    return Probe(configurations, len(layers) - 1, goal_depth, exhausted, puzzle.total, spent, share, pace)
 
 
 def probe_whole(puzzle: Puzzle, seconds: float = MOST_SECONDS) -> Probe:

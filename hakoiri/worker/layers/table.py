@@ -9,6 +9,7 @@ stores what has changed, and the frontier. `LayersTable` knows the frontier and 
 undirected puzzles, and takes four bits. Each layer is coded.
 """
 
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
@@ -41,6 +42,10 @@ _LEAST_BLOCKS = 16
 SPARSE = 1 << 12
 #: Keys in a sample.
 SAMPLED = 256
+#: The words whose expansion is timed for a forecast, and at how many places.
+_TIMED_WORDS, _TIMED_PLACES = 256, 8
+#: What a number takes besides its expansion: it is listed, entered, digested and stored (`benchmarks.kernels`).
+_REST_SECONDS = 1e-8
 #: A piece of a frontier: its begin, its end, and its number of configurations, 0 if that is not known yet.
 Piece = tuple[int, int, int]
 _Lent = TypeVar("_Lent")
@@ -57,6 +62,28 @@ class TableNumbers:
     def __init__(self, puzzle: Puzzle) -> None:
         self._ranking, self._layout, self.count = puzzle.ranking, puzzle.layout, numbers_of(puzzle)
         self.spread = spread_of(puzzle) if self._ranking is None else self._ranking.spread
+
+    def pace(self) -> float | None:
+        """Return the processor seconds that a table takes for a number, about; ``None`` without a `spread` or memory.
+
+        The kernel is timed on full words at some places, when the pages of the marks are there.
+        """
+        if self.spread is None:
+            return None
+        step = self.spread.block // WORD_BITS or 1
+        steps = -(-self.count // (step * WORD_BITS))
+        size = min(max(1, _TIMED_WORDS // step), steps) * step
+        try:
+            marks = np.zeros(steps * step, dtype=np.uint64)
+        except MemoryError:
+            return None
+        words, spent = np.full(size, ~np.uint64(0), dtype=np.uint64), list[float]()
+        for place in np.linspace(0, steps - size // step, _TIMED_PLACES).astype(int).tolist():
+            for _ in range(2):
+                began = time.thread_time()
+                (self.spread.mark or self.spread.write)(words, place * step * WORD_BITS, marks)
+            spent.append(time.thread_time() - began)
+        return float(np.median(spent)) / (size * WORD_BITS) + _REST_SECONDS
 
     def listed(self, words: Words, first: int) -> Keys:
         """Return the keys of a bitmap whose first bit is the number `first`."""
