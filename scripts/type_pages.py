@@ -40,8 +40,8 @@ READY = re.compile(r"coordinator ready|supervised by process|Ready to accept con
 SERVICES = re.compile(r"(hakoiri (coordinator|worker|serve)|redis-server)\b")
 #: Figures of time, names of runs and dates, with the blanks of their columns; rows that have nothing else.
 VARYING = re.compile(r"\d[\d.,]* (?:ns|us|ms|s|min|h)\b|\b[0-9a-f]{6}-(?=\w)|\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)?")
-#: An answer of the server about what is still under way, and the seconds until it is asked for again.
-LATER, PAUSE = re.compile(r'"status":\s*(409|503)\b'), 0.5
+#: An answer of the server about what is still under way; the seconds until it is asked for again, and at most.
+LATER, PAUSE, MOST_LATER = re.compile(r'"status":\s*(409|503)\b'), 0.5, 120.0
 REFUSED = re.compile(r'"status":\s*[45]\d\d\b')
 MARK, ENDED = "typed: ", "ended: "
 MOST_SECONDS = 600.0
@@ -154,7 +154,7 @@ def faults(page: str, shell: Shell) -> Iterator[str]:
         if not step.command or left_out(step.command):
             continue
         code, printed = shell.type(step.command)
-        ends = time.monotonic() + MOST_SECONDS
+        ends = time.monotonic() + MOST_LATER
         while step.command.startswith("curl ") and LATER.search(printed) and time.monotonic() < ends:
             time.sleep(PAUSE)
             code, printed = shell.type(step.command)
