@@ -76,6 +76,9 @@ def steps(page: str) -> Iterator[Step]:
             for each in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
                 command, *shown = each.splitlines()
                 yield Step(command, tuple(shown))
+                if left_out(command):
+                    # What follows is about it.
+                    break
 
 
 def kept(line: str) -> str:
