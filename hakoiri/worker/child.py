@@ -32,13 +32,15 @@ _LENGTH_BYTES = 8
 class ChildStart:
     """The puzzle that a child builds by its `spec`, from its `file` if it has one; `path` is where modules are.
 
-    No module may have changed `since` a time. Digests of the code would take both processes a tenth of a second.
+    No module may have changed `since` the run was begun, and none of Hakoiri since its parent was `started`. Digests of
+    the code would take both processes a tenth of a second.
     """
 
     path: list[str]
     file: str
     spec: dict[str, Any]
     since: float
+    started: float
 
 
 @dataclass(frozen=True)
@@ -82,14 +84,16 @@ def _received(connection: socket.socket, size: int, check: Callable[[], None]) -
 
 
 @cache
-def _require_unchanged(since: float, modules: int) -> None:
-    """Raise `WorkerError` if a file of the modules, of which there are so many now, has changed since a time.
+def _require_unchanged(since: float, started: float, modules: int) -> None:
+    """Raise `WorkerError` if a file of the modules, of which there are so many now, has changed since these times.
 
     IMPORTANT: by the time at which the entry of the file was changed, which no program sets back.
     """
-    for file in filter(None, [getattr(module, "__file__", None) for module in [*sys.modules.values()]]):
+    for name, module in [*sys.modules.items()]:
+        # The parent may have imported its own modules long before the run.
+        most = started if name.partition(".")[0] in ("hakoiri", "__main__") else since
         with suppress(OSError):
-            if Path(file).stat().st_ctime > since:
+            if (file := getattr(module, "__file__", None)) and Path(file).stat().st_ctime > most:
                 raise WorkerError(f"{file} has changed since the run was begun")
 
 
@@ -116,7 +120,7 @@ def _serve(parent: socket.socket) -> None:
     try:
         with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
             doer = Doer.built(begun.spec, begun.file)
-        _require_unchanged(begun.since, len(sys.modules))
+        _require_unchanged(begun.since, begun.started, len(sys.modules))
     except BaseException as error:
         send(parent, f"{type(error).__name__}: {error}".encode(), never)
         return
@@ -130,7 +134,7 @@ def _serve(parent: socket.socket) -> None:
         def answer(request: ChildRequest = request, raw: bytes = raw, shared: Arrays = shared) -> Arrays:
             found = doer.answer(request.task, raw, shared)
             # The task may have been imported now.
-            _require_unchanged(begun.since, len(sys.modules))
+            _require_unchanged(begun.since, begun.started, len(sys.modules))
             return found
 
         outcome = TaskOutcome.of(answer)

@@ -2,15 +2,19 @@
 
 import os
 import signal
+import sys
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
+from types import ModuleType
 
 import psutil
 import pytest
 
+from hakoiri.errors import WorkerError
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.names import run_directories
+from hakoiri.worker.child import _require_unchanged
 from hakoiri.worker.machine import worker_name
 from tests.support.commands import Hakoiri, Running, await_end, wait_until
 from tests.system.test_farm import SLOW_RULES
@@ -172,3 +176,18 @@ import beside
     assert ended.json["digest"] == alone["digest"]
     assert f"{tmp_path / 'beside.py'} has changed since the run was begun" in ended.stderr.replace("\n", " ")
     assert all(row["name"] is None for row in hakoiri.ask("status", "last")["work_log"]["expanders"])
+
+
+@pytest.mark.parametrize(("name", "refused"), [("hakoiri.beside", True), ("beside", False)])
+def test_a_parent_that_is_older_than_its_code_has_no_children(
+    name: str, refused: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A coordinator whose installation was upgraded: its own modules are those of its start, others of the run."""
+    file = tmp_path / "beside.py"
+    file.touch()
+    module = ModuleType(name)
+    module.__file__ = str(file)
+    monkeypatch.setitem(sys.modules, name, module)
+    changed = file.stat().st_ctime
+    with pytest.raises(WorkerError, match="has changed since") if refused else nullcontext():
+        _require_unchanged(time.time() + 1, changed - 1, len(sys.modules))

@@ -191,7 +191,8 @@ class ProcessChannel(Channel):
     def _start_all(self) -> None:
         while len(self._children) < self._wanted and self._lost <= _MOST_LOST and not self._is_closed:
             file = str(loaded_from(self._spec.name, self._spec.digest)) if self._spec.digest else ""
-            start = packed(ChildStart([*sys.path], file, self._spec.as_dict(), self._since))
+            started = psutil.Process().create_time()
+            start = packed(ChildStart([*sys.path], file, self._spec.as_dict(), self._since, started))
             try:
                 self._children.append(Child())
                 send(self._children[-1].socket, start[0].tobytes(), self._patience())
