@@ -56,6 +56,7 @@ TRUSTED = {
     "hakoiri.cli.puzzles.choosing": {"calls loaded"},
     "hakoiri.guests.deals.commands": {"calls loaded"},
     "hakoiri.rows.positions": {"calls loaded"},
+    "hakoiri.rows.puzzles": {"calls loaded"},
     "hakoiri.cli.starting": {"calls loaded"},
     "hakoiri.coordinator.layers.job": {"calls loaded"},
     "hakoiri.worker.program": {"imports importlib.machinery"},

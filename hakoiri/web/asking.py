@@ -33,7 +33,6 @@ from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.runs.create import Derived
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.errors import Hint, PuzzleError, RunHeldError, did_you_mean
-from hakoiri.loading import loaded
 from hakoiri.memory import limited_tables
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
@@ -253,8 +252,9 @@ def named_puzzle(
     IMPORTANT: no file is executed here, whatever the name.
     """
     if definition is not None:
-        read = loaded("hakoiri.puzzles.definitions.formats:definition_of")
-        return PuzzleSpec(Path(name).name, dict(options), start, definition=read(definition, name).text())
+        from hakoiri.puzzles.definitions.formats import definition_of
+
+        return PuzzleSpec(Path(name).name, dict(options), start, definition=definition_of(definition, name).text())
     own: dict[str, PuzzleSpec] = request.app.state.own_puzzles
     digest = own[name].digest if name in own else ""
     if not digest and is_own(name):

@@ -1,13 +1,12 @@
 """The classics: their records computed, and their names as starts."""
 
 import re
-from functools import reduce
 
-import numpy as np
 import pytest
 
 from hakoiri.cli.options import spec_of
 from hakoiri.errors import PuzzleError
+from hakoiri.keys.layout import ints
 from hakoiri.puzzles.classics import CLASSICS
 from hakoiri.worker.layers.kernels import layers_within, merge
 from tests.support.published import HAKOIRI
@@ -42,8 +41,9 @@ def test_the_farthest_positions_are_in_the_last_layer_from_the_goal(name: str) -
         layers, _ = layers_within(puzzle, puzzle.keys([puzzle.usual_start()]), CAP)
         assert puzzle.is_goal(layers[0]).all() and puzzle.start in layers[-1]
         assert len(layers) - 1 == CLASSICS[name].moves[metric or "moves"]
-        lasts.append(layers[-1])
-    assert len(reduce(np.intersect1d, lasts)) == count
+        # Metrics of one puzzle may number its configurations in different ways.
+        lasts.append({puzzle.render(key) for key in ints(layers[-1])})
+    assert len(set.intersection(*lasts)) == count
 
 
 def test_every_number_of_a_source_is_a_record() -> None:

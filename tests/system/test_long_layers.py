@@ -39,8 +39,9 @@ LONGEST = {PANCAKES: 8, PYRAMINX: 9, CUBE: 9}
 PEGS = ("peg-solitaire", "--from", "##***##/##*.*##/*******/***.*.*/**..***/##*..##/##***##")
 #: Four of its layers have more than 20 million configurations.
 TILES = ("tiles", "-o", "rows=3", "-o", "columns=4")
-#: The least that a layer step takes: nearly everything passes through the disk. In chunks that take a moment each.
-TIGHT = ("--memory", "1MB", "--farm", "1")
+#: Less than a layer step takes at least, with room for a puzzle's tables: nearly everything passes through the disk. In
+#: chunks that take a moment each.
+TIGHT = ("--memory", "8MB", "--farm", "1")
 STARVED = (*TIGHT, "--chunk", "4000")
 #: To go on at full speed with what was begun in small chunks.
 AT_SPEED = ("--chunk", "100000")
@@ -213,7 +214,7 @@ def test_everything_killed_in_a_long_layer(
 ) -> None:
     """A host, then the driver, then Redis, and the host again: whoever goes on has all that was kept."""
     expected, store = undisturbed(PYRAMINX), tmp_path / "host"
-    resources = ("--memory", "1MB", "--farm", "1", "--hosts", "all")
+    resources = ("--memory", "8MB", "--farm", "1", "--hosts", "all")
     with started_host(hakoiri, redis_server.url, store) as team:
         # After the layer before the longest one, and after that: however fast the machine is.
         before = partial(stand_still_after_layer, LONGEST[PYRAMINX] - 1, LONGEST[PYRAMINX])

@@ -24,7 +24,7 @@ from tests.support.servers import RedisServer, started_host, started_workers
 
 @dataclass(frozen=True)
 class Way:
-    """A way to drive a run. `spilling`: in a budget in which a large layer does not fit."""
+    """A way to drive a run. `spilling`: in a budget with room for a puzzle's tables, but not for a large layer."""
 
     hosts: bool = False
     workers: bool = False
@@ -34,7 +34,7 @@ class Way:
     def arguments(self, space: Space, url: str) -> list[str]:
         """Return the words that it adds to the command."""
         huge = (space.configurations or 0) > 100_000_000
-        memory = ["--memory", "512MB" if huge else "1MB"] if self.spilling else []
+        memory = ["--memory", "512MB" if huge else "8MB"] if self.spilling else []
         if self.keep != "layers":
             return [*memory, "--keep", self.keep]
         if self.workers:

@@ -32,6 +32,8 @@ from hakoiri.worker.transport.connection import WAKE, redis_errors
 #: as late.
 _LOOK_SECONDS = 0.25
 _LOOK_UNWOKEN_SECONDS = 0.1
+#: The delay before a run is looked at again that another process drives, or whose own was killed.
+_AGAIN_SECONDS = 1.0
 #: The delay before a run interrupted by an error (full disk, Redis unreachable) is tried again.
 _RETRY_SECONDS = 30.0
 #: In place of a status: another coordinator drives the run, or it was deleted.
@@ -89,7 +91,7 @@ def serve(
             for directory in [run for run, driven in in_hand.items() if driven.end.done()]:
                 status = in_hand.pop(directory).end.result()
                 # What has ended the process of a run may be over, and twice in a row sets the run aside.
-                pause = _LOOK_SECONDS if status == HELD or was_left(directory) else _RETRY_SECONDS
+                pause = _AGAIN_SECONDS if status == HELD or was_left(directory) else _RETRY_SECONDS
                 # Only a user queues an ended run again, and expects it to start at once.
                 not_before[directory] = time.monotonic() + (0 if status in ENDED else pause)
                 if status != HELD:
