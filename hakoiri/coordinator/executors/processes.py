@@ -194,12 +194,23 @@ class ProcessChannel(Channel):
             started = psutil.Process().create_time()
             start = packed(ChildStart([*sys.path], file, self._spec.as_dict(), self._since, started))
             try:
-                self._children.append(Child())
-                send(self._children[-1].socket, start[0].tobytes(), self._patience())
+                child = Child()
             except OSError as error:
                 self._lost = _MOST_LOST + 1
                 self._observer.note(f"cannot start a process for chunks ({error})")
+                break
+            self._children.append(child)
+            self._send(child, [start[0].tobytes()])
         self._count()
+
+    def _send(self, child: Child, messages: list[bytes]) -> None:
+        """Send messages; a child that takes none is killed, and its end is noticed where it is heard."""
+        check = self._patience()
+        try:
+            for message in messages:
+                send(child.socket, message, check)
+        except OSError:
+            child.process.kill()
 
     def _count(self) -> None:
         self.living = {child.name for child in self._children if child.is_ready}
@@ -216,13 +227,8 @@ class ProcessChannel(Channel):
             flight, is_new = self._flight, child.shared is not self._flight.shared
             request = ChildRequest(flight.task, chunk.token, chunk.attempt, is_new)
             messages = [packed(request)[0].tobytes(), chunk.payload]
-            child.shared, check = flight.shared, self._patience()
-            try:
-                for message in messages + ([flight.packed] if is_new else []):
-                    send(child.socket, message, check)
-            except OSError:
-                # Its end is noticed where it is heard.
-                child.process.kill()
+            child.shared = flight.shared
+            self._send(child, messages + ([flight.packed] if is_new else []))
 
     def _hear(self, children: list[Child], seconds: float) -> Iterator[Event]:
         """Yield the events of children that have come, after up to so many seconds."""
