@@ -40,7 +40,7 @@ _MANY = 10**8
 #: A page with a line for each row.
 SPACES = DOCS / "reports" / "spaces.md"
 #: Pages to play of sliding blocks find all configurations when they are opened; others contain them.
-_PLAYED, _CONTAINED = ("klotski", "puzzle", "sliding"), range(100, 1001)
+_PLAYED, _CONTAINED = ("klotski", "sliding"), range(100, 1001)
 _PUBLISHERS = {"cayleypy": "CayleyPy", "lightln2": "SlidingTilesSolver"}
 _SPACES_BEGIN = """\
 # Spaces
@@ -409,7 +409,8 @@ def spaces_page(rows: Iterable[dict[str, str]], files: Mapping[str, Path]) -> It
         source = re.split("[/,]", known[case]["source"])[0] if case in known else ""
         options = "".join(f" -o {shlex.quote(option)}" for option in row["options"].split())
         mirrors = " --merge-mirrors" if row["merged_mirrors"] == "yes" else ""
-        command = f"hakoiri run {name}{options} --from {shlex.quote(start)}{mirrors}"
+        keep = " --keep frontier" if count > _MANY else ""
+        command = f"hakoiri run {name}{options} --from {shlex.quote(start)}{mirrors}{keep}"
         if not is_built_in or "\n" in start or start.startswith("sha256:"):
             command = f"hakoiri verify {file.relative_to(DOCS.parent)}"
         is_played = is_built_in and not mirrors and (name in _PLAYED or count in _CONTAINED)

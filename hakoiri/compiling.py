@@ -37,7 +37,6 @@ gc.disable()
 import numba  # noqa: E402
 from llvmlite.binding import add_symbol  # noqa: E402
 from numba import extending, types  # noqa: E402
-from numba.core import entrypoints  # noqa: E402
 from numba.core.caching import NullCache  # noqa: E402
 from numba.core.compiler import CompileResult  # noqa: E402
 from numba.core.runtime._nrt_python import c_helpers  # type: ignore[import-not-found]  # noqa: E402
@@ -51,8 +50,6 @@ from hakoiri.timing import timed  # noqa: E402
 gc.freeze()
 if _collects:
     gc.enable()
-# Nothing here extends numba: it would read the metadata of all packages, 20 ms in each process.
-entrypoints._already_initialized = True
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 #: Increased whenever the contents of a file change in form.

@@ -316,6 +316,8 @@ def test_configurations_are_taken_as_text_or_key_everywhere(finished: FinishedRu
     key = ask("show", NEAR)["key"]
     assert ask("show", key)["configuration"] == NEAR
     assert ask("show", START)["key"] == ask("show", run)["key"] == START_KEY
+    # A run has its options; with others, the word is a board.
+    assert "expected 5 rows" in finished.hakoiri.here("show", run, "-o", "metric=unit", check=False).error
     for line, length in (
         (f"distance {run} {{near}}", 2),
         (f"distance {run} {{start}} --from {{near}}", 2),

@@ -60,15 +60,12 @@ def test_an_exploration_by_workers(farm: Workers, hakoiri: Hakoiri, finished: Fi
     assert sum(row["chunks"] for row in expanders) == host["chunks"]["expand"] >= 168
     assert sum(row["configurations"] for row in expanders) == KNOWN["reachable"]
     assert all(row["name"] and min(row["seconds"], row["sent"], row["received"]) > 0 for row in expanders)
-    layers, small_in_parts = hakoiri.ask("layers", "last")["layers"], 0
+    layers = hakoiri.ask("layers", "last")["layers"]
     for before, layer in pairwise(layers):
         assert sum(row["configurations"] for row in layer["expanded_by"]) == before["size"]
-        # Each has a chunk, unless it would have fewer configurations than some 64.
-        chunks = sum(row["chunks"] for row in layer["expanded_by"])
-        assert chunks > 1 or before["size"] < 128, before
-        small_in_parts += chunks > 1 and before["size"] <= 90
-    # A sample of a layer may take long on a busy machine: then it is cut by seconds.
-    assert small_in_parts <= 5
+        # Each has a chunk, unless it would have fewer configurations than some 64. Whether a smaller layer is cut
+        # depends on the seconds that its sample takes: tests of the plan give them.
+        assert sum(row["chunks"] for row in layer["expanded_by"]) > 1 or before["size"] < 128, before
     assert any(len(layer["expanded_by"]) == 2 for layer in layers)
     said = hakoiri("status", "last").stdout
     assert f"168 layers: 1 here, 167 by 2 workers in {sum(row['chunks'] for row in expanders)} chunks" in said

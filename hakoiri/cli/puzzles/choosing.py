@@ -17,6 +17,7 @@ from hakoiri.coordinator.errors import UnknownRunError
 from hakoiri.errors import PuzzleError
 from hakoiri.loading import loaded
 from hakoiri.parameters import flag, parameter
+from hakoiri.puzzles.classics import CLASSICS
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.reading import read_board
 from hakoiri.render.streams import unread
@@ -219,9 +220,9 @@ def _lines(row: dict[str, Any]) -> Text:
     return text
 
 
-def _of_run(name: str, puzzle: str) -> PuzzleSpec | None:
-    """Return the puzzle of a run by its name or ``last``, with its start; no board of the usual `puzzle` is a name."""
-    if puzzle != _USUAL or not re.fullmatch(r"(?!0x)\w[\w-]*", name):
+def _of_run(name: str) -> PuzzleSpec | None:
+    """Return the puzzle of a run by its name or ``last``, with its start; no board of the usual puzzle is a name."""
+    if name in CLASSICS or not re.fullmatch(r"(?!0x)\w[\w-]*", name):
         return None
     from hakoiri.api import open_run
 
@@ -249,7 +250,8 @@ def show(
     from hakoiri.render.images import print_picture
     from hakoiri.rows.puzzles import configuration_row
 
-    spec = _of_run(conf, puzzle) or shared.spec_of(puzzle, options, conf)
+    of_run = _of_run(conf) if puzzle == _USUAL and not options else None
+    spec = of_run or shared.spec_of(puzzle, options, conf)
     text = spec.start or ""
     kind = spec.kind()
     if kind.draws_start and loaded(kind.draws_start)(text, plot, json):

@@ -300,7 +300,8 @@ def _named(request: Request, wanted: NewRun) -> PuzzleSpec:
 def _of_base(opened: OpenRuns, asked: RunRequest) -> tuple[PuzzleSpec, dict[str, Any]]:
     """Return the puzzle and the first fields of a run derived from another one, whose puzzle it has."""
     wanted = asked.run
-    if said := {"puzzle", "options", "start", "merge_mirrors", "until_goal"} & {*wanted.model_fields_set, *asked.own}:
+    of_base = {"puzzle", "options", "definition", "start", "merge_mirrors", "until_goal"}
+    if said := of_base & {*wanted.model_fields_set, *asked.own}:
         raise _unfit(min(said), "the base run sets it; leave it out")
     with opened.asked(opened.base(wanted.base or "")) as (run, _):
         if wanted.kind == ECCENTRICITIES:
