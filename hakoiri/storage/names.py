@@ -131,6 +131,11 @@ def run_directories(data: Path) -> list[Path]:
     return sorted(entry for entry in found if (entry / DATA_FILE).is_file())
 
 
+def queued_runs(data: Path) -> list[Path]:
+    """Return the queued runs of a data directory."""
+    return [run for run in run_directories(data) if (run / QUEUED_FILE).exists()]
+
+
 def created_at(directory: Path) -> int:
     """Return the time at which a run was made, in nanoseconds since 1970; 0 if it is unknown."""
     text = _first_bytes(directory / CREATED_FILE, _MOST_DIGITS + 1)

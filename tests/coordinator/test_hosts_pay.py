@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 import redis
 
+from hakoiri.coordinator.errors import StopRun
 from hakoiri.coordinator.executors import remote, worker_pool
 from hakoiri.coordinator.hosts import hosts as hosts_module
-from hakoiri.coordinator.hosts.hosts import HostLostError, HostPool
+from hakoiri.coordinator.hosts.hosts import HostGoneError, HostLostError, HostPool
 from hakoiri.coordinator.runs import opening
 from hakoiri.coordinator.session.resources import DEFAULT, Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
@@ -88,3 +89,32 @@ def test_what_is_lost_again_and_again_ends_the_session() -> None:
     with pytest.raises(WorkerError, match="layer 5 was lost 3 times, the last time because host a is away"):
         made.insist("layer 5", work, lambda: kept[0])
     assert lost == [0, 1, 2, 3, 4, 5, 5]
+
+
+@pytest.mark.parametrize(
+    ("others_wait", "dispensable", "ends"),
+    [(True, [], WorkerError), (True, ["b"], HostGoneError), (False, [], StopRun), (False, ["b"], HostGoneError)],
+)
+def test_a_run_that_waits_for_a_host_makes_room_for_others_that_are_queued(
+    others_wait: bool, dispensable: list[str], ends: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has its place for some seconds, and as long as it takes if others have copies, or nobody waits for it."""
+    made, control, now = pool_of(0), Control(), [0.0]
+    monkeypatch.setattr(hosts_module, "living_hosts", lambda connection: {"a": HostBeat("1-a", 1, "")})
+    monkeypatch.setattr(HostPool, "draining", lambda pool: set())
+    control.others_wait = lambda: others_wait
+
+    def sleep(seconds: float) -> None:
+        now[0] += seconds
+        if now[0] > 2 * DEFAULT.away:
+            control.interrupt("the end of the test")
+
+    monkeypatch.setattr(hosts_module, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=sleep))
+    retry = SimpleNamespace(call=lambda call: call())
+    vars(made).update(_control=control, _observer=SilentObserver(), tuning=DEFAULT, _redis_retry=retry)
+    with pytest.raises(ends) as raised:
+        made.await_all(["a", "b"], dispensable)
+    assert raised.type is ends
+    if ends is WorkerError:
+        assert str(raised.value).startswith("host b is away, and other runs are queued")
+        assert DEFAULT.place < now[0] < DEFAULT.place + 1

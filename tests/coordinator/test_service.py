@@ -89,6 +89,20 @@ def test_a_run_that_another_process_drives_is_looked_at_every_second(
     assert clock.attempts == [0, 1, 2]
 
 
+def test_other_runs_wait_if_they_are_queued_and_nobody_drives_them(
+    queued: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A coordinator tells each run that it drives."""
+    control, found = Control(), list[bool]()
+    monkeypatch.setattr(drive, "_session", lambda *_: found.append(control.others_wait()))
+    drive.drive(queued, Resources(), control, SilentObserver(), awaited=True)
+    other = make_run(queued.parent, hanoi(2), None, {}, Resources(), queued=True)
+    drive.drive(queued, Resources(), control, SilentObserver(), awaited=True)
+    with RunLock(other):
+        drive.drive(queued, Resources(), control, SilentObserver(), awaited=True)
+    assert found == [False, True, False]
+
+
 def test_a_run_that_ended_and_is_queued_again_is_driven_at_once(queued: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     again = iter([queued])
 

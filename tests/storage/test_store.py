@@ -27,7 +27,6 @@ from hakoiri.coordinator.errors import RunError
 from hakoiri.coordinator.runs import catalogue
 from hakoiri.coordinator.runs.catalogue import cancel_run, delete_run, list_runs, queue_again, status_of
 from hakoiri.coordinator.runs.drive import drive
-from hakoiri.coordinator.runs.service import queued_runs
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.errors import (
@@ -61,6 +60,7 @@ from hakoiri.storage.names import (
     created_at,
     creating,
     number_key,
+    queued_runs,
     run_directories,
 )
 from hakoiri.storage.results import (

@@ -13,9 +13,11 @@ import pytest
 import redis
 
 from hakoiri.api import open_run
+from hakoiri.coordinator.runs.catalogue import queue_again
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.keys.layout import ints
 from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.storage.names import run_directories
 from hakoiri.worker.transport.connection import ALIVE_SECONDS, DRAINING, input_key, living_hosts, worker_key
 from tests.support.commands import Finished, Hakoiri, Running, wait_until
 from tests.support.disks import FILLER, small_disk
@@ -586,6 +588,30 @@ def test_a_queued_run_is_kept_by_hosts_too(hakoiri: Hakoiri, hosts: Hosts) -> No
     coordinator.finish()
     assert hakoiri.ask("status", run)["work_log"]["layers"]["hosts"]["layers"] > 3
     assert_as_by_threads(hakoiri, hosts, run, *TILES)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("places", [1, 2])
+def test_a_queued_run_that_waits_for_a_host_frees_its_place(places: int, hakoiri: Hakoiri, hosts: Hosts) -> None:
+    """Another run is driven meanwhile, and the first goes on by itself when the host is back."""
+    away = hosts.name(1)
+    for _ in range(places):
+        stopped(hakoiri, hosts, signal.SIGINT)
+    waiting = run_directories(hakoiri.data)
+    hosts.started[1].supervisor.end()
+    await_absence(hosts, away)
+    for directory in waiting:
+        queue_again(directory)
+    other = hakoiri.ask("enqueue", "hanoi", "-o", "discs=3")["run"]
+    coordinator = hakoiri.start("coordinator", "--redis", hosts.url, "--runs", str(places))
+    wait_until(lambda: hakoiri.ask("status", other)["status"] == "complete")
+    wait_until(lambda: coordinator.stderr.count(f"host {away} is away, and other runs are queued") > 0)
+    hosts.start(1)
+    wait_until(lambda: all(hakoiri.ask("status", run.name)["status"] == "complete" for run in waiting))
+    coordinator.send(signal.SIGTERM)
+    coordinator.finish()
+    for directory in waiting:
+        assert_as_by_threads(hakoiri, hosts, directory.name, *TILES)
 
 
 @pytest.mark.slow

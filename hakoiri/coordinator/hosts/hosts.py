@@ -135,6 +135,7 @@ class HostPool:
         """Wait until all these hosts live; return the living hosts. `StopRun` if the run is to stop.
 
         `HostGoneError` if one `dispensable` host is the only one missing, and is to leave or has been away for long.
+        `WorkerError` to make room for other runs.
         """
         noted, began = set[str](), time.monotonic()
         while missing := set(names) - (living := self.living()).keys():
@@ -142,9 +143,13 @@ class HostPool:
                 noted |= missing
                 self._observer.note(f"waiting for {', '.join(sorted(missing))}", Hint("host", "DIR"))
             self._control.check()
-            late = time.monotonic() > began + self.tuning.away
-            if len(missing) == 1 and missing <= {*dispensable} and (late or missing <= self.draining()):
-                raise HostGoneError(*missing)
+            waited = time.monotonic() - began
+            if len(missing) == 1 and missing <= {*dispensable}:
+                if waited > self.tuning.away or missing <= self.draining():
+                    raise HostGoneError(*missing)
+            elif waited > self.tuning.place and self._control.others_wait():
+                text = f"host {', '.join(sorted(missing))} is away, and other runs are queued"
+                raise WorkerError(text, Hint("host", "DIR"))
             time.sleep(_WAIT_SECONDS)
         return living
 

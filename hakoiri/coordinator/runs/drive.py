@@ -34,9 +34,9 @@ from hakoiri.storage.engine.environment import refuse_network_file_system
 from hakoiri.storage.engine.files import Given
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.ledger import Ledger
-from hakoiri.storage.ledger.lock import RunLock
+from hakoiri.storage.ledger.lock import RunLock, holder_of
 from hakoiri.storage.ledger.manifest import ENDED, Progress, State, Status
-from hakoiri.storage.names import QUEUED_FILE
+from hakoiri.storage.names import QUEUED_FILE, queued_runs
 from hakoiri.worker.machine import REDIS, SUPERVISOR, end_with, how_ended, start_child
 
 
@@ -62,12 +62,19 @@ def drive(
                     store.commit(store.state.become("complete"))
                     return store.state
                 refuse_network_file_system(directory)
+                if awaited:
+                    control.others_wait = partial(_others_wait, directory)
                 with control.watching(store.cancel_requested):
                     _session(job, resources.over(store.manifest.settings), control, observer, repair)
         finally:
             if store.state.status in ENDED:
                 Given(directory).unlink(QUEUED_FILE)
         return store.state
+
+
+def _others_wait(directory: Path) -> bool:
+    """Return whether other runs than this are queued, and driven by no process."""
+    return any(holder_of(run) is None for run in queued_runs(directory.parent) if run != directory)
 
 
 def drive_to_end(

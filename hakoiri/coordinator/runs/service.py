@@ -25,7 +25,7 @@ from hakoiri.storage.engine.files import Given
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.lock import RunLock, holder_of, remove_abandoned, serving, was_left
 from hakoiri.storage.ledger.manifest import ENDED
-from hakoiri.storage.names import QUEUED_FILE, by_age, run_directories
+from hakoiri.storage.names import QUEUED_FILE, by_age, queued_runs
 from hakoiri.worker.transport.connection import WAKE, redis_errors
 
 #: The interval at which the data directory is polled with a connection that wakes us, and without one; a signal is seen
@@ -155,11 +155,6 @@ def _await_more(connection: redis.Redis | None, url: str) -> None:
                 connection.brpop([WAKE], timeout=_LOOK_SECONDS)
     except WorkerError:
         time.sleep(_LOOK_SECONDS)  # Redis is away: look at the data directory alone.
-
-
-def queued_runs(data: Path) -> list[Path]:
-    """Return the queued runs of a data directory."""
-    return [run for run in run_directories(data) if (run / QUEUED_FILE).exists()]
 
 
 def wake(connection: redis.Redis, url: str) -> None:

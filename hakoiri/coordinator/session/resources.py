@@ -103,6 +103,8 @@ class Tuning:
     patience: float = 120.0
     #: A run with copies continues without a host that has been away for this long.
     away: float = 60.0
+    #: A run of a coordinator waits for a host for this long while other runs are queued.
+    place: float = 10.0
     #: Between two looks for hosts that come or go, and until an idle host that takes no request counts as away.
     host_look: float = 1.0
     host_taken: float = 10.0

@@ -79,6 +79,8 @@ class Control:
         self._unexpected: Callable[[LayerRecord], str] = lambda _: ""
         self._outgrown: Callable[[int], str] = lambda _: ""
         self._next_look = 0.0
+        #: Returns whether other runs wait for the place of this one.
+        self.others_wait: Callable[[], bool] = lambda: False
         # Reentrant: a signal handler may run in a thread that holds the lock.
         self._lock, self._computing = threading.RLock(), set[int]()
 
