@@ -57,10 +57,20 @@ SHA-256 digest of each layer of a search; `hakoiri verify FILE` makes the search
 form of CayleyPy's files, `growth/certificates/` a certificate each, and `growth/published.json` the rows that others
 publish.
 
+## Sequences
+
+`oeis/` has a text and a b-file for each sequence that the tables extend, and `index.md`, which says where each was
+looked for.
+
+## From corner to corner
+
+`corners.csv`: pieces of any shape on small boards, and the starts from which the first piece takes the most moves to
+the opposite corner.
+
 ## Levels
 
-`levels/NAME.jsonl` has up to {each} boards of each exact distance from the goal, drawn at random without repetition
-(seed 1): for those who train or test programs that solve puzzles. A line is one JSON object.
+`levels/NAME.jsonl` has boards of each exact distance from the goal, drawn at random without repetition (seed 1): for
+those who train or test programs that solve puzzles. A line is one JSON object.
 
 | field | what |
 |---|---|
@@ -68,22 +78,37 @@ publish.
 | `distance` | the least number of moves to the nearest goal, by exhaustive search |
 | `solution`, `solutions` | the moves of one shortest solution, and the number of all shortest ones |
 | `branching` | the number of moves of the board |
-| `of`, `seed` | the number of configurations at this distance, and the seed of the draw |
+| `of`, `seed` | the number of configurations of the run at this distance, and the seed of the draw |
 
-| set | levels | greatest distance | made by |
-|---|---|---|---|
+Of each distance in each run a set has as many as the column *each* says, or all if there are fewer. After a run came
+`hakoiri hardest last` and `hakoiri sample last --per-layer EACH --to FILE --seed 1`.
+
+| set | levels | greatest distance | each | runs |
+|---|---|---|---|---|
 {levels}
 
 """
-#: The sets of levels: the command of each run, and the most levels of each distance.
+#: The sets of levels: the most levels of each distance in each run, and the commands of the runs.
 _LEVELS = {
-    "hakoiri-musume": "klotski",
-    "rush-hour": "sliding --from IBBxooIooLDDJAALooJoKEEMFFKooMGGHHHM -o axis=rows-and-columns -o metric=straight",
-    "8-puzzle": "tiles",
-    "cube-2x2x2": "cube2",
-    "sokoban": "examples/sokoban.py:Sokoban",
-}
-_EACH = 20
+    "hakoiri-musume": (10_000, ["klotski --whole"]),
+    "rush-hour": (
+        110,
+        [
+            f"sliding --from {board} -o axis=rows-and-columns -o metric=straight"
+            for board in (
+                "IBBxooIooLDDJAALooJoKEEMFFKooMGGHHHM", "GBBoLoGHIoLMGHIAAMCCCKoMooJKDDEEJFFo",
+                "AA...OP..Q.OPXXQ.OP..Q..B...CCB.RRR.", "AA.O.BP..OQBPXXOQGPRRRQGD...EED...FF",
+                ".ABBCC.A.DEEXX.DOFPQQQOFP.G.OHP.G..H", "AAB.....B.CCDEXXFGDEHHFG..I.JJKKI...",
+                "AABO..CCBO..PXXO..PQQQ..PDD...RRR...", "..AOOOB.APCCBXXP...D.PEEFDGG.HFQQQ.H",
+                "ABBO..ACCO..XXDO.P..DEEP..F..P..FRRR", "AA.OOO...BCCDXXB.PD.QEEPFFQ..P..QRRR",
+                "..OAAP..OB.PXXOB.PKQQQ..KDDEF.GG.EF.", "OAA.B.OCD.BPOCDXXPQQQE.P..FEGGHHFII.",
+            )
+        ],
+    ),
+    "8-puzzle": (100, ["tiles"]),
+    "cube-2x2x2": (100, ["cube2"]),
+    "sokoban": (100, ["examples/sokoban.py:Sokoban"]),
+}  # fmt: skip
 
 
 def _hakoiri(data: str, *words: str) -> Any:
@@ -118,15 +143,19 @@ def _graph(target: Path) -> dict[str, Any]:
 def _levels(target: Path) -> Iterator[str]:
     """Write the sets of levels; yield the row of each in the README."""
     target.mkdir()
-    for name, words in _LEVELS.items():
-        file = target / f"{name}.jsonl"
-        with tempfile.TemporaryDirectory() as data:
-            _hakoiri(data, "run", *words.split())
-            _hakoiri(data, "hardest", "last")
-            found = _hakoiri(data, "sample", "last", "--per-layer", str(_EACH), "--to", str(file), "--seed", "1")
-        last = file.read_text(encoding="utf-8").splitlines()[-1]
-        made = f"`hakoiri run {words}`, `hardest last`, `sample last --per-layer {_EACH} --to FILE --seed 1`"
-        yield f"| `{name}` | {found['levels']:,} | {json.loads(last)['distance']} | {made} |"
+    for name, (each, runs) in _LEVELS.items():
+        levels = list[str]()
+        for words in runs:
+            with tempfile.TemporaryDirectory() as data:
+                file = Path(data) / "levels.jsonl"
+                _hakoiri(data, "run", *words.split())
+                _hakoiri(data, "hardest", "last")
+                _hakoiri(data, "sample", "last", "--per-layer", str(each), "--to", str(file), "--seed", "1")
+                levels += file.read_text(encoding="utf-8").splitlines(keepends=True)
+        (target / f"{name}.jsonl").write_text("".join(levels), encoding="utf-8")
+        farthest = max(json.loads(level)["distance"] for level in levels)
+        made = "; ".join(f"`hakoiri run {words}`" for words in runs)
+        yield f"| `{name}` | {len(levels):,} | {farthest} | {each:,} | {made} |"
 
 
 def _growth(target: Path) -> int:
@@ -151,8 +180,10 @@ def make(target: Path) -> None:
     """Make the deposit in a directory that is not there yet."""
     version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     target.mkdir(parents=True)
-    figures = _graph(target / "hakoiri-musume") | {"growth": _growth(target / "growth"), "each": _EACH}
+    figures = _graph(target / "hakoiri-musume") | {"growth": _growth(target / "growth")}
     figures["levels"] = "\n".join(_levels(target / "levels"))
+    shutil.copytree(ROOT / "docs/reports/oeis", target / "oeis")
+    shutil.copy(ROOT / "docs/data/corners.csv", target)
     (target / "atlas").mkdir()
     shutil.copytree(ROOT / "docs/reports/atlas", target / "atlas/certificates")
     for name, rows in tables((ROOT / "docs/reports/atlas.md").read_text(encoding="utf-8")):

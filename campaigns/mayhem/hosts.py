@@ -73,7 +73,7 @@ def _other_file(scene: Scene, beside: bool) -> None:
 class Hosts(Disturbed):
     """A trial is a farmed run of one kind, and a participant that differs from the others."""
 
-    name, usual, short = "hosts", 117, (64,)
+    name, usual, short = "hosts", 131, (64,)
     headings = ("what is otherwise", "run")
     works = FOR_WORKERS
     ways: ClassVar = {

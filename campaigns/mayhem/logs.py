@@ -107,7 +107,7 @@ def _without_log(scene: Scene, process: str, kind: str) -> None:
 class Logs(Disturbed):
     """A trial is a run of one kind, and a process whose log cannot be written."""
 
-    name, usual, short = "logs", 252, (0,)
+    name, usual, short = "logs", 276, (0,)
     headings = ("process, and its stderr", "run")
     by_workers: ClassVar = tuple(f"worker: {kind}" for kind in _KINDS)
     ways: ClassVar = {
