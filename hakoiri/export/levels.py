@@ -12,25 +12,28 @@ Draws of one distance are without repetition: a small layer is there as a whole.
 """
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hakoiri.coordinator.errors import UnanswerableError
+from hakoiri.coordinator.layers.paths import AllPaths, levels_on
 from hakoiri.coordinator.session.session import Control, Observer
 from hakoiri.errors import Hint, PuzzleError
-from hakoiri.keys.layout import Key, key_at
+from hakoiri.keys.layout import Key, Keys
 from hakoiri.puzzles.capabilities import Quotient
+from hakoiri.puzzles.contract import Puzzle
 from hakoiri.run.goals import known_distances, require_goals
 from hakoiri.run.opened import OpenRun
-from hakoiri.run.paths import GOAL, shortest_paths
 from hakoiri.storage.engine.files import replaced
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Progress
+from hakoiri.worker.layers.kernels import split
 
 SUFFIX = ".jsonl"
+#: Levels whose solutions are found together: their ways meet. 1,010 of Hakoiri-musume take 3 CPU s so, 20 one by one.
+_TOGETHER = 1_000
 
 
 def require_levels(target: Path) -> None:
@@ -60,11 +63,17 @@ def to_levels(
     ):
         for distance in range(first, last + 1):
             context.tell(Progress(distance - first, last - first + 1, "distances"))
-            for level in _drawn(run, store, distance, each, seed):
-                json.dump(level, file, ensure_ascii=False)
-                file.write("\n")
-                count += 1
-                context.control.check()
+            size = store.layer_record(distance).size
+            for keys in split(_drawn(store, distance, each, seed), _TOGETHER):
+                # In the layers of a run from its goal moves lead back, too: its puzzle is undirected.
+                levels = levels_on(context, store, keys, distance)
+                paths, ways = AllPaths(run.puzzle, levels, [], context.tuning.paths_at_once).of_each()
+                for path, solutions in zip(paths, ways, strict=True):
+                    level = _level(run.puzzle, path, solutions) | {"of": size, "seed": seed}
+                    json.dump(level, file, ensure_ascii=False)
+                    file.write("\n")
+                    context.control.check()
+                count += len(keys)
     return count
 
 
@@ -78,32 +87,27 @@ def _distances(run: OpenRun) -> RunStore:
     return run.store if run.start_is_the_goal() else known_distances(run).store
 
 
-def _drawn(run: OpenRun, store: RunStore, distance: int, each: int, seed: int) -> Iterator[dict[str, Any]]:
-    """Yield the levels of one distance in the order of their keys."""
+def _drawn(store: RunStore, distance: int, each: int, seed: int) -> Keys:
+    """Return the keys of the levels of one distance, in increasing order."""
     size = store.layer_record(distance).size
     chance = np.random.default_rng([seed, distance])
-    wanted = sorted(chance.choice(size, min(each, size), replace=False).tolist(), reverse=True)
-    begin = 0
+    wanted = np.sort(chance.choice(size, min(each, size), replace=False))
+    begin, drawn = 0, list[Keys]()
     for keys in store.blocks(distance):
-        while wanted and wanted[-1] < begin + len(keys):
-            yield _level(run, key_at(keys, wanted.pop() - begin), distance) | {"of": size, "seed": seed}
-        if not wanted:
-            return
+        here = wanted[(begin <= wanted) & (wanted < begin + len(keys))]
+        drawn.append(keys[here - begin])
         begin += len(keys)
+        if begin > wanted[-1]:
+            break
+    return np.concatenate(drawn)
 
 
-def _level(run: OpenRun, key: Key, distance: int) -> dict[str, Any]:
-    text = run.puzzle.layout.text(key)
-    # From the start, layers lead to the board; the moves of an undirected puzzle lead back.
-    back = run.start_is_the_goal()
-    paths = shortest_paths(run, text) if back else shortest_paths(run, GOAL, text)
-    keys = next(iter(paths)).keys
-    keys = keys[::-1] if back else keys
+def _level(puzzle: Puzzle, path: list[Key], solutions: int) -> dict[str, Any]:
     return {
-        "board": run.puzzle.render(keys[0]),
-        "key": run.puzzle.layout.text(keys[0]),
-        "distance": distance,
-        "solution": run.puzzle.describe_moves(keys),
-        "solutions": paths.count,
-        "branching": len({*run.puzzle.successors(keys[0])}),
+        "board": puzzle.render(path[0]),
+        "key": puzzle.layout.text(path[0]),
+        "distance": len(path) - 1,
+        "solution": puzzle.describe_moves(path),
+        "solutions": solutions,
+        "branching": len({*puzzle.successors(path[0])}),
     }

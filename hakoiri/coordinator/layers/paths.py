@@ -8,7 +8,8 @@ is only the least configuration that the level before it leads to.
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, pairwise
+from typing import Any
 
 import numpy as np
 
@@ -102,6 +103,26 @@ class AllPaths:
             counts = np.zeros(len(keys), dtype=object)
             np.add.at(counts, lower_bounds(keys, successors), owned)
         return int(counts.sum())
+
+    def of_each(self) -> tuple[list[list[Key]], Any]:
+        """Return for each start its least path, and the exact number of its paths, as an array of Python integers.
+
+        Of a puzzle that does not merge mirror images.
+        """
+        counts = np.full(len(self.levels[-1]), 1, dtype=object)
+        for level, nearer in reversed([*pairwise(self.levels)]):
+            parts = list[Any]()
+            for keys in split(level, self.at_once):
+                successors, owners = self._moves(keys, nearer)
+                parts.append(np.zeros(len(keys), dtype=object))
+                np.add.at(parts[-1], owners, counts[lower_bounds(nearer, successors)])
+            counts = np.concatenate(parts)
+        paths = [self.levels[0]]
+        for level in self.levels[1:]:
+            found, owners = self._moves(paths[-1], level)
+            # They are in the order of their owners and then of their keys.
+            paths.append(found[np.unique(owners, return_index=True)[1]])
+        return [list(path) for path in zip(*map(ints, paths), strict=True)], counts
 
     def __iter__(self) -> Iterator[list[Key]]:
         """Yield each path, in the order of their keys."""
