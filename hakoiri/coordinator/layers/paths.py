@@ -107,7 +107,7 @@ class AllPaths:
     def of_each(self) -> tuple[list[list[Key]], Any]:
         """Return for each start its least path, and the exact number of its paths, as an array of Python integers.
 
-        Of a puzzle that does not merge mirror images.
+        The puzzle must not merge mirror images.
         """
         counts = np.full(len(self.levels[-1]), 1, dtype=object)
         for level, nearer in reversed([*pairwise(self.levels)]):
