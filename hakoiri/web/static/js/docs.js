@@ -1,1 +1,2 @@
+/* global SwaggerUIBundle */
 SwaggerUIBundle({url: "/api/openapi.json", dom_id: "#swagger-ui", deepLinking: true});
