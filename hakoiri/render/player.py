@@ -7,6 +7,7 @@ other puzzles have all configurations with their pictures, distances and moves.
 import gzip
 import json
 import re
+import warnings
 from base64 import b64encode
 from contextlib import suppress
 from os.path import normpath
@@ -18,8 +19,9 @@ from hakoiri.coordinator.errors import RunError, UnanswerableError
 from hakoiri.coordinator.session.session import Control, Observer, SilentObserver
 from hakoiri.keys.layout import ints
 from hakoiri.keys.order import lower_bounds
-from hakoiri.puzzles.classics import CLASSICS
+from hakoiri.puzzles.classics import CLASSICS, Classic
 from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.sliding_blocks.pieces import Blocks
 from hakoiri.render.films import page, script
 from hakoiri.render.images import text
@@ -101,10 +103,21 @@ def modules() -> dict[str, str]:
 
 
 def _title(puzzle: Puzzle) -> str:
-    """Return the title of the classic that starts so, else what the puzzle is."""
-    start = puzzle.name, puzzle.start_text()
-    known = (each.title for each in CLASSICS.values() if (each.puzzle, each.start) == start)
+    """Return the title of the classic with that start, goal and metric, else what the puzzle is."""
+    known = (each.title for each in CLASSICS.values() if _is_of(puzzle, each))
     return next(known, f"{puzzle.summary[:1].upper()}{puzzle.summary[1:]}")
+
+
+def _is_of(puzzle: Puzzle, classic: Classic) -> bool:
+    """Return whether a puzzle is a classic, in the metric of its source, whose last part begins with the moves."""
+    if (classic.puzzle, classic.start) != (puzzle.name, puzzle.start_text()):
+        return False
+    counted = classic.source.rpartition(": ")[2].partition(",")[0]
+    metric = next((name for name, moves in classic.moves.items() if str(moves) == counted and name != "moves"), None)
+    options = dict(classic.options) | ({"metric": metric} if metric else {})
+    with warnings.catch_warnings(action="ignore"):  # On the letters of its goal, as the user was told.
+        known = PuzzleSpec(classic.puzzle, options, classic.start).build()
+    return known.option_texts() == puzzle.option_texts()
 
 
 def _described(run: OpenRun, table: PositionTable) -> dict[str, Any]:

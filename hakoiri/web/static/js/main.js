@@ -69,6 +69,7 @@ function arrive() {
 
 addEventListener("hashchange", () => {
   if (location.hash === "#main") return;
+  document.querySelector("dialog")?.close();
   const shown = show();
   const held = document.activeElement;
   shown.then(() => {

@@ -62,6 +62,27 @@ def test_the_page_plays_from_a_file(board: Run, handed: Page) -> None:
     assert handed.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
 
 
+def test_a_game_on_the_page_is_kept_with_its_variations(board: Run, handed: Page) -> None:
+    """Over a reload; as a text it is in the words of `path`."""
+    handed.get_by_role("link", name="Analyse").click()
+    played, text = handed.locator(".played"), handed.get_by_role("dialog").get_by_role("textbox")
+    for count in (1, 2):
+        handed.locator(".moves .best").first.click()
+        expect(handed.locator(".figures")).to_contain_text(f"{count} played")
+    handed.keyboard.press("ArrowLeft")
+    expect(handed.locator(".figures")).to_contain_text("1 played")
+    handed.locator(".move:not(.best)").first.click()
+    expect(handed.locator(".figures")).to_contain_text("2 played")
+    line = played.inner_text()
+    assert line.count("or ") == 1
+    handed.reload()
+    expect(played).to_have_text(line.replace("\n", ""))
+    handed.get_by_role("button", name="As text").click()
+    text.fill("\n".join(board.path().moves))
+    handed.get_by_role("button", name="Play these").click()
+    expect(handed.locator(".distance .big")).to_have_text("Solved")
+
+
 def test_the_page_marks_mistakes_and_has_the_statistics_of_the_first_board(board: Run, handed: Page) -> None:
     found, figures = board.statistics(), handed.locator(".statistics dd")
     handed.get_by_role("link", name="Analyse").click()
@@ -176,6 +197,14 @@ def test_the_table_is_read_by_the_javascript_of_the_docs(usual_run: Run, browser
     context.close()
     assert [int(line.split()[0]) for line in said[:-1]] == list(range(116, 0, -1))
     assert usual_run.puzzle.is_goal(usual_run.puzzle.keys([usual_run.puzzle.parse(said[-1])]))[0]
+
+
+def test_a_page_has_the_name_of_a_known_board_with_its_metric_alone(board: Run, tmp_path: Path) -> None:
+    board.export(tmp_path / "other.html")
+    assert "<title>Pennant" not in (tmp_path / "other.html").read_text("utf-8")
+    with explore("sliding", {"goal": "A@4,1", "metric": "finger"}, start=START, data=tmp_path) as run:
+        run.export(tmp_path / "known.html")
+    assert "<title>Pennant (L. W. Hardy 1909)" in (tmp_path / "known.html").read_text("utf-8")
 
 
 def test_what_cannot_be_handed_on_is_refused(small_run: Run, board: Run, tmp_path: Path) -> None:

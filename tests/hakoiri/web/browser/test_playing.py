@@ -1,12 +1,13 @@
 """The page in a real browser: a run from the form to its diameter, and the board under fingers."""
 
 import re
+from pathlib import Path
 from urllib.parse import parse_qs
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.hakoiri.web.browser.conftest import NARROW, Site, address_of, both
+from tests.hakoiri.web.browser.conftest import NARROW, WIDE, Site, address_of, both
 
 pytestmark = [pytest.mark.ci_slow, pytest.mark.browser]
 
@@ -96,10 +97,17 @@ def test_a_tap_moves_a_piece_that_has_one_way_and_offers_the_ways_of_others(page
 
 
 def test_the_keyboard_plays_too(page: Page, site: Site) -> None:
+    """A piece says what it can do, keeps the focus, and says so where it cannot follow an arrow."""
     board(page, site)
-    page.locator('.piece[data-piece="I"]').focus()
+    piece = page.locator('.piece[data-piece="I"]')
+    expect(piece).to_have_attribute("aria-label", "Piece I, can move: I right")
+    piece.focus()
+    page.keyboard.press("ArrowUp")
+    expect(page.locator("#said")).to_have_text("Piece I cannot go there.")
+    distance(page, 116)
     page.keyboard.press("ArrowRight")
     distance(page, 115)
+    expect(page.get_by_role("button", name=re.compile("^Piece I, can move: "))).to_be_focused()
     page.keyboard.press("z")
     distance(page, 116)
     page.keyboard.press("h")
@@ -209,24 +217,50 @@ def test_a_run_is_saved_as_a_file(page: Page, site: Site) -> None:
     expect(page.locator("details pre")).to_contain_text(f"@misc{{hakoiri-{site.explored},")
 
 
-def test_a_board_is_handed_on(page: Page, site: Site) -> None:
-    """As a link and what embeds it, and as files: a page to play, a film, pictures; on paper the board stays."""
+def test_a_board_is_handed_on(page: Page, site: Site, tmp_path: Path) -> None:
+    """As a link and what embeds it, and as files: a page to play, a film, pictures; on paper the board stays.
+
+    Its letters are those that were played: the server calls H the first of the single cells here.
+    """
     board(page, site)
+    page.get_by_role("button", name=re.compile("^G down")).last.click()
+    distance(page, 117)
+    played = "ABBC/ABBC/DEEF/D.HF/IG.J"
     page.get_by_role("button", name="Share").click()
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_label("Link")).to_have_value(page.url)
-    expect(dialog.get_by_label("Embed")).to_have_value(re.compile(f'^<iframe src="{site.explored}.html#/runs/'))
+    assert page.url.endswith(f"?at={played}")
+    assert lettered(page, ".shared .picture > g") == lettered(page, ".playable .piece")
+    embedded = f"{site.explored}.html#/runs/{site.explored}/play?at={played}"
+    expect(dialog.get_by_label("Embed")).to_have_value(re.compile(f'^<iframe src="{re.escape(embedded)}" '))
     begins = {"SVG": b"<svg ", "PNG": b"\x89PNG", "Film (GIF)": b"GIF89a", "Page to play (HTML)": b"<!DOCTYPE html>"}
     for name, first in begins.items():
         with page.expect_download() as download:
             dialog.get_by_role("button", name=name).click()
         assert download.value.path().read_bytes().startswith(first)
         assert download.value.suggested_filename.startswith(f"{site.explored}.")
+        download.value.save_as(tmp_path / download.value.suggested_filename)
     dialog.get_by_role("button", name="Close").click()
     page.emulate_media(media="print")
     expect(page.locator(".stage svg")).to_be_visible()
     for hidden in (".top", ".panel", ".tabs"):
         expect(page.locator(hidden)).to_be_hidden()
+    page.goto(f"file://{tmp_path / embedded}")
+    expect(page.locator(".where code")).to_have_text(played)
+    expect(page.locator(".distance")).to_have_text("0moves played")
+
+
+def lettered(page: Page, pieces: str) -> dict[str, str]:
+    """Return the letters of the pieces of a board by where they are."""
+    found: dict[str, str] = page.evaluate(
+        """selector => {
+          const pieces = [...document.querySelectorAll(selector)].filter(piece => piece.querySelector("text"));
+          const place = piece => piece.getAttribute("transform") ?? piece.style.transform;
+          return Object.fromEntries(pieces.map(piece => [place(piece).match(/[\\d.]+/g).join(), piece.textContent]));
+        }""",
+        pieces,
+    )
+    return found
 
 
 def test_a_link_to_anywhere_leads_back_to_the_start(page: Page, site: Site) -> None:
@@ -328,6 +362,13 @@ def test_a_box_is_tilted_by_a_swipe_and_by_keys(page: Page, site: Site) -> None:
     page.keyboard.press("ArrowUp")
     expect(page.locator("#said")).to_contain_text("up")
     expect(page.locator(".figures")).to_contain_text("2 played")
+    # Arrows that tilt do not scroll, whether or not they move anything.
+    page.set_viewport_size(WIDE | {"height": 400})
+    assert page.evaluate("scrollTo(0, 0), document.documentElement.scrollHeight > innerHeight + 100")
+    for _ in range(3):
+        page.keyboard.press("ArrowDown")
+    page.evaluate("() => new Promise(requestAnimationFrame)")
+    assert page.evaluate("scrollY") == 0
 
 
 @pytest.mark.parametrize("page", [NARROW], indirect=True, ids=["narrow"])

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from hakoiri.puzzles.registry import PuzzleSpec
-from tests.hakoiri.web.browser.conftest import entered, watched
+from tests.hakoiri.web.browser.conftest import address_of, entered, watched
 from tests.support.commands import HAKOIRI, PATIENCE_SECONDS, Hakoiri, Running, wait_until
 from tests.support.runs import driven
 
@@ -20,13 +20,13 @@ PIECE = '.playable .piece[data-piece="I"]'
 class Served:
     """A server of one finished run of Hakoiri-musume, which can be restarted at its port."""
 
-    def __init__(self, directory: Path) -> None:
-        self.command = Hakoiri(directory)
+    def __init__(self, directory: Path, *words: str) -> None:
+        self.command, self.words = Hakoiri(directory), words
         self.run = driven(self.command.data, PuzzleSpec("klotski"), "explore", {}, {}).name
         self.serving, self.address, self.token = self._served("0")
 
     def _served(self, port: str) -> tuple[Running, str, str]:
-        serving = self.command.start("serve", "--port", port, executable=HAKOIRI)
+        serving = self.command.start("serve", "--port", port, *self.words, executable=HAKOIRI)
         return serving, *entered(serving)
 
     def restart(self) -> None:
@@ -114,6 +114,40 @@ def test_a_run_that_lives_leaves_the_selection_and_the_focus_and_is_not_heard_un
     expect(page.locator("body")).not_to_be_focused()
 
 
+def test_six_hidden_tabs_leave_the_server_to_a_seventh(page: Page) -> None:
+    """A browser has six connections to a server, and a run that lives takes one while it is seen."""
+    run = living(page)
+    for number in range(6):
+        tab = page.context.new_page() if number else page
+        tab.goto(f"/#/runs/{run}")
+        expect(tab.locator(CELL)).to_be_visible()
+        turned(tab, True)
+    seventh = page.context.new_page()
+    seventh.goto(f"/#/runs/{run}")
+    changed(seventh, CELL)
+    seventh.get_by_role("button", name="Cancel").click()
+    expect(seventh.locator(".state")).to_contain_text("cancelled")
+
+
+def test_a_page_of_a_restarted_server_without_a_token_goes_on_where_it_is(browser: Browser, tmp_path: Path) -> None:
+    """With all layers that were made meanwhile."""
+    served = Served(tmp_path, "--no-token")
+    page = browser.new_page(base_url=served.address)
+    page.goto(f"/#/runs/{living(page)}")
+    changed(page, CELL)
+    page.evaluate("window.stays = true")
+    served.serving.kill()
+    expect(page.locator(".progress")).to_contain_text("The server does not answer. This page continues when it does.")
+    served.restart()
+    changed(page, CELL)
+    expect(page.locator(".progress")).not_to_contain_text("does not answer")
+    assert page.evaluate("window.stays")
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.locator(".state")).to_contain_text("cancelled")
+    page.close()
+    served.command.close()
+
+
 def test_a_move_is_seen_before_its_answer_and_taken_back_without_one(page: Page, served: Served) -> None:
     page.goto(f"/#/runs/{served.run}/board")
     piece = page.locator(PIECE)
@@ -180,6 +214,18 @@ def test_what_went_wrong_is_said_by_its_cause(loose: Page, served: Served) -> No
     loose.get_by_role("link", name="Analyse", exact=True).click()
     loose.get_by_role("button", name="Share").click()
     expect(loose.get_by_role("dialog")).to_contain_text("Only this machine can open this link")
+    loose.route("**/api/runs/*", lambda route: route.abort())
+    loose.goto(f"/#/runs/{served.run}/layer?n=4")
+    expect(heading).to_have_text("No connection")
+    loose.unroute_all()
+    loose.get_by_role("button", name="Try again").click()
+    expect(loose.get_by_role("heading", level=2)).to_contain_text("Layer 4")
+    loose.goto(f"/#/runs/{served.run}/layer?n=abc")
+    expect(loose.get_by_role("alert")).to_contain_text("The depth is not valid: input should be a valid integer")
+    loose.route("**/js/edit/editor.js", lambda route: route.abort())
+    loose.goto("/#/new/klotski")
+    loose.get_by_label("Puzzle").select_option("sliding")
+    expect(loose.get_by_role("alert")).to_contain_text("editor.js")
 
 
 def test_a_link_leads_through_the_page_of_the_token_to_where_it_points(loose: Page, served: Served) -> None:
@@ -209,6 +255,10 @@ def test_a_restarted_server_asks_for_its_token_and_the_page_goes_on(loose: Page,
     let_in(loose, served)
     expect(loose.locator(".distance")).to_have_text("114moves to the goal")
     expect(loose.locator(".played")).to_have_text("I rightJ left")
+    served.restart()
+    loose.get_by_role("link", name="Glossary").click()
+    let_in(loose, served)
+    expect(loose.locator("dt").first).to_be_visible()
 
 
 def let_in(page: Page, served: Served) -> None:
@@ -233,6 +283,8 @@ def test_a_game_is_kept_with_its_variations_and_read_and_written_as_text(page: P
     expect(here).to_have_text("J left")
     page.reload()
     expect(played).to_have_text("I rightJ leftor D down")
+    expect(page.get_by_role("img", name="Distance to the goal over 2 moves played")).to_be_visible()
+    assert "at=ABBC/ABBC/DEEF/DGHF/.IJ." in address_of(page)
     page.get_by_role("link", name="Play", exact=True).click()
     expect(away).to_have_text("2moves played")
     page.get_by_role("link", name="Overview").click()
@@ -242,6 +294,9 @@ def test_a_game_is_kept_with_its_variations_and_read_and_written_as_text(page: P
     text = page.get_by_role("dialog").get_by_role("textbox")
     page.get_by_role("button", name="As text").click()
     expect(text).to_have_value("I right\nJ left\n(\nD down\n)")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("dialog").get_by_role("button", name="Copy").click()
+    page.wait_for_function("async () => (await navigator.clipboard.readText()).endsWith('D down\\n)')")
     path = page.request.get(f"/api/runs/{served.run}/path?to=goal").json()["moves"]
     text.fill("\n".join(path))
     page.get_by_role("button", name="Play these").click()

@@ -26,6 +26,7 @@ def test_from_the_address_to_the_first_moved_piece_without_a_click(page: Page, s
     page.mouse.up()
     told = page.locator(".hero .where")
     expect(told).to_have_text("1 move played, 115 to the goal")
+    expect(page.locator(".seen figcaption")).to_contain_text("Each dot is one of the 25,955 positions of this board")
     # A press in the middle of the map, which is around the only move, plays from there.
     seen = page.locator(".hero canvas").bounding_box()
     assert seen
@@ -34,6 +35,43 @@ def test_from_the_address_to_the_first_moved_piece_without_a_click(page: Page, s
     page.get_by_role("button", name="Play", exact=True).click()
     expect(page.locator(".distance")).to_have_text("0moves played")
     expect(page.locator(".figures")).to_contain_text("Slide pieces until the large one is at the exit below")
+
+
+#: Pixels of the map in the colour of steps that lead away from the goal, and of those that lead nearer.
+PAINTED = """() => {
+  const canvas = document.querySelector(".hero canvas"), {width, height} = canvas;
+  const pen = new OffscreenCanvas(width, height).getContext("2d", {willReadFrequently: true});
+  pen.drawImage(canvas, 0, 0);
+  const {stroke, fill} = getComputedStyle(canvas), {data} = pen.getImageData(0, 0, width, height);
+  return [stroke, fill].map(colour => {
+    const [red, green, blue] = colour.match(/\\d+/g).map(Number);
+    let count = 0;
+    for (let at = 0; at < data.length; at += 4)
+      count += data[at] === red && data[at + 1] === green && data[at + 2] === blue;
+    return count;
+  });
+}"""
+
+
+def test_a_thread_grows_on_the_map_as_a_piece_is_dragged_red_where_it_leads_away(page: Page, site: Site) -> None:
+    page.emulate_media(reduced_motion="reduce")
+    page.goto("/")
+    told, piece = page.locator(".hero .where"), page.locator('.hero .piece[data-piece="I"]')
+    expect(piece).to_have_class(re.compile("able"))
+    expect(page.locator(".hero canvas")).to_have_js_property("width", page.evaluate(
+        "Math.round(document.querySelector('.hero canvas').getBoundingClientRect().width)"))  # fmt: skip
+    box = piece.bounding_box()
+    assert box
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    for played, farther in ((1, False), (2, True)):
+        page.mouse.move(x + played * box["width"] * 1.12, y, steps=8)
+        expect(told).to_have_text(re.compile(f"^{played} moves? played, {115 + farther} to the goal"))
+        page.evaluate("() => new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(resolve)))")
+        away, nearer = page.evaluate(PAINTED)
+        assert (away > 10, nearer > 10) == (farther, True), (played, away, nearer)
+    page.mouse.up()
 
 
 def test_puzzles_and_known_boards_are_pictures_with_fewest_moves_and_sizes(page: Page, site: Site) -> None:
@@ -82,6 +120,11 @@ def test_a_run_shows_what_it_can_answer_and_a_large_one_hints(page: Page, site: 
     expect(page.locator(".distance")).to_have_text("2moves to the goal")
     expect(page.get_by_role("button", name="Shuffle")).to_have_count(0)
     page.goto(f"/#/runs/{site.large}/play")
+    with page.expect_request(re.compile(r"/sample\?n=1&seed=\d+$")):
+        page.get_by_role("button", name="Shuffle").click()
+    expect(page.get_by_role("button", name="Start again")).to_be_enabled()
+    page.get_by_role("button", name="Start again").click()
+    expect(page.get_by_role("button", name="Start again")).to_be_disabled()
     page.get_by_role("button", name="Hint").click()
     page.get_by_role("button", name="Take the hint").click()
     expect(page.locator(".distance")).to_have_text("1move played")
@@ -92,6 +135,27 @@ def test_a_run_shows_what_it_can_answer_and_a_large_one_hints(page: Page, site: 
     page.get_by_role("button", name="Start", exact=True).click()
     expect(page.locator(".state")).to_contain_text("complete")
     expect(tabs).to_have_text(["Overview", "Hardest"])
+    frontier = address_of(page).rpartition("/")[2]
+    page.goto("/#/runs")
+    for run, plays in ((site.kept, 1), (frontier, 0)):
+        expect(page.locator(".run", has_text=run).get_by_role("link", name="Open")).to_be_visible()
+        expect(page.locator(".run", has_text=run).get_by_role("link", name="Play", exact=True)).to_have_count(plays)
+
+
+def test_a_search_from_several_starts_and_one_with_a_bound_are_begun_from_the_form(page: Page, site: Site) -> None:
+    page.goto("/#/new/pancakes")
+    page.get_by_text("Further", exact=True).click()
+    page.get_by_label("starts").fill("1,2,3,4,5,6,7,8\n8,7,6,5,4,3,2,1")
+    page.get_by_role("button", name="Start", exact=True).click()
+    expect(page.locator(".state")).to_contain_text("complete")
+    layers = page.request.get(f"/api/runs/{address_of(page).rpartition('/')[2]}/layers").json()["layers"]
+    assert (layers[0]["size"], sum(layer["size"] for layer in layers)) == (2, 40_320)
+    page.goto("/#/new/pancakes")
+    page.get_by_text("Further", exact=True).click()
+    page.get_by_label("most", exact=True).locator("visible=true").fill("100")
+    page.get_by_role("button", name="Start", exact=True).click()
+    expect(page.locator(".state")).to_contain_text("complete")
+    expect(page.locator(".facts")).to_contain_text("301")
 
 
 def test_a_board_that_a_link_does_not_name_rightly_is_at_the_start(page: Page, site: Site) -> None:

@@ -17,26 +17,27 @@ export function address(words, query = {}) {
   return BASE + words.map(encodeURIComponent).join("/") + (asked ? `?${asked}` : "");
 }
 
-async function ask(method, url, body, headers = {}) {
-  let answer;
-  try {
-    answer = await fetch(url, {
-      method,
-      headers: body === undefined ? headers : {"Content-Type": "application/json", ...headers},
-      body: body === undefined ? undefined : JSON.stringify(body),
-    });
-  } catch (error) {
+// An answer, whatever its status. A server that was started anew has another token: its page asks for it, and leads back
+// to this address.
+async function fetched(url, options) {
+  const answer = await fetch(url, options).catch(error => {
     const words = "the server does not answer; is hakoiri serve still running?";
     throw Object.assign(new Error(words, {cause: error}), {gone: true});
-  }
-  // A server that was started anew has another token: its page asks for it, and leads back to this address.
-  if (answer.status === 401) {
-    location.reload();
-    await new Promise(() => {});
-  }
+  });
+  if (answer.status !== 401) return answer;
+  location.reload();
+  return new Promise(() => {});
+}
+
+async function ask(method, url, body, headers = {}) {
+  const typed = body === undefined ? headers : {"Content-Type": "application/json", ...headers};
+  const answer = await fetched(url, {method, headers: typed, body: body === undefined ? undefined : JSON.stringify(body)});
   if (!answer.ok) throw await problem(answer);
   return answer;
 }
+
+// The answer with a file of the page.
+export const file = url => ask("GET", url);
 
 // The problem details of RFC 9457: what is wrong, and the next step.
 async function problem(answer) {
@@ -88,7 +89,7 @@ export async function compute(words, query, {waiting = () => {}, form = "json"} 
 }
 
 // The health of the service, also if it is not ok.
-export const health = async () => (await fetch(address(["health"]))).json();
+export const health = async () => (await fetched(address(["health"]))).json();
 export const post = async (words, body, headers) => (await ask("POST", address(words), body ?? {}, headers)).json();
 
 // Makes a run and waits until it is no longer under way. With the same key, the request by default, it is the run that was

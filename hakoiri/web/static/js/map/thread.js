@@ -1,5 +1,6 @@
 // The map beside the board of the landing page: all of its positions, and the moves made on it as a thread.
 
+import {file} from "../lib/api.js";
 import {Camera} from "./camera.js";
 import {Flat} from "./flat.js";
 import {boundsOf, coloursOf, shares} from "./words.js";
@@ -10,7 +11,7 @@ const [AROUND, PACE] = [10, 0.2];
 const [FILE, BYTES, PARTS] = ["../../landing.map.gz", 9, 16];
 
 async function read() {
-  const {body} = await fetch(new URL(FILE, import.meta.url));
+  const {body} = await file(new URL(FILE, import.meta.url));
   const bytes = await new Response(body.pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
   const points = bytes.byteLength / BYTES;
   const keys = new Uint32Array(bytes, 0, points);

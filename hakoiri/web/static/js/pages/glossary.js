@@ -1,11 +1,12 @@
 // The glossary: the terms of docs/glossary.md, which is a link to the file that this page shows.
 
+import {file} from "../lib/api.js";
 import {h, put} from "../lib/dom.js";
 
 const ROW = /^\| <a id="([^"]*)"><\/a>(.+?) \| (.+) \|$/;
 
 export async function show(place, {query}, current) {
-  const text = await (await fetch("glossary.md")).text();
+  const text = await (await file("glossary.md")).text();
   if (!current()) return;
   const rows = text.split("\n").map(line => ROW.exec(line)).filter(Boolean);
   put(place, h("section", {class: "card"}, h("h1", {}, "Glossary"),

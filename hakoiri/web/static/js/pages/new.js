@@ -1,6 +1,6 @@
 // A new run: a form made of the puzzle's options, with the board drawn while you type, or to be drawn.
 
-import {get, made, post, remove, sleep} from "../lib/api.js";
+import {get, made, part, post, remove, sleep} from "../lib/api.js";
 import {button, go, h, note, put, sure} from "../lib/dom.js";
 import {Draft} from "../edit/draft.js";
 import {needs, Verdict} from "../edit/verdict.js";
@@ -33,7 +33,7 @@ class RunForm {
     this.puzzles = new Map(puzzles.map(puzzle => [puzzle.name, puzzle]));
     this.classics = new Map(classics.map(classic => [`${classic.name} (${classic.puzzle})`, classic]));
     const group = (label, names) => h("optgroup", {label}, [...names].map(name => h("option", {}, name)));
-    this.select = h("select", {id: "puzzle", onchange: () => this.#chosen(this.select.value)},
+    this.select = h("select", {id: "puzzle", onchange: () => this.#chosen(this.select.value).catch(error => put(this.wrong, error.message))},
       group("Puzzles", this.puzzles.keys()), group("Known starts", this.classics.keys()));
     this.summary = h("p", {class: "muted"});
     this.fields = h("div", {class: "fields"});
@@ -122,7 +122,7 @@ class RunForm {
     put(this.drawn);
     this.drawn.after(this.verdict.element);
     if (name !== DRAWN) return;
-    const {Editor} = await import("../edit/editor.js");
+    const {Editor} = await part(() => import("../edit/editor.js"));
     if (this.chosen.name !== name) return;
     this.editor = new Editor(this.#rows(), this.goal.value, Boolean(this.inputs.get("axis").value), (start, goal) => {
       this.start.value = start.replaceAll("/", "\n");

@@ -190,7 +190,7 @@ class View {
   // The board as it is handed on.
   #shared() {
     const {now} = this.game;
-    return {run: this.run, picture: this.board.seen, at: now.at, goal: this.target ? null : now.goal_distance};
+    return {run: this.run, picture: this.board.seen, at: this.board.spelled(now.configuration), goal: this.target ? null : now.goal_distance};
   }
 
   #figures(now, past, place) {

@@ -1,5 +1,6 @@
 // The built-in puzzles as people know them.
 
+import {Draft} from "../edit/draft.js";
 import {get} from "../lib/api.js";
 
 // Those whose boards the editor takes and a PDF shows, and their goals unless an option is the goal.
@@ -33,11 +34,17 @@ export const calledOf = async run => run.title
   || (run.start && (await puzzlesOf()).classics.find(classic => isOf(run, classic))?.title.split(",")[0])
   || nameOf(run.puzzle || run.run);
 
+// A start with its goal, however they are written: of a board, as it is drawn.
+function meant(start, goal, axis) {
+  const draft = Draft.of(start, goal, Boolean(axis));
+  return draft ? `${draft.start} ${draft.goalText}` : `${start} ${goal}`;
+}
+
 // Whether a run is of a known start, with its goal and metric.
-function isOf(run, classic) {
-  const {start, ...options} = givenOf(classic);
-  return classic.puzzle === run.puzzle && start === run.start
-    && Object.entries(options).every(([name, value]) => run.parameters[name] === value);
+export function isOf({puzzle, start, parameters}, classic) {
+  const {start: known, goal = Draft.exit(known), ...options} = givenOf(classic);
+  return classic.puzzle === puzzle && meant(known, goal, options.axis) === meant(start, parameters.goal ?? "", parameters.axis)
+    && Object.entries(options).every(([name, value]) => parameters[name] === value);
 }
 
 export const nameOf = puzzle => WORDS[puzzle]?.[0] ?? puzzle;

@@ -9,7 +9,7 @@ import {Game} from "../play/game.js";
 import {Boards} from "../play/positions.js";
 
 const PUZZLE = "klotski";
-const SEEN = "Each dot is one of the 25,955 positions of this board. The thread is your moves, red where they lead away from the goal. Press a dot to play from there.";
+const SEEN = "Each dot is one of the 25,955 positions of this board, the thread is your moves, red where they lead away from the goal, and a press on a dot plays from there.";
 
 export function hero() {
   const board = new Board();
