@@ -133,6 +133,26 @@ def test_no_child_is_left_after_any_end_of_the_parent(hakoiri: Hakoiri, puzzle: 
 
 
 @pytest.mark.ci_slow
+@pytest.mark.parametrize("whom", ["coordinator", "run"])
+def test_no_child_is_left_after_a_kill_of_a_service_or_its_run(hakoiri: Hakoiri, puzzle: str, whom: str) -> None:
+    """A run that a coordinator drives in a process of its own; another process goes on with it."""
+    run = hakoiri.ask("enqueue", puzzle, "--farm", "always")["run"]
+    service = ("coordinator", "--puzzle", puzzle, "--threads")
+    coordinator = hakoiri.start(*service)
+    mine = [*children_of(coordinator), *coordinator.children()]
+    if whom == "coordinator":
+        coordinator.kill()
+        coordinator = hakoiri.start(*service)
+    else:
+        mine[0].parent().kill()
+    assert not await_end(mine)
+    wait_until(lambda: hakoiri.ask("status", run)["status"] == "complete")
+    coordinator.send(signal.SIGTERM)
+    coordinator.finish()
+    assert hakoiri.ask("status", run)["configurations"] == 3_001
+
+
+@pytest.mark.ci_slow
 def test_a_child_starts_by_itself_once_work_is_slow(hakoiri: Hakoiri, tmp_path: Path) -> None:
     """After a second of at least six. Of two cores, one is that of a thread, which works beside it."""
     puzzle = file_of(tmp_path, SLOW_RULES.replace("20_000", "100_000"))
