@@ -26,7 +26,7 @@ from hakoiri.cli.app import PANELS, app
 from hakoiri.coordinator.runs.kinds import KINDS, kind_class
 from hakoiri.coordinator.session.kind import documented
 from hakoiri.errors import OUTCOMES, Hint
-from hakoiri.hints import WORDS, in_command_line
+from hakoiri.hints import WORDS, in_command_line, worded
 
 _ROOT = Path(__file__).parent.parent
 #: A generated part of a page, with its marks.
@@ -214,6 +214,10 @@ def messages() -> dict[str, set[str]]:
                 texts = [text for each in node.args for text in _templates(each, local) if " " in text.strip()][:2]
                 hints = "".join(f"; {hint}" for each in node.args for hint in _hints(each))
                 found.setdefault(kind, set()).update(f"{text}{hints}" for text in texts)
+    # What `Job.puzzle_kind` raises.
+    found["PuzzleError"] |= {
+        worded(re.sub(r"{.*?}", _VALUE, run.misfit), run.instead) for run in map(kind_class, KINDS)
+    }
     return found
 
 

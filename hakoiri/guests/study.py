@@ -17,7 +17,7 @@ from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Observer, Session
 from hakoiri.errors import Hint, PuzzleError, counted, require_seconds
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.registry import PuzzleSpec, names_of
+from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.ledger.manifest import Figures, Progress, State
 from hakoiri.storage.results import ResultRows, forget_damaged_rows
 from hakoiri.worker.machine import usable_cores
@@ -55,14 +55,6 @@ class Study(Job, Generic[_Plan, _Row]):
     known: dict[Any, _Row]
 
     @classmethod
-    def puzzle_kind(cls, spec: PuzzleSpec) -> type[Any]:
-        """Return the class of the puzzle; `PuzzleError` for one that does not fit."""
-        kind = spec.kind()
-        if not cls.parameters.fits(kind):
-            raise PuzzleError(cls.parameters.misfit.format(spec.name, names_of(cls.parameters.fits)))
-        return kind
-
-    @classmethod
     def request(cls, spec: PuzzleSpec, asked: Any) -> Request:
         found = super().request(spec, asked)
         if cls.limit and found.limits[cls.limit] is not None:
@@ -73,7 +65,6 @@ class Study(Job, Generic[_Plan, _Row]):
 
     @classmethod
     def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
-        cls.puzzle_kind(spec)
         if spec.merge_mirrors:
             raise PuzzleError("mirror images are not merged in a study", Hint("leave out", "merge_mirrors"))
         puzzle = spec.build()

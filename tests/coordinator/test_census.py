@@ -404,9 +404,16 @@ def test_a_directed_space_has_weak_and_strong_components(layout: str, keys: str,
         assert verified(directory).faults == []
 
 
-@pytest.mark.parametrize("plan", [{"diameters": "largest=1"}, {"most": 1}])
-def test_a_directed_space_has_no_diameters(plan: dict[str, object], tmp_path: Path) -> None:
-    with pytest.raises(PuzzleError, match="toy is directed, so its components have no diameters"):
+@pytest.mark.parametrize(
+    ("plan", "said"),
+    [
+        ({"diameters": "largest=1"}, "toy is directed, so its components have no diameters"),
+        ({"most": 1}, "toy is directed, so its components have no diameters"),
+        ({"by": "layers"}, "toy is directed: a search does not find its components"),
+    ],
+)
+def test_a_directed_space_has_no_diameters_and_no_search(plan: dict[str, object], said: str, tmp_path: Path) -> None:
+    with pytest.raises(PuzzleError, match=said):
         make_run(tmp_path, PuzzleSpec("toy", {"directed": "yes"}), "census", plan, Resources())
 
 

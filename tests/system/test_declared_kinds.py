@@ -13,9 +13,12 @@ from typer.testing import CliRunner
 from hakoiri.cli.app import Command, app
 from hakoiri.cli.options import ungrouped
 from hakoiri.cli.starting import command_of
+from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.kinds import KINDS, kind_class, kind_of, kinds_for
 from hakoiri.coordinator.session.kind import documented
-from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.errors import PuzzleError
+from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec, puzzle_class
 from hakoiri.rows.puzzles import kind_rows
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.web.settings import Settings
@@ -86,6 +89,22 @@ def test_a_puzzle_lists_the_new_kind_if_that_fits() -> None:
     assert "count" in kinds_for(puzzle_class("hanoi"))
     assert "count" not in kinds_for(puzzle_class("magic-star"))
     assert "count" in {row["kind"] for row in kind_rows()}
+
+
+@pytest.mark.usefixtures("count")
+@pytest.mark.parametrize("name", [*KINDS, "count"])
+def test_a_puzzle_that_cannot_have_such_a_run_is_refused(name: str, tmp_path: Path) -> None:
+    """In one line, before anything else of the plan is looked at."""
+    kind = kind_class(name)
+    misfits = [each for each in PUZZLES if not kind.may_be_of(puzzle_class(each))]
+    assert misfits
+    for puzzle in misfits:
+        with pytest.raises(PuzzleError) as refusal:
+            make_run(tmp_path, PuzzleSpec(puzzle), name, {"no": "such plan"}, Resources())
+        text = str(refusal.value)
+        assert puzzle in text
+        assert not {"\n", "{"} & {*text}
+    assert [*tmp_path.iterdir()] == []
 
 
 @pytest.mark.parametrize("row", [row for row in kind_rows() if row["fields"]], ids=lambda row: str(row["kind"]))

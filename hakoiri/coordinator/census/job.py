@@ -295,8 +295,6 @@ class CensusJob(Job):
         check_wanted(plan.get(DIAMETERS, ALL))
         if plan.get(BY, JOINS) not in (JOINS, LAYERS):
             raise PuzzleError(f"by {plan[BY]!r} is not {JOINS} or {LAYERS}")
-        if plan.get(BY) == LAYERS and not kind.undirected:
-            raise PuzzleError(f"{kind.name} is directed: a search does not find its components", Hint("leave out", BY))
         if plan.keys() - {DIAMETERS, BY, MOST}:
             raise PuzzleError("a census counts every configuration, so it has no goal", Hint("leave out", "until_goal"))
         if spec.start is not None and not kind.start_is_board:
@@ -305,7 +303,10 @@ class CensusJob(Job):
             raise PuzzleError(f"a census of {kind.name} needs a board", Hint("give", "start", "BOARD"))
         puzzle = spec.build()
         if not puzzle.lists_all:
-            raise PuzzleError(f"{puzzle.name} cannot list its whole space", Hint("leave out", "whole"))
+            raise PuzzleError(CensusKind.misfit.format(puzzle.name), *CensusKind.instead)
+        if plan.get(BY) == LAYERS and not puzzle.undirected:
+            text = f"{puzzle.name} is directed: a search does not find its components"
+            raise PuzzleError(text, Hint("leave out", BY))
         measured = DIAMETERS if plan.get(DIAMETERS, NONE) != NONE else MOST
         if not puzzle.undirected and measured in plan:
             # A census stores distances between all configurations of a component; here some do not exist.

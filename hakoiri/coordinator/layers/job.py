@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hakoiri.coordinator.errors import ContradictionError, UnanswerableError, nearest_goal
 from hakoiri.coordinator.layers.search import ExplorePlan, LayeredSearch, SearchFigures, first_layer, search_to_end
 from hakoiri.coordinator.session.job import Job
+from hakoiri.coordinator.session.kind import ExploreKind
 from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.session import Observer, Session
 from hakoiri.errors import Hint, PuzzleError
@@ -186,8 +187,7 @@ def probe(puzzle: Puzzle, most: int = MOST_CONFIGURATIONS, seconds: float = MOST
     Raises `UnanswerableError` for a tree, which has no moves.
     """
     if puzzle.is_tree:
-        text = f"{puzzle.name} is a tree, so it has no moves to search by; a run counts its solutions"
-        raise UnanswerableError(text, Hint("run", puzzle.name))
+        raise UnanswerableError(ExploreKind.misfit.format(puzzle.name), Hint("run", puzzle.name))
     layers, block = [first_layer(puzzle)], block or (_BLOCK if puzzle.has_kernel else _PLAIN_BLOCK)
     # Kernels are compiled at their first call, which may take longer than the search.
     merge([*parts_after(puzzle, [layers[0][:1]], block)], [])

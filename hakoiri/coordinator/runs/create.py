@@ -58,6 +58,8 @@ def plan_run(
     job = kind_of(kind)
     if spec.starts and not job.several_starts:
         raise PuzzleError(f"a run of the kind {kind} has one start, not several")
+    # IMPORTANT: of every kind, or a run is created that `pinned_puzzle` refuses, so it is never driven.
+    job.puzzle_kind(spec)
     with limited_tables(resources.memory):
         puzzle, kept = job.validate(spec, plan), resources.lasting()
     job.require_hosts(puzzle, plan, resources)

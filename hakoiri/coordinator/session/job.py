@@ -17,7 +17,7 @@ from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.session import Observer, Session
 from hakoiri.errors import Hint, PuzzleError
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.puzzles.registry import PuzzleSpec, names_of
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Figures, Manifest, State
@@ -110,6 +110,14 @@ class Job(ABC):
         The caller has checked the types of its fields. Raises `PuzzleError` for invalid values.
         """
         return Request(asked.checked(spec), asked.plan(), asked.limits())
+
+    @classmethod
+    def puzzle_kind(cls, spec: PuzzleSpec) -> type[Any]:
+        """Return the class of the puzzle; raise `PuzzleError` for a puzzle that cannot have such a run."""
+        kind, asked = spec.kind(), cls.parameters
+        if not asked.may_be_of(kind):
+            raise PuzzleError(asked.misfit.format(spec.name, names_of(asked.may_be_of)), *asked.instead)
+        return kind
 
     @classmethod
     def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:

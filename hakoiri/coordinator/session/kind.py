@@ -35,8 +35,9 @@ class RunKind:
     csv: ClassVar[tuple[str, str]] = ("", "")
     #: Start, goal and options of a puzzle that such a run has no use for; a kind with sizes sets the size by itself.
     without: ClassVar[tuple[str, ...]] = ()
-    #: The refusal of a puzzle that it does not fit, with the puzzle's name and those that it fits.
-    misfit: ClassVar[str] = ""
+    #: The refusal of a puzzle that cannot have such a run, with the puzzle's name and those that can, and its hints.
+    misfit: ClassVar[str] = "{} cannot have such a run; puzzles that can: {}"
+    instead: ClassVar[tuple[Hint, ...]] = ()
     #: Whether the form of a new run offers it; a study of many runs is begun by its command or over HTTP.
     in_form: ClassVar[bool] = True
     #: What notes for people say of a puzzle that it fits.
@@ -100,6 +101,7 @@ class ExploreKind(RunKind):
     """Find all configurations that the start can reach, layer by layer."""
 
     job = "hakoiri.coordinator.layers.job:Explore"
+    misfit = "{} is a tree, so it has no moves to search by; a run counts its solutions"
     until_goal: bool = given("Stop after the layer of the nearest goal.", False, plan="changed", form=False)
     layers: int | None = given(
         "Stop after layer N, which is N moves from the start.", None, plan="changed", min=0, form=None, rare=True
@@ -133,6 +135,7 @@ class CensusKind(RunKind):
     """List the whole space, with its components and their diameters."""
 
     job = "hakoiri.coordinator.census.job:CensusJob"
+    misfit, instead = "{} cannot list its whole space", (Hint("leave out", "whole"),)
     until_goal: bool = given("Refused: a census has no start.", False, plan="changed")
     diameters: str = given("Components to measure: all, largest=K, below=N or none.", "all", plan="changed")
     by: str = given("How to find the components: joins or layers.", "joins", plan="changed")
@@ -153,6 +156,7 @@ class HardestKind(RunKind):
     """Find the distance from each configuration of a finished run to its nearest goal."""
 
     job = "hakoiri.coordinator.goals.job:HardestJob"
+    misfit = ExploreKind.misfit
     base: str = given("Name of the finished run; no `puzzle` is given.")
     base_digest: str = given("")
 

@@ -95,6 +95,7 @@ class GenerateBoards(Study[GeneratePlan, list[dict[str, Any]]]):
 
     @classmethod
     def request(cls, spec: PuzzleSpec, asked: kinds.BoardsKind) -> Request:
+        cls.puzzle_kind(spec)
         least, most = asked.bounds()
         require_within("cap", asked.cap, 1, _MOST_CAP)
         require_within("hunt", asked.hunt, 0, _MOST_HUNTED // asked.cap)

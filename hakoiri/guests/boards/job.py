@@ -135,6 +135,7 @@ class StudyBoards(Study[BoardsPlan, Member]):
 
     @classmethod
     def request(cls, spec: PuzzleSpec, asked: MixesKind) -> Request:
+        cls.puzzle_kind(spec)
         plan = BoardsPlan(**vars(asked) | {"pieces": " ".join(asked.pieces.split()), "empty": asked.empty.strip()})
         return super().request(replace(spec, start=plan.mixes()[0].board), plan)
 

@@ -12,6 +12,7 @@ class TreeKind(ExploreKind):
     """Count the solutions of a search tree."""
 
     note = "a tree: its solutions are counted"
+    misfit = "{} is not a tree whose solutions are counted; puzzles that are: {}"
     job = "hakoiri.guests.stars.job:Subtrees"
     until_goal: bool = given("Refused: all solutions are counted.", False, plan="changed")
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hakoiri.coordinator.errors import NO_GOAL, UnanswerableError
+from hakoiri.coordinator.errors import NO_GOAL
 from hakoiri.coordinator.session.check import Check
 from hakoiri.coordinator.session.job import Request, Table
 from hakoiri.coordinator.session.resources import Budget, Resources
@@ -75,11 +75,8 @@ class StudyStarts(Study[StartsPlan, StartFigures]):
 
     @classmethod
     def request(cls, spec: PuzzleSpec, asked: kinds.StartsKind) -> Request:
+        kind = cls.puzzle_kind(spec)
         require_within("cap", asked.cap, 1, _MOST_CAP)
-        kind = spec.kind()
-        if kind.is_tree:
-            text = f"{spec.name} is a tree, so it has no moves to search by; a run counts its solutions"
-            raise UnanswerableError(text, Hint("run", spec.name))
         with remarks() as notes:  # A puzzle would remark on an option again for each start.
             found = read_starts(asked.starts, lambda text: _goal_of(replace(spec, start=text)))
             # As it is pinned: the text of a collection means a goal, too.

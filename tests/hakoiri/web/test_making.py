@@ -6,6 +6,7 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -23,7 +24,7 @@ from hakoiri.rows.positions import position_row, table_of
 from hakoiri.storage.names import HOLDER_FILE, questions_folder
 from hakoiri.web.routes import runs as routes
 from hakoiri.web.settings import Settings
-from tests.support.commands import PATIENCE_SECONDS
+from tests.support.commands import PATIENCE_SECONDS, ROOT
 from tests.support.web import TOKEN, client_of
 
 TILES: dict[str, object] = {"puzzle": "tiles", "options": {"rows": "2", "columns": "2"}}
@@ -49,6 +50,7 @@ def drive(data: Path, client: TestClient) -> None:
 #: What is wanted, and of the run that comes of it; and what is refused, with words.
 REQUESTS = json.loads(Path(__file__).with_name("requests.json").read_text(encoding="utf-8"))
 KINDS_WANTED = REQUESTS["runs of every kind"]
+DEFINITIONS = ROOT / "examples" / "definitions"
 
 
 def test_every_kind_is_asked_for() -> None:
@@ -70,6 +72,54 @@ def test_a_run_of_every_kind(
     row = client.get(response.headers["location"]).json()
     assert row["status"] == "complete", row
     assert found.items() <= row.items()
+
+
+def puzzles_of_each_sort() -> dict[str, dict[str, Any]]:
+    """Requests by the puzzle's name; with the text of a definition if it is one."""
+    found = {}
+    for wanted in REQUESTS["puzzles of each sort"]:
+        file = DEFINITIONS / wanted["puzzle"]
+        text = {"definition": file.read_text(encoding="utf-8")} if file.exists() else {}
+        found[wanted["puzzle"]] = wanted | text
+    return found
+
+
+def wanted_of(client: TestClient, data: Path, kind: str) -> dict[str, dict[str, Any]]:
+    """Return a request for a run of a kind of each puzzle; of kinds that belong to a run or have starts, make a run."""
+    puzzles, own = puzzles_of_each_sort(), REQUESTS["fields of each kind"][kind] | {"kind": kind}
+    if kind not in (HARDEST, ECCENTRICITIES, "starts"):
+        return {name: puzzle | own for name, puzzle in puzzles.items()}
+    # Those whose space is large stop early.
+    few = {name: {"layers": 2} for name in ("nakuron", "pyraminx.json")}
+    made = {name: client.post("/api/runs", json=puzzle | few.get(name, {})).json() for name, puzzle in puzzles.items()}
+    drive(data, client)
+    if kind == "starts":
+        return {name: puzzles[name] | {"starts": row["start"] or ""} | own for name, row in made.items()}
+    return {name: own | {"base": row["run"]} for name, row in made.items()}
+
+
+@pytest.mark.ci_slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_kind_of_run_is_driven_to_its_end_or_refused_whatever_the_puzzle(
+    kind: str, client: TestClient, data: Path
+) -> None:
+    refused, made = {}, list[str]()
+    for name, wanted in wanted_of(client, data, kind).items():
+        response = client.post("/api/runs", json=wanted)
+        row = response.json()
+        if response.status_code == 202:
+            made.append(row["run"])
+            continue
+        assert response.status_code in (409, 422), response.text
+        assert "\n" not in row["detail"]
+        refused[name] = row["detail"]
+    expected = REQUESTS["puzzles refused by each kind"][kind]
+    assert refused.keys() == expected.keys()
+    assert [text for name, text in refused.items() if expected[name] not in text] == []
+    drive(data, client)
+    rows = client.get("/api/runs").json()["runs"]
+    assert {row["run"] for row in rows if row["kind"] == kind} >= {*made}
+    assert [row for row in rows if row["status"] != "complete"] == []
 
 
 @pytest.mark.parametrize(("wanted", "said"), REQUESTS["bad wishes"], ids=lambda value: str(value)[:40])
