@@ -66,16 +66,14 @@ def block_of(cells: int) -> int:
 @lru_cache(maxsize=4)
 def spread_tables(lines: int, length: int) -> TileSpreadTables:
     """Return the tables of a board of more than `_LOW` cells: 300 kB for 3 x 4."""
-    cells = lines * length
-    tiles = cells - 1
+    tiles = (cells := lines * length) - 1
     first_low, windows, block = tiles - min(_LOW, tiles), tiles - length + 1, block_of(cells)
     parity_bit = DIGIT_BITS * (tiles - 2)
     radices = [1 if tile >= tiles - 2 else tiles - tile for tile in range(tiles)]
     lows = digit_words(first_low, radices[first_low:], parity_bit)
     worth = [cells * (factorial(tiles - 1 - tile) // 2) if tile < tiles - 2 else 0 for tile in range(tiles)]
     contents = window_changes(length, worth)
-    size = 1 << DIGIT_BITS * length
-    period, part = lcm(64, cells) // 64, len(lows) * cells
+    period, part, size = lcm(64, cells) // 64, len(lows) * cells, 1 << DIGIT_BITS * length
     along, near, far = np.zeros((3, 2, 64 * period), dtype=bool)
     goals, run_of = np.zeros((2, 2, part), dtype=np.int64), np.full((2, cells), -1)
     runs, moved, together = list[tuple[int, ...]](), list[tuple[int, int, int]](), list[NDArray[np.bool_]]()
@@ -98,12 +96,9 @@ def spread_tables(lines: int, length: int) -> TileSpreadTables:
                 held = (lows ^ (own << parity_bit)) >> DIGIT_BITS * window & size - 1
                 changes = contents[first + held]
                 goals[way, parity, cell::cells] = np.arange(len(lows)) * cells + cell + changes
-                if window == windows - 1 and len(np.unique(changes)) <= _MOST_CHANGES:
-                    for change in np.unique(changes):
-                        bits = np.zeros(part, dtype=bool)
-                        bits[cell::cells] = changes == change
-                        moved.append((way, parity, int(change)))
-                        together.append(np.tile(bits, block // part))
+                alike = _alike(changes, cell, cells, block) if window == windows - 1 else {}
+                moved += [(way, parity, change) for change in alike]
+                together += alike.values()
     fewer = near.copy()
     if moved:
         fewer[0, cells - 1 :: cells] = fewer[1, cells - 1 - length :: cells] = False
@@ -114,6 +109,18 @@ def spread_tables(lines: int, length: int) -> TileSpreadTables:
         lows.astype(np.uint64), contents,
         np.array(moved, dtype=np.int64).reshape(-1, 3), _packed(np.array(together, dtype=bool).reshape(-1, block)),
     )  # fmt: skip
+
+
+def _alike(changes: _Numbers, cell: int, cells: int, block: int) -> dict[int, NDArray[np.bool_]]:
+    """Return the bits in a block of the places of a cell, by their change; none for more than `_MOST_CHANGES`."""
+    if len(each := np.unique(changes)) > _MOST_CHANGES:
+        return {}
+    found = dict[int, NDArray[np.bool_]]()
+    for change in each.tolist():
+        bits = np.zeros((len(changes), cells), dtype=bool)
+        bits[:, cell] = changes == change
+        found[change] = np.tile(bits.ravel(), block // bits.size)
+    return found
 
 
 def _singles(runs: list[tuple[int, ...]], cells: int, period: int) -> _Words:
