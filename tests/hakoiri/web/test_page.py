@@ -60,6 +60,12 @@ def test_nothing_comes_from_elsewhere_and_no_script_stands_in_the_page() -> None
     assert not re.search(r"<script(?![^>]* src=)|<style| on[a-z]+=| style=", page)
 
 
+def test_scripts_and_styles_are_no_longer_and_no_wider_than_agreed() -> None:
+    lines = {path: path.read_text("utf-8").splitlines() for kind in ("js", "css") for path in STATIC.rglob(f"*.{kind}")}
+    assert [path for path, text in lines.items() if max(map(len, text)) > 120] == []
+    assert sum(map(len, lines.values())) <= 5_900
+
+
 # Pictures of configurations whose parts can be moved, and plays as boards
 
 

@@ -1,4 +1,5 @@
-// Shows the page of the address. A page is a function of its element and the address; it returns a function that ends it.
+// Shows the page of the address. A page is a function of its element and the address; it returns a function that ends
+// it.
 
 import {part, post} from "./lib/api.js";
 import {button, h, parsed, put, sheet} from "./lib/dom.js";
@@ -13,9 +14,11 @@ const PAGES = {
 };
 
 // The sheet of keys, which "?" opens.
-const KEYS = [["Tab", "to the next piece, move or field"], ["Arrows", "move the chosen piece, choose a cell, turn the map"], ["H", "a hint; again: makes the move"],
+const KEYS = [["Tab", "to the next piece, move or field"],
+  ["Arrows", "move the chosen piece, choose a cell, turn the map"], ["H", "a hint; again: makes the move"],
   ["Z, Y, ←, →", "undo, redo"], ["↑", "another move that was tried here"],
-  ["Space", "plays the solution; in the editor, takes and lets go"], ["Ctrl+Z, Ctrl+Y", "undo, redo in the editor"], ["Alt and drag", "draws a piece cell by cell"], ["Escape", "gives up what is held"],
+  ["Space", "plays the solution; in the editor, takes and lets go"], ["Ctrl+Z, Ctrl+Y", "undo, redo in the editor"],
+  ["Alt and drag", "draws a piece cell by cell"], ["Escape", "gives up what is held"],
   ["+, −, 0", "the map nearer, farther, whole"], ["?", "this sheet"]];
 
 // The titles of refusals.
@@ -85,7 +88,10 @@ document.querySelector(".skip").addEventListener("click", event => {
 });
 
 addEventListener("keydown", event => {
-  if (event.key === "?" && !event.target.closest("input, select, textarea, dialog")) sheet("Keys", {}, h("dl", {class: "keys"}, KEYS.map(([key, does]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, does)]).flat()));
+  if (event.key === "?" && !event.target.closest("input, select, textarea, dialog")) {
+    sheet("Keys", {}, h("dl", {class: "keys"},
+      KEYS.map(([key, does]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, does)]).flat()));
+  }
 });
 
 // A visitor who came by the token has a pass for a week.

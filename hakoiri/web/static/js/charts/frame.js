@@ -9,8 +9,10 @@ export class Chart {
   constructor() {
     this.plot = s("svg", {role: "img"});
     this.element = h("figure", {class: "chart"}, this.plot, h("div", {class: "row end saves"},
-      button("Save values", () => save(new Blob([this.rows().map(row => row.join(",")).join("\n")], {type: "text/csv"}), "chart.csv"), {class: "plain link"}),
-      button("Save picture", async () => save(await pixels(drawing(this.plot, 2 * this.wide, 2 * this.high), this.plot), "chart.png"), {class: "plain link"})));
+      button("Save values", () => save(new Blob([this.rows().map(row => row.join(",")).join("\n")], {type: "text/csv"}),
+        "chart.csv"), {class: "plain link"}),
+      button("Save picture", async () => save(await pixels(drawing(this.plot, 2 * this.wide, 2 * this.high), this.plot),
+        "chart.png"), {class: "plain link"})));
     new ResizeObserver(() => this.#fit()).observe(this.plot);
     this.#fit();
   }
@@ -27,16 +29,19 @@ export class Chart {
 
   // The titles of the axes.
   titles(across, up) {
-    return [s("text", {x: this.wide, y: this.floor + 38, "text-anchor": "end", class: "title"}, across), s("text", {x: 0, y: 12, class: "title"}, up)];
+    return [s("text", {x: this.wide, y: this.floor + 38, "text-anchor": "end", class: "title"}, across),
+      s("text", {x: 0, y: 12, class: "title"}, up)];
   }
 
   // A line across at a height, with its value before it.
   level(value, y) {
-    return s("g", {class: "axis"}, s("line", {x1: LEFT, x2: this.wide, y1: y, y2: y}), s("text", {x: LEFT - 8, y: y + 4, "text-anchor": "end"}, short(value)));
+    return s("g", {class: "axis"}, s("line", {x1: LEFT, x2: this.wide, y1: y, y2: y}),
+      s("text", {x: LEFT - 8, y: y + 4, "text-anchor": "end"}, short(value)));
   }
 
   // A value below the plot.
-  tick = (value, x) => s("text", {x, y: this.floor + 20, "text-anchor": x > this.wide - 20 ? "end" : "middle"}, short(value));
+  tick = (value, x) => s("text", {x, y: this.floor + 20, "text-anchor": x > this.wide - 20 ? "end" : "middle"},
+    short(value));
 }
 
 // Round steps of an axis: 1, 2 or 5 times a power of ten; at most five.

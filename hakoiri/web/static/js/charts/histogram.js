@@ -16,7 +16,8 @@ export class Histogram extends Chart {
     this.plot.addEventListener("pointerleave", () => this.#reading(null));
     if (what.open) {
       this.plot.classList.add("opens");
-      this.plot.addEventListener("click", event => this.values[this.#placeOf(event)] && what.open(this.#placeOf(event) + this.first));
+      this.plot.addEventListener("click",
+        event => this.values[this.#placeOf(event)] && what.open(this.#placeOf(event) + this.first));
     }
   }
 
@@ -51,15 +52,24 @@ export class Histogram extends Chart {
     const top = this.logarithmic ? 10 ** Math.ceil(Math.log10(Math.max(most, 10))) : ceiling(most);
     this.across = (this.wide - LEFT) / values.length;
     const gap = this.across > 3 ? Math.min(2, this.across * 0.25) : 0;
-    const bar = (value, place) => `M${(LEFT + place * this.across).toFixed(2)},${floor}v${(-this.#height(value, top)).toFixed(2)}h${(this.across - gap).toFixed(2)}V${floor}z`;
-    const levels = (this.logarithmic ? tens(top) : steps(top)).map(value => this.level(value, floor - this.#height(value, top)));
+    const bar = (value, place) => {
+      const [x, up, wide] = [LEFT + place * this.across, -this.#height(value, top), this.across - gap];
+      return `M${x.toFixed(2)},${floor}v${up.toFixed(2)}h${wide.toFixed(2)}V${floor}z`;
+    };
+    const levels = (this.logarithmic ? tens(top) : steps(top))
+      .map(value => this.level(value, floor - this.#height(value, top)));
     const ticks = steps(Math.max(this.first + values.length - 1, 1)).filter(value => value >= this.first)
       .map(value => this.tick(value, LEFT + (value - this.first + 0.5) * this.across));
-    this.under = s("rect", {class: "under", y: TOP, width: Math.max(this.across, 1), height: floor - TOP, visibility: "hidden"});
-    put(this.plot, ...this.titles(this.what.bar, this.what.of), ...levels, this.under, s("path", {class: "bars", d: values.map(bar).join("")}),
-      marked !== null && values[marked] !== undefined && s("path", {class: "marked", d: bar(values[marked], marked)}), ...ticks);
+    this.under = s("rect", {class: "under", y: TOP, width: Math.max(this.across, 1), height: floor - TOP,
+      visibility: "hidden"});
+    put(this.plot, ...this.titles(this.what.bar, this.what.of), ...levels, this.under,
+      s("path", {class: "bars", d: values.map(bar).join("")}),
+      marked !== null && values[marked] !== undefined
+        && s("path", {class: "marked", d: bar(values[marked], marked)}), ...ticks);
     this.#reading(null);
-    this.plot.setAttribute("aria-label", `${this.what.title}: ${number(values.length)} ${this.what.bars ?? `${this.what.bar}s`}, the largest with ${number(most)} ${this.what.of}`);
+    const {bar: one, bars: many = `${one}s`, of, title} = this.what;
+    const found = `${number(values.length)} ${many}, the largest with ${number(most)} ${of}`;
+    this.plot.setAttribute("aria-label", `${title}: ${found}`);
   }
 
   #placeOf = event => Math.floor((event.clientX - this.plot.getBoundingClientRect().left - LEFT) / this.across);
@@ -76,6 +86,7 @@ export class Histogram extends Chart {
   #words(place) {
     const value = this.values[place];
     if (value === undefined) return " ";
-    return `${this.what.bar} ${number(place + this.first)}: ${number(value)} ${this.what.of}${place === this.marked ? ", including the nearest goals (red)" : ""}`;
+    const marked = place === this.marked ? ", including the nearest goals (red)" : "";
+    return `${this.what.bar} ${number(place + this.first)}: ${number(value)} ${this.what.of}${marked}`;
   }
 }

@@ -9,19 +9,26 @@ export const MOST = 256;
 const isPiece = letter => LETTERS.includes(letter);
 
 export class Draft {
-  rows; columns; cells; goal;
+  /** @type {number} */ rows;
+  /** @type {number} */ columns;
+  /** @type {string[]} Letters, `EMPTY` or `WALL`, row by row. */ cells;
+  /** @type {Map<string, number[]>} The cells wanted, by letters of pieces (or `EMPTY`). */ goal;
 
-  // `cells` are letters, `EMPTY` or `WALL`, row by row; `goal` maps letters of pieces (or `EMPTY`) to the cells wanted.
+  /** @param {number} rows @param {number} columns */
   constructor(rows, columns, cells = Array(rows * columns).fill(EMPTY), goal = new Map()) {
     Object.assign(this, {rows, columns, cells, goal});
   }
 
-  // The draft of a start and a goal as texts, with pieces `bound` to their lines or not; null if the start is no rectangle of cells.
+  /**
+   * The draft of a start and a goal as texts, with pieces `bound` to their lines or not.
+   * @param {string} start @returns {Draft | null} Null if the start is no rectangle of cells.
+   */
   static of(start, goal = "", bound = false) {
     const side = Math.sqrt(start.length);
     // A square board may be one line, as the collections of Rush Hour write it.
     const line = !start.includes("/") && Number.isInteger(side) && side > 4;
-    const text = line ? start.replaceAll("o", EMPTY).replaceAll("x", WALL).match(new RegExp(`.{${side}}`, "g")).join("/") : start;
+    const text = line ? start.replaceAll("o", EMPTY).replaceAll("x", WALL).match(new RegExp(`.{${side}}`, "g"))
+      .join("/") : start;
     const rows = text.split("/");
     const columns = rows[0].length;
     if (!columns || rows.some(row => row.length !== columns) || rows.length * columns > MOST) return null;
@@ -32,6 +39,7 @@ export class Draft {
   // The usual goal of a board of one line: its car at the right end of its row.
   static exit(text) {
     const draft = text.includes("/") ? null : Draft.of(text);
+    /** @type {[string, number[]][]} */
     const cars = draft ? CARS.map(letter => [letter, draft.piece(letter)]) : [];
     const rowOf = cells => Math.floor(cells[0] / draft.columns);
     const car = cars.find(([letter, cells]) => cells.length > 1 && cells.at(-1) - cells[0] === cells.length - 1
@@ -59,7 +67,8 @@ export class Draft {
     return this.#text(found);
   }
 
-  #text = cells => Array.from({length: this.rows}, (_, row) => cells.slice(row * this.columns, (row + 1) * this.columns).join("")).join("/");
+  #text = cells => Array.from({length: this.rows},
+    (_, row) => cells.slice(row * this.columns, (row + 1) * this.columns).join("")).join("/");
   get letters() { return [...new Set(this.cells.filter(isPiece))]; }
   get freeLetter() { return [...LETTERS].find(letter => !this.cells.includes(letter)); }
   at = cell => (isPiece(this.cells[cell]) ? this.cells[cell] : null);
@@ -71,16 +80,19 @@ export class Draft {
     return cells.map(cell => `${Math.floor(cell / this.columns) - top},${cell % this.columns - left}`).sort().join(" ");
   }
 
-  #corner = cells => [Math.min(...cells.map(cell => Math.floor(cell / this.columns))), Math.min(...cells.map(cell => cell % this.columns))];
+  #corner = cells => [Math.min(...cells.map(cell => Math.floor(cell / this.columns))),
+    Math.min(...cells.map(cell => cell % this.columns))];
 
   // The row or column of a piece that is one cell wide and longer.
   #line(cells) {
-    const [rows, columns] = [cell => Math.floor(cell / this.columns), cell => cell % this.columns].map(of => [...new Set(cells.map(of))]);
-    return rows.length < columns.length && rows.length === 1 ? `row ${rows}` : columns.length < rows.length && columns.length === 1 ? `column ${columns}` : "";
+    const [rows, columns] = [cell => Math.floor(cell / this.columns), cell => cell % this.columns].map(of =>
+      [...new Set(cells.map(of))]);
+    if (rows.length === columns.length) return "";
+    return rows.length === 1 ? `row ${rows}` : columns.length === 1 ? `column ${columns}` : "";
   }
 
-  // A goal board names shapes, so each of its pieces gets the letter of a piece of that shape, its own if possible; if they
-  // are `bound` to their lines, of one on that line.
+  // A goal board names shapes, so each of its pieces gets the letter of a piece of that shape, its own if possible; if
+  // they are `bound` to their lines, of one on that line.
   #targets(text, bound) {
     const one = /^(.)@(\d+),(\d+)$/.exec(text);
     if (one && this.cells.includes(one[1])) {
@@ -92,11 +104,13 @@ export class Draft {
     const board = Draft.of(text);
     if (!board || board.rows !== this.rows || board.columns !== this.columns) return found;
     if (board.cells.includes(EMPTY)) found.set(EMPTY, board.piece(EMPTY));
-    for (const wanted of board.letters.map(letter => [letter, board.piece(letter)])) {
-      const alike = this.letters.filter(letter => !found.has(letter) && this.shape(this.piece(letter)) === this.shape(wanted[1])
-        && (!bound || this.#line(this.piece(letter)) === this.#line(wanted[1])));
-      const letter = alike.includes(wanted[0]) ? wanted[0] : alike[0];
-      if (letter) found.set(letter, wanted[1]);
+    for (const name of board.letters) {
+      const wanted = board.piece(name);
+      const alike = this.letters.filter(letter =>
+        !found.has(letter) && this.shape(this.piece(letter)) === this.shape(wanted)
+        && (!bound || this.#line(this.piece(letter)) === this.#line(wanted)));
+      const letter = alike.includes(name) ? name : alike[0];
+      if (letter) found.set(letter, wanted);
     }
     return found;
   }
@@ -111,7 +125,7 @@ export class Draft {
   // An empty cell becomes part of a piece, if the piece is new or beside it.
   grow(letter, cell) {
     const own = this.piece(letter);
-    const beside = own.some(other => Math.abs(Math.floor(other / this.columns) - Math.floor(cell / this.columns)) + Math.abs(other % this.columns - cell % this.columns) === 1);
+    const beside = [[0, 1], [0, -1], [1, 0], [-1, 0]].some(step => own.includes(this.shifted([cell], ...step)?.[0]));
     if (this.cells[cell] !== EMPTY || (own.length && !beside)) return this;
     return this.#without(letter).with({cells: this.cells.with(cell, letter)});
   }
@@ -121,7 +135,8 @@ export class Draft {
     const sides = divide => [divide(one), divide(other)].sort((least, most) => least - most);
     const [top, bottom] = sides(cell => Math.floor(cell / this.columns));
     const [left, right] = sides(cell => cell % this.columns);
-    const inside = cell => cell >= top * this.columns && cell < (bottom + 1) * this.columns && cell % this.columns >= left && cell % this.columns <= right;
+    const inside = cell => cell >= top * this.columns && cell < (bottom + 1) * this.columns
+      && cell % this.columns >= left && cell % this.columns <= right;
     if (this.cells.some((here, cell) => inside(cell) && here !== EMPTY)) return null;
     return this.with({cells: this.cells.map((here, cell) => (inside(cell) ? letter : here))});
   }
@@ -133,13 +148,16 @@ export class Draft {
       const places = shape.split(" ").map(place => place.split(",").map(Number));
       const [down, across] = [0, 1].map(axis => 1 + Math.max(...places.map(place => place[axis])));
       if (down * across === cells.length) return `${across}x${down}`;
-      return Array.from({length: down}, (_, row) => Array.from({length: across}, (__, column) => (places.some(place => place[0] === row && place[1] === column) ? "x" : ".")).join("")).join("/");
+      const sign = (row, column) => (places.some(place => place[0] === row && place[1] === column) ? "x" : ".");
+      return Array.from({length: down}, (_, row) => Array.from({length: across}, (__, at) => sign(row, at)).join(""))
+        .join("/");
     };
     const forms = this.letters.map(letter => form(this.piece(letter)));
     const [[letter, cells] = []] = this.goal;
     const corner = cells && this.#corner(cells);
     return {
-      size: this.cells.includes(WALL) ? this.#text(this.cells.map(cell => (cell === WALL ? WALL : EMPTY))) : `${this.columns}x${this.rows}`,
+      size: this.cells.includes(WALL) ? this.#text(this.cells.map(cell => (cell === WALL ? WALL : EMPTY)))
+        : `${this.columns}x${this.rows}`,
       pieces: [...new Set(forms)].map(one => `${one}:${forms.filter(other => other === one).length}`).join(" "),
       empty: String(this.cells.filter(cell => cell === EMPTY).length),
       goal: this.goal.size === 1 && letter !== EMPTY ? `${form(cells)}@${corner[0] + 1},${corner[1] + 1}` : "",
@@ -147,7 +165,8 @@ export class Draft {
   }
 
   // A wall is built on an empty cell, or taken away.
-  wall = (cell, built) => (this.cells[cell] === (built ? EMPTY : WALL) ? this.with({cells: this.cells.with(cell, built ? WALL : EMPTY)}) : this);
+  wall = (cell, built) => (this.cells[cell] === (built ? EMPTY : WALL)
+    ? this.with({cells: this.cells.with(cell, built ? WALL : EMPTY)}) : this);
 
   // A whole piece is taken off, or a wall.
   erase(cell) {
@@ -159,7 +178,8 @@ export class Draft {
   move(letter, down, right) {
     const there = this.shifted(this.piece(letter), down, right);
     if (!there?.every(cell => [EMPTY, letter].includes(this.cells[cell]))) return this;
-    return this.with({cells: this.cells.map((here, cell) => (there.includes(cell) ? letter : here === letter ? EMPTY : here))});
+    return this.with({cells: this.cells.map((here, cell) =>
+      (there.includes(cell) ? letter : here === letter ? EMPTY : here))});
   }
 
   // The goal of a piece is that far from where it is; nowhere else means none.
@@ -174,7 +194,8 @@ export class Draft {
 
   // Pieces that do not fit the new size are taken off.
   resized(rows, columns) {
-    const lost = new Set(this.cells.filter((_, cell) => Math.floor(cell / this.columns) >= rows || cell % this.columns >= columns));
+    const lost = new Set(this.cells.filter((_, cell) =>
+      Math.floor(cell / this.columns) >= rows || cell % this.columns >= columns));
     const cells = Array.from({length: rows * columns}, (_, cell) => {
       const [row, column] = [Math.floor(cell / columns), cell % columns];
       const here = row < this.rows && column < this.columns ? this.cells[row * this.columns + column] : EMPTY;

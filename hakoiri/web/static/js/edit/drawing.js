@@ -7,14 +7,16 @@ import {EMPTY, WALL} from "./draft.js";
 export const SIDE = 48;
 const [GAP, INSET] = [2, 3];
 const corner = (draft, cell) => [cell % draft.columns * SIDE, Math.floor(cell / draft.columns) * SIDE];
-const box = (x, y, width, height, look) => s("rect", {x: x + GAP, y: y + GAP, width: width - 2 * GAP, height: height - 2 * GAP, ...look});
+const box = (x, y, width, height, look) =>
+  s("rect", {x: x + GAP, y: y + GAP, width: width - 2 * GAP, height: height - 2 * GAP, ...look});
 
 export function draw(svg, draft, cursor) {
   const [width, height] = [draft.columns * SIDE, draft.rows * SIDE];
   svg.setAttribute("viewBox", `-4 -4 ${width + 8} ${height + 8}`);
   const cells = [...draft.cells.keys()].map(cell => {
     const [x, y] = corner(draft, cell);
-    return s("rect", {x, y, width: SIDE, height: SIDE, class: draft.cells[cell] === WALL ? "cell is-edge" : "cell is-ground"});
+    return s("rect", {x, y, width: SIDE, height: SIDE, class: draft.cells[cell] === WALL ? "cell is-edge"
+      : "cell is-ground"});
   });
   const kinds = kindsOf(draft);
   const [x, y] = corner(draft, cursor);
@@ -26,8 +28,10 @@ export function draw(svg, draft, cursor) {
 
 // Pieces with a goal have the first colour, all others that of their shape, in the order of a run: the largest first.
 function kindsOf(draft) {
-  const shapes = [...new Set(draft.letters.map(letter => draft.shape(draft.piece(letter))))].sort((one, other) => other.length - one.length || (one < other ? -1 : 1));
-  return new Map(draft.letters.map(letter => [letter, draft.goal.has(letter) ? 0 : 1 + shapes.indexOf(draft.shape(draft.piece(letter))) % 6]));
+  const shapes = [...new Set(draft.letters.map(letter => draft.shape(draft.piece(letter))))].sort((one, other) =>
+    other.length - one.length || (one < other ? -1 : 1));
+  return new Map(draft.letters.map(letter =>
+    [letter, draft.goal.has(letter) ? 0 : 1 + shapes.indexOf(draft.shape(draft.piece(letter))) % 6]));
 }
 
 // Cells with round corners, and bridges over where two or four of them meet.
@@ -38,7 +42,8 @@ function piece(draft, letter, kind) {
   const boxes = own.flatMap(cell => {
     const [x, y] = corner(draft, cell);
     const [right, below] = [has(cell, 0, 1), has(cell, 1, 0)];
-    return [box(x, y, SIDE, SIDE, {...look, rx: 7}), right && box(x + SIDE / 2, y, SIDE, SIDE, look), below && box(x, y + SIDE / 2, SIDE, SIDE, look),
+    return [box(x, y, SIDE, SIDE, {...look, rx: 7}), right && box(x + SIDE / 2, y, SIDE, SIDE, look),
+      below && box(x, y + SIDE / 2, SIDE, SIDE, look),
       right && below && has(cell, 1, 1) && box(x + SIDE / 2, y + SIDE / 2, SIDE, SIDE, look)];
   });
   return s("g", {}, ...boxes, label(draft, own[0], letter, "letter"));
@@ -54,7 +59,8 @@ function target(draft, letter, cells) {
   const edges = cells.flatMap(cell => {
     const [x, y] = corner(draft, cell);
     const [left, top, right, bottom] = [x + INSET, y + INSET, x + SIDE - INSET, y + SIDE - INSET];
-    return [[-1, 0, left, top, right, top], [1, 0, left, bottom, right, bottom], [0, -1, left, top, left, bottom], [0, 1, right, top, right, bottom]]
+    return [[-1, 0, left, top, right, top], [1, 0, left, bottom, right, bottom], [0, -1, left, top, left, bottom],
+      [0, 1, right, top, right, bottom]]
       .filter(([down, across]) => !draft.shifted([cell], down, across)?.some(other => cells.includes(other)))
       .map(([,, x1, y1, x2, y2]) => s("line", {x1, y1, x2, y2, class: "target"}));
   });
@@ -62,11 +68,13 @@ function target(draft, letter, cells) {
   return s("g", {}, ...edges, letter !== EMPTY && !covered && label(draft, cells.at(-1), letter, "wanted"));
 }
 
-// A goal at the edge of the board is an exit: the frame is open where the piece gets to, on the side to which it moved farthest.
+// A goal at the edge of the board is an exit: the frame is open where the piece gets to, on the side to which it moved
+// farthest.
 function exits(draft) {
   return [...draft.goal].filter(([letter]) => letter !== EMPTY).flatMap(([letter, cells]) => {
     const [from, to] = [draft.piece(letter)[0], cells[0]];
-    const [down, right] = [Math.floor(to / draft.columns) - Math.floor(from / draft.columns), to % draft.columns - from % draft.columns];
+    const [down, right] = [Math.floor(to / draft.columns) - Math.floor(from / draft.columns),
+      to % draft.columns - from % draft.columns];
     const side = Math.abs(down) >= Math.abs(right) ? [Math.sign(down), 0] : [0, Math.sign(right)];
     return cells.filter(cell => !draft.shifted([cell], ...side)).map(cell => {
       const [x, y] = corner(draft, cell);

@@ -7,13 +7,16 @@ import {choice, numeric} from "../parts/fields.js";
 import {shareButton} from "../parts/share.js";
 
 const ARROWS = {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1]};
-// What a tool does with the cell that is pressed and each one that is dragged over: a function of the draft, that cell, and
-// what was pressed: {letter, cell, base}, the piece, its cell, and the draft before.
+// What a tool does with the cell that is pressed and each one that is dragged over: a function of the draft, that cell,
+// and what was pressed: {letter, cell, base}, the piece, its cell, and the draft before.
 const TOOLS = {
-  piece: {words: "Piece", help: "Drag from corner to corner to draw a piece; with Alt, or from a piece, cell by cell.", act: drawn},
-  wall: {words: "Wall", help: "Press or drag to build walls, from a wall to take them away.", act: (draft, cell, {base, cell: first}) => draft.wall(cell, base.cells[first] !== WALL)},
+  piece: {words: "Piece", help: "Drag from corner to corner to draw a piece; with Alt, or from a piece, cell by cell.",
+    act: drawn},
+  wall: {words: "Wall", help: "Press or drag to build walls, from a wall to take them away.",
+    act: (draft, cell, {base, cell: first}) => draft.wall(cell, base.cells[first] !== WALL)},
   move: {words: "Move", help: "Drag a piece to another place.", act: (draft, cell, held) => moved("move", cell, held)},
-  goal: {words: "Goal", help: "Drag a piece to where it must get; to the edge, and that is its exit. Dragged nowhere, it has no goal.", act: (draft, cell, held) => moved("aim", cell, held)},
+  goal: {words: "Goal", act: (draft, cell, held) => moved("aim", cell, held),
+    help: "Drag a piece to where it must get; the edge is its exit. Dragged nowhere, it has no goal."},
   erase: {words: "Erase", help: "Press a piece or a wall to take it off.", act: (draft, cell) => draft.erase(cell)},
 };
 
@@ -24,15 +27,18 @@ function drawn(draft, cell, {letter, base, cell: first, free}) {
 
 function moved(how, cell, {base, letter, cell: first}) {
   if (!base.at(first)) return base;
-  return base[how](letter, Math.floor(cell / base.columns) - Math.floor(first / base.columns), cell % base.columns - first % base.columns);
+  return base[how](letter, Math.floor(cell / base.columns) - Math.floor(first / base.columns),
+    cell % base.columns - first % base.columns);
 }
 
 export class Editor {
   changed; tool; draft; past; future; held; cursor; rows; columns;
 
-  // `changed` is called with the start and the goal as texts, after each change that is drawn. Pieces are `bound` or not.
+  // `changed` is called with the start and the goal as texts, after each change that is drawn. Pieces are `bound` or
+  // not.
   constructor(start, goal, bound, changed) {
-    Object.assign(this, {changed, tool: "piece", draft: Draft.of(start, goal, bound) ?? new Draft(5, 4), past: [], future: [], held: null, cursor: 0});
+    Object.assign(this, {changed, tool: "piece", draft: Draft.of(start, goal, bound) ?? new Draft(5, 4), past: [],
+      future: [], held: null, cursor: 0});
     this.svg = s("svg", {class: "picture draft", role: "application", tabindex: "0", "aria-describedby": "draft-help"});
     this.help = h("p", {class: "muted small", id: "draft-help"});
     this.undo = button("Undo", () => this.#back(this.past, this.future), {title: "Ctrl+Z"});
@@ -50,7 +56,8 @@ export class Editor {
     this.element = h("div", {class: "editor"},
       choice("Tool", Object.entries(TOOLS).map(([name, {words}]) => [name, words]), "piece", name => this.#take(name)),
       this.svg, this.help,
-      h("div", {class: "row"}, this.undo, this.redo, button("Clear", () => this.#apply(new Draft(this.draft.rows, this.draft.columns))),
+      h("div", {class: "row"}, this.undo, this.redo,
+        button("Clear", () => this.#apply(new Draft(this.draft.rows, this.draft.columns))),
         shareButton(), h("label", {}, "Rows ", this.rows), h("label", {}, "Columns ", this.columns)));
     this.element.addEventListener("input", event => event.stopPropagation());
     this.#take("piece");
@@ -61,12 +68,15 @@ export class Editor {
   // Another board; the texts may be those that it told of itself.
   load(start, goal, bound) {
     const draft = Draft.of(start, goal, bound);
-    if (draft && (draft.start !== this.draft.start || draft.goalText !== this.draft.goalText)) this.#apply(draft, () => {});
+    if (draft && (draft.start !== this.draft.start || draft.goalText !== this.draft.goalText)) {
+      this.#apply(draft, () => {});
+    }
   }
 
   #take(name) {
     this.tool = name;
-    this.help.textContent = `${TOOLS[name].help} By keys: arrows choose a cell, Space presses and lets go, Escape gives up.`;
+    const keys = "By keys: arrows choose a cell, Space presses and lets go, Escape gives up.";
+    this.help.textContent = `${TOOLS[name].help} ${keys}`;
   }
 
   #listen() {
@@ -74,7 +84,8 @@ export class Editor {
     const cellOf = event => {
       const {x, y} = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
       const [row, column] = [Math.floor(y / SIDE), Math.floor(x / SIDE)];
-      return row >= 0 && row < this.draft.rows && column >= 0 && column < this.draft.columns ? row * this.draft.columns + column : null;
+      return row >= 0 && row < this.draft.rows && column >= 0 && column < this.draft.columns
+        ? row * this.draft.columns + column : null;
     };
     svg.addEventListener("pointerdown", event => {
       const cell = cellOf(event);
@@ -99,8 +110,9 @@ export class Editor {
 
   #key(event) {
     if (event.ctrlKey || event.altKey || event.metaKey) return;
-    const actions = {" ": () => (this.held ? this.#release() : this.#press(this.cursor)), Enter: () => (this.held ? this.#release() : this.#press(this.cursor)),
-      Escape: () => this.#giveUp(), z: () => this.undo.click(), y: () => this.redo.click()};
+    const press = () => (this.held ? this.#release() : this.#press(this.cursor));
+    const actions = {" ": press, Enter: press, Escape: () => this.#giveUp(), z: () => this.undo.click(),
+      y: () => this.redo.click()};
     if (event.key in ARROWS) {
       const [there] = this.draft.shifted([this.cursor], ...ARROWS[event.key]) ?? [this.cursor];
       if (this.held) this.#over(there);

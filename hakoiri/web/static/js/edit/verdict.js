@@ -13,7 +13,8 @@ export class Verdict {
     this.element = h("div", {class: "verdict", role: "status"});
   }
 
-  // One question at a time; of those that come meanwhile only the last is asked. `told` is called with null, or the error.
+  // One question at a time; of those that come meanwhile only the last is asked. `told` is called with null, or the
+  // error.
   async ask(wanted, told) {
     this.wanted = this.next = wanted;
     this.#wait("checking …");
@@ -53,8 +54,10 @@ export class Verdict {
 }
 
 function worded(found) {
-  const reached = found.exhausted ? `${counted(found.configurations, "configuration")}, the farthest ${counted(found.depth, "move")} away`
-    : found.expected ? `${counted(found.expected, "configuration")}` : `more than ${number(found.configurations)} configurations`;
+  const reached = found.exhausted
+    ? `${counted(found.configurations, "configuration")}, the farthest ${counted(found.depth, "move")} away`
+    : found.expected ? `${counted(found.expected, "configuration")}`
+      : `more than ${number(found.configurations)} configurations`;
   return [
     h("p", {}, h("strong", {}, solution(found)), ` · ${reached}`),
     found.goal && h("p", {class: "muted small"}, `Goal: ${found.goal}`),
@@ -67,12 +70,17 @@ function solution(found) {
   if (found.goal === null) return "No goal yet";
   if (found.goal_depth === 0) return "The start is a goal";
   if (found.goal_depth !== null) return `Solvable in ${counted(found.goal_depth, "move")}`;
-  return found.exhausted ? "No goal can be reached" : `No goal within ${counted(found.depth, "move")}; a run looks further`;
+  return found.exhausted ? "No goal can be reached"
+    : `No goal within ${counted(found.depth, "move")}; a run looks further`;
 }
 
 // What a run for all of them takes, where their number is known.
 export function needs(found) {
   const free = `${bytes(found.free)} are free`;
-  if (found.expected === null) return `Too many to count at once, and how many is not known: a run may take long. It stops when the disk is full (${free}), and can be resumed.`;
-  return `All of them take about ${bytes(found.disk)} on disk (${free}), ${bytes(found.memory)} of memory at most, and ${duration(found.seconds)} of one core.`;
+  if (found.expected === null) {
+    return "Too many to count at once, and how many is not known: a run may take long. "
+      + `It stops when the disk is full (${free}), and can be resumed.`;
+  }
+  return `All of them take about ${bytes(found.disk)} on disk (${free}), ${bytes(found.memory)} of memory at most, `
+    + `and ${duration(found.seconds)} of one core.`;
 }

@@ -5,7 +5,10 @@ const BASE = "api/";
 // Seconds between two polls of an answer that is being computed.
 const PAUSE = 0.5;
 
-// A path under /api; `words` are escaped; `query` may contain lists, and nulls, which are left out.
+/**
+ * A path under /api; `words` are escaped; `query` may contain lists, and nulls, which are left out.
+ * @param {string[]} words @param {Object<string, any>} query
+ */
 export function address(words, query = {}) {
   const found = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
@@ -17,8 +20,8 @@ export function address(words, query = {}) {
   return BASE + words.map(encodeURIComponent).join("/") + (asked ? `?${asked}` : "");
 }
 
-// An answer, whatever its status. A server that was started anew has another token: its page asks for it, and leads back
-// to this address.
+// An answer, whatever its status. A server that was started anew has another token: its page asks for it, and leads
+// back to this address.
 async function fetched(url, options) {
   const answer = await fetch(url, options).catch(error => {
     const words = "the server does not answer; is hakoiri serve still running?";
@@ -31,7 +34,8 @@ async function fetched(url, options) {
 
 async function ask(method, url, body, headers = {}) {
   const typed = body === undefined ? headers : {"Content-Type": "application/json", ...headers};
-  const answer = await fetched(url, {method, headers: typed, body: body === undefined ? undefined : JSON.stringify(body)});
+  const answer = await fetched(url,
+    {method, headers: typed, body: body === undefined ? undefined : JSON.stringify(body)});
   if (!answer.ok) throw await problem(answer);
   return answer;
 }
@@ -42,10 +46,12 @@ export const file = url => ask("GET", url);
 // The problem details of RFC 9457: what is wrong, and the next step.
 async function problem(answer) {
   const found = await answer.json().catch(() => ({}));
-  const faults = found.faults?.map(({at, fault}) => `The ${at.split(".").at(-1)} is not valid: ${fault[0].toLowerCase()}${fault.slice(1)}.`);
+  const faults = found.faults?.map(({at, fault}) =>
+    `The ${at.split(".").at(-1)} is not valid: ${fault[0].toLowerCase()}${fault.slice(1)}.`);
   const detail = faults?.join(" ") ?? (typeof found.detail === "string" ? found.detail : found.title);
   const serve = found.hints?.find(hint => hint.do === "serve with");
-  return Object.assign(new Error([detail, serve?.text].filter(Boolean).join("; ") || `the server answers ${answer.status}`), {status: answer.status});
+  return Object.assign(new Error([detail, serve?.text].filter(Boolean)
+    .join("; ") || `the server answers ${answer.status}`), {status: answer.status});
 }
 
 export const sleep = seconds => new Promise(resolve => { setTimeout(resolve, seconds * 1000); });
@@ -77,8 +83,8 @@ async function ended(found, url, waiting) {
   return found;
 }
 
-// Requests an answer that may take long, and waits for it. `waiting` is called with its progress: {question, headline} of a
-// process, or the status of a run. If a run ended without the diameter, `bounds` of the error are what it proved.
+// Requests an answer that may take long, and waits for it. `waiting` is called with its progress: {question, headline}
+// of a process, or the status of a run. If a run ended without the diameter, `bounds` of the error are what it proved.
 export async function compute(words, query, {waiting = () => {}, form = "json"} = {}) {
   const answer = await ask("POST", address(words, query));
   if (answer.status !== 202) return answer[form]();
@@ -92,16 +98,20 @@ export async function compute(words, query, {waiting = () => {}, form = "json"} 
 export const health = async () => (await fetched(address(["health"]))).json();
 export const post = async (words, body, headers) => (await ask("POST", address(words), body ?? {}, headers)).json();
 
-// Makes a run and waits until it is no longer under way. With the same key, the request by default, it is the run that was
-// made before.
+// Makes a run and waits until it is no longer under way. With the same key, the request by default, it is the run that
+// was made before.
 export async function made(asked, waiting = () => {}, key = JSON.stringify(asked)) {
   const sum = [...key].reduce((found, letter) => (Math.imul(found, 31) + letter.codePointAt(0)) >>> 0, 7);
   const run = await post(["runs"], asked, {"Idempotency-Key": `page ${sum} ${encodeURIComponent(key).slice(0, 150)}`});
   return ended(run, address(["runs", run.run]), waiting);
 }
 
-// Hears the events of a run while the page is seen: `acts` by the names of events. `lost` is called when the stream
-// breaks, with the error if the server refuses it. Returns a function that ends this.
+/**
+ * Hears the events of a run while the page is seen: `acts` by the names of events. `lost` is called when the stream
+ * breaks, with the error if the server refuses it. Returns a function that ends this.
+ * @param {string} run @param {Object<string, (found: any) => void>} acts
+ * @param {(error: (Error & {status?: number, gone?: boolean}) | null) => void} lost
+ */
 export function follow(run, acts, lost) {
   let source = null;
   let over = false;

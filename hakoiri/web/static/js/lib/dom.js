@@ -3,7 +3,8 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 const there = value => value !== null && value !== undefined && value !== false;
-const nodesOf = children => children.flat().filter(there).map(child => (child instanceof Node ? child : new Text(child)));
+const nodesOf = children => children.flat().filter(there)
+  .map(child => (child instanceof Node ? child : new Text(child)));
 
 // A `key` is what `put` knows an element by.
 function fill(element, {key = undefined, ...properties}, children) {
@@ -23,8 +24,8 @@ export const s = (tag, properties = {}, ...children) => fill(document.createElem
 const FIRST = "button:not(:disabled), a:not([tabindex])";
 
 // Gives an element its content. A child that has the key and tag of an old one becomes that: only what differs changes,
-// so that selected text and the focus stay; below it, children without keys match by their order. A focused element that
-// is gone leaves the focus to the first button or link near it.
+// so that selected text and the focus stay; below it, children without keys match by their order. A focused element
+// that is gone leaves the focus to the first button or link near it.
 export function put(element, ...children) {
   const held = [];
   for (let at = document.activeElement; at && element.contains(at); at = at.parentElement) held.push(at);
@@ -76,13 +77,16 @@ function opened(properties, ...children) {
 
 // A dialog with a title and a button that closes it.
 export function sheet(words, properties, ...children) {
-  const dialog = opened({"aria-labelledby": "sheet", ...properties}, h("h2", {id: "sheet"}, words), ...children.flat(), h("div", {class: "row end"}, button("Close", () => dialog.close())));
+  const dialog = opened({"aria-labelledby": "sheet", ...properties}, h("h2", {id: "sheet"}, words), ...children.flat(),
+    h("div", {class: "row end"}, button("Close", () => dialog.close())));
 }
 
 // A confirmation before something is done that is hard to undo: a promise of true or false.
 export const sure = (question, verb, not = "Keep") => new Promise(resolve => {
-  const dialog = opened({"aria-labelledby": "asked", onclose: () => resolve(dialog.returnValue === "yes")}, h("p", {id: "asked"}, question),
-    h("div", {class: "row end"}, button(not, () => dialog.close("no"), {class: "quiet"}), button(verb, () => dialog.close("yes"), {class: "danger"})));
+  const dialog = opened({"aria-labelledby": "asked", onclose: () => resolve(dialog.returnValue === "yes")},
+    h("p", {id: "asked"}, question),
+    h("div", {class: "row end"}, button(not, () => dialog.close("no"), {class: "quiet"}),
+      button(verb, () => dialog.close("yes"), {class: "danger"})));
 });
 
 // Saves a file.
@@ -96,7 +100,9 @@ export function save(file, name) {
 export function enable(which, wanted) {
   const held = which === document.activeElement;
   which.disabled = !wanted;
-  if (held && !wanted) (which.parentElement.querySelector("button:not(:disabled)") ?? document.getElementById("main")).focus();
+  if (held && !wanted) {
+    (which.parentElement.querySelector("button:not(:disabled)") ?? document.getElementById("main")).focus();
+  }
 }
 
 // Announces words to screen readers.
@@ -105,7 +111,7 @@ export const say = words => { document.getElementById("said").textContent = word
 const GROUPED = new Intl.NumberFormat("en-US");
 export const number = value => (value === null || value === undefined ? "–" : GROUPED.format(value));
 
-// 25.9 k, 240 M: for where there is little room.
+/** 25.9 k, 240 M: for where there is little room. @param {number} value */
 export function short(value) {
   for (const [unit, size] of Object.entries({T: 1e12, G: 1e9, M: 1e6, k: 1e3})) {
     if (value >= size) return `${Number((value / size).toPrecision(3))} ${unit}`;
@@ -113,9 +119,10 @@ export function short(value) {
   return String(Math.round(value));
 }
 
-export const bytes = value => (value === null || value === undefined ? "–" : `${short(value)}B`.replace(/(\d)B/, "$1 B"));
+export const bytes = value =>
+  (value === null || value === undefined ? "–" : `${short(value)}B`.replace(/(\d)B/, "$1 B"));
 
-// 59,000 years, 12 days, 1 h 5 min, 2.5 s.
+/** 59,000 years, 12 days, 1 h 5 min, 2.5 s. @param {number | null | undefined} seconds */
 export function duration(seconds) {
   if (seconds === null || seconds === undefined) return "–";
   if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
@@ -128,15 +135,17 @@ export function duration(seconds) {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-// Bounds on the seconds left, as the server gives them.
+/** Bounds on the seconds left, as the server gives them. @param {[number, number] | null | undefined} bounds */
 export function left(bounds) {
   if (!bounds) return null;
   const [least, most] = bounds;
   return most - least < 1 ? duration(most) : `${duration(least)} to ${duration(most)}`;
 }
 
-export const counted = (count, one, many = `${one}s`) => `${typeof count === "string" ? count : number(count)} ${count === 1 ? one : many}`;
-export const when = text => new Date(text.replace(" ", "T")).toLocaleString("en-GB", {dateStyle: "medium", timeStyle: "short"});
+export const counted = (count, one, many = `${one}s`) =>
+  `${typeof count === "string" ? count : number(count)} ${count === 1 ? one : many}`;
+export const when = text =>
+  new Date(text.replace(" ", "T")).toLocaleString("en-GB", {dateStyle: "medium", timeStyle: "short"});
 
 function unescaped(words) {
   try {
@@ -146,7 +155,10 @@ function unescaped(words) {
   }
 }
 
-// {path: ["runs", "NAME", "board"], query: {at: "CONF"}}; the path is [null] if it is malformed.
+/**
+ * {path: ["runs", "NAME", "board"], query: {at: "CONF"}}; the path is [null] if it is malformed.
+ * @param {string} hash @returns {{path: string[], query: Object<string, string>}}
+ */
 export function parsed(hash) {
   const [path, query = ""] = hash.replace(/^#\/?/, "").split("?");
   return {
@@ -166,7 +178,9 @@ export function address(path, query = {}) {
 // The address changes, the page stays: for what a page shows already. A page or view that was left notes nothing.
 export function note(path, query) {
   const here = parsed(location.hash).path;
-  if (here[0] === path[0] && (path[0] !== "runs" || here[2] === path[2])) history.replaceState(null, "", address(path, query));
+  if (here[0] === path[0] && (path[0] !== "runs" || here[2] === path[2])) {
+    history.replaceState(null, "", address(path, query));
+  }
 }
 
 export const go = (path, query) => {

@@ -1,11 +1,13 @@
 // A drawing of the page as a file: an SVG with the styles that it has on the page, or its pixels.
 
-const STYLES = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-family", "font-size", "font-weight", "text-anchor", "visibility"];
+const STYLES = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-family", "font-size",
+  "font-weight", "text-anchor", "visibility"];
 
 export function drawing(plot, wide, high) {
   const copy = plot.cloneNode(true);
   const [from, to] = [plot, copy].map(drawn => [drawn, ...drawn.querySelectorAll("*")]);
-  from.forEach((shape, place) => STYLES.forEach(name => to[place].style.setProperty(name, getComputedStyle(shape).getPropertyValue(name))));
+  from.forEach((shape, place) =>
+    STYLES.forEach(name => to[place].style.setProperty(name, getComputedStyle(shape).getPropertyValue(name))));
   copy.setAttribute("width", wide);
   copy.setAttribute("height", high);
   return new Blob([new XMLSerializer().serializeToString(copy)], {type: "image/svg+xml"});

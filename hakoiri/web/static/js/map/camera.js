@@ -10,7 +10,8 @@ export class Camera {
   constructor(places) {
     this.places = places;
     this.solid = places.some((value, place) => place % 3 === 2 && value !== 0);
-    this.radius = Math.max(1, ...this.#extents([1, 0, 0], [0, 1, 0], [0, 0, 1]).map(([least, most]) => Math.max(-least, most)));
+    this.radius = Math.max(1,
+      ...this.#extents([1, 0, 0], [0, 1, 0], [0, 0, 1]).map(([least, most]) => Math.max(-least, most)));
     this.aspect = 1;
     this.reset();
   }
@@ -29,7 +30,8 @@ export class Camera {
     this.distance = 1;
     for (let place = 0; place < this.places.length; place += 3) {
       const [across, up, near] = this.#along(place, [x, y, z]).map((value, axis) => value - halves[axis]);
-      this.distance = Math.max(this.distance, near + ROOM * Math.max(Math.abs(across) / this.aspect, Math.abs(up)) / HALF_ANGLE);
+      this.distance = Math.max(this.distance,
+        near + ROOM * Math.max(Math.abs(across) / this.aspect, Math.abs(up)) / HALF_ANGLE);
     }
     this.fitted = this.distance;
   }
@@ -59,7 +61,9 @@ export class Camera {
   }
 
   roll = angle => { this.#turn([0, 0, 1], angle); };
-  zoom = factor => { this.distance = Math.max(NEAREST, Math.min(FARTHEST * this.radius / HALF_ANGLE, this.distance / factor)); };
+  zoom = factor => {
+    this.distance = Math.max(NEAREST, Math.min(FARTHEST * this.radius / HALF_ANGLE, this.distance / factor));
+  };
 
   // By parts of the height of the screen.
   shift(across, up) {
@@ -78,7 +82,8 @@ export class Camera {
     const [sine, cosine] = [Math.sin(angle / 2), Math.cos(angle / 2)];
     const [a, b, c, d] = [x * sine, y * sine, z * sine, cosine];
     const [e, f, g, h] = this.turned;
-    const found = [d * e + a * h + b * g - c * f, d * f - a * g + b * h + c * e, d * g + a * f - b * e + c * h, d * h - a * e - b * f - c * g];
+    const found = [d * e + a * h + b * g - c * f, d * f - a * g + b * h + c * e, d * g + a * f - b * e + c * h,
+      d * h - a * e - b * f - c * g];
     const length = Math.hypot(...found);
     this.turned = found.map(value => value / length);
   }
@@ -93,7 +98,8 @@ export class Camera {
     };
   }
 
-  // From the space of the map to that of the screen, column by column, as WebGL takes it; w is the distance from the eye.
+  // From the space of the map to that of the screen, column by column, as WebGL takes it; w is the distance from the
+  // eye.
   matrix() {
     const {x, y, z} = this.axes();
     const dot = (one, other) => one[0] * other[0] + one[1] * other[1] + one[2] * other[2];
@@ -102,7 +108,8 @@ export class Camera {
     const [depth, lift] = [(far + near) / (near - far), 2 * far * near / (near - far)];
     const away = -this.distance - dot(z, this.middle);
     const columns = [0, 1, 2].map(axis => [right * x[axis], up * y[axis], depth * z[axis], -z[axis]]);
-    return new Float32Array([...columns.flat(), -right * dot(x, this.middle), -up * dot(y, this.middle), depth * away + lift, -away]);
+    return new Float32Array([...columns.flat(), -right * dot(x, this.middle), -up * dot(y, this.middle),
+      depth * away + lift, -away]);
   }
 
   // How many pixels a move at a distance from the eye takes on a screen of this height is this divided by the distance.

@@ -1,16 +1,18 @@
-// A map on a canvas in plain pixels: beside a board, and where there is no WebGL 2. Nothing is drawn unless something has changed.
+// A map on a canvas in plain pixels: beside a board, and where there is no WebGL 2. Nothing is drawn unless something
+// has changed.
 
 import {isDark, partsOf, pixels, RAMPS} from "./words.js";
 
 // Sizes in pixels of the page.
 export const [LEAST, MOST] = [2, 26];
-export const [HALO, WAY, MARK] = [3.4, 1.8, 17];
+const [HALO, WAY, MARK] = [3.4, 1.8, 17];
 const NEAR = 18;
 
 export class Flat {
   // `map` as `read` gives it; `colours` are those of the page, as a function.
   constructor(canvas, map, camera, colours) {
-    Object.assign(this, {canvas, map, camera, colours, way: [], marks: [], asked: 0, shares: new Float32Array(map.points), order: [], ball: ballOf(map, camera)});
+    Object.assign(this, {canvas, map, camera, colours, way: [], marks: [], asked: 0,
+      shares: new Float32Array(map.points), order: [], ball: ballOf(map, camera)});
   }
 
   // The colour of each point, as a part of the way through the ramp.
@@ -81,28 +83,14 @@ export class Flat {
     return found;
   }
 
-  // In space the farthest first, in a plane colour by colour; then the way, each step in its own colour, and the marks.
+  // The points, and over them the way, each step in its own colour, and the marks.
   draw() {
     this.asked = 0;
-    const {canvas, map, dense, shares} = this;
+    const {canvas, dense} = this;
     if (!canvas.isConnected) return;
     const pen = canvas.getContext("2d");
-    const colours = this.colours();
-    const ramp = pixels(RAMPS[isDark(partsOf(colours.ground)) ? "dark" : "light"]);
-    const matrix = this.camera.matrix();
-    const scale = this.ball * this.camera.scale(canvas.height);
-    const points = this.order.map(point => ({point, at: this.seen(point, matrix)})).filter(({at}) => at);
-    if (map.axes === 3) points.sort((one, other) => other.at.away - one.at.away);
-    pen.fillStyle = colours.ground;
-    pen.fillRect(0, 0, canvas.width, canvas.height);
-    let paint = null;
-    for (const {point, at: {x, y, away}} of points) {
-      const step = Math.round(shares[point] * 255);
-      if (step !== paint) pen.fillStyle = step < 0 ? colours.unknown : `rgb(${ramp.subarray(4 * step, 4 * step + 3).join(" ")})`;
-      paint = step;
-      const side = Math.max(1, Math.min(MOST * dense, scale / away));
-      pen.fillRect(x * dense - side / 2, y * dense - side / 2, side, side);
-    }
+    const [colours, matrix] = [this.colours(), this.camera.matrix()];
+    this.graph(pen, colours, matrix);
     pen.lineCap = "round";
     for (const [width, paint] of [[HALO, () => "ground"], [WAY, (from, to) => this.stepColour(from, to)]]) {
       pen.lineWidth = 2 * width * dense;
@@ -127,6 +115,27 @@ export class Flat {
     }
   }
 
+  // All points: in space the farthest first, in a plane colour by colour.
+  graph(pen, colours, matrix) {
+    const {canvas, map, dense, shares} = this;
+    const ramp = pixels(RAMPS[isDark(partsOf(colours.ground)) ? "dark" : "light"]);
+    const scale = this.ball * this.camera.scale(canvas.height);
+    const points = this.order.map(point => ({point, at: this.seen(point, matrix)})).filter(({at}) => at);
+    if (map.axes === 3) points.sort((one, other) => other.at.away - one.at.away);
+    pen.fillStyle = colours.ground;
+    pen.fillRect(0, 0, canvas.width, canvas.height);
+    let paint = null;
+    for (const {point, at: {x, y, away}} of points) {
+      const step = Math.round(shares[point] * 255);
+      if (step !== paint) {
+        pen.fillStyle = step < 0 ? colours.unknown : `rgb(${ramp.subarray(4 * step, 4 * step + 3).join(" ")})`;
+      }
+      paint = step;
+      const side = Math.max(1, Math.min(MOST * dense, scale / away));
+      pen.fillRect(x * dense - side / 2, y * dense - side / 2, side, side);
+    }
+  }
+
   stepColour = () => "way";
 
   end() {
@@ -136,4 +145,5 @@ export class Flat {
 }
 
 // How wide a point is, in moves: so that neighbours are apart, and all of them where they are crowded.
-const ballOf = ({points, axes}, {radius}) => Math.min(0.42, 0.6 * (axes === 3 ? Math.cbrt(4.2 / points) : Math.sqrt(3.1 / points)) * radius);
+const ballOf = ({points, axes}, {radius}) =>
+  Math.min(0.42, 0.6 * (axes === 3 ? Math.cbrt(4.2 / points) : Math.sqrt(3.1 / points)) * radius);

@@ -78,7 +78,8 @@ export class Hands {
     const keys = {
       ArrowLeft: () => camera.turn(-STEP, 0), ArrowRight: () => camera.turn(STEP, 0),
       ArrowUp: () => camera.turn(0, -STEP), ArrowDown: () => camera.turn(0, STEP),
-      "+": () => camera.zoom(1.2), "=": () => camera.zoom(1.2), "-": () => camera.zoom(1 / 1.2), 0: () => camera.reset(),
+      "+": () => camera.zoom(1.2), "=": () => camera.zoom(1.2), "-": () => camera.zoom(1 / 1.2),
+      0: () => camera.reset(),
     };
     if (!keys[event.key]) return;
     event.preventDefault();

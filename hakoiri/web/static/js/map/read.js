@@ -1,4 +1,5 @@
-// A map as the server sends it, a header of JSON and arrays after it (docs/reference/http.md), and shortest paths on it.
+// A map as the server sends it, a header of JSON and arrays after it (docs/reference/http.md), and shortest paths on
+// it.
 
 const MAGIC = "HAKOMAP1";
 const TYPES = {float32: Float32Array, int32: Int32Array, uint32: Uint32Array, uint8: Uint8Array};
@@ -9,7 +10,8 @@ export function read(buffer) {
   if (magic !== MAGIC) throw new Error("what the server sent is no map that this page can read");
   const length = new DataView(buffer).getUint32(MAGIC.length, true);
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, MAGIC.length + 4, length)));
-  const arrays = new Map(header.arrays.map(({name, type, shape, offset}) => [name, new TYPES[type](buffer, offset, shape.reduce((one, other) => one * other, 1))]));
+  const arrays = new Map(header.arrays.map(({name, type, shape, offset}) =>
+    [name, new TYPES[type](buffer, offset, shape.reduce((one, other) => one * other, 1))]));
   const names = ["depth", "goal_distance", "eccentricity"];
   return {
     ...header,
@@ -34,7 +36,8 @@ function inSpace(flat) {
 // The key of a point, as the server writes it.
 export function keyOf(map, point) {
   const width = map.keys.length / map.points;
-  return `0x${Array.from(map.keys.subarray(point * width, (point + 1) * width), byte => byte.toString(16).padStart(2, "0")).join("")}`;
+  const bytes = map.keys.subarray(point * width, (point + 1) * width);
+  return `0x${Array.from(bytes, byte => byte.toString(16).padStart(2, "0")).join("")}`;
 }
 
 // The point of each key.

@@ -17,8 +17,10 @@ async function read() {
   const keys = new Uint32Array(bytes, 0, points);
   for (let point = 1; point < points; point++) keys[point] += keys[point - 1];
   const flat = new Uint16Array(bytes, 4 * points, 2 * points);
-  const places = Float32Array.from({length: 3 * points}, (_, at) => (at % 3 < 2 ? flat[2 * Math.floor(at / 3) + at % 3] / PARTS : 0));
-  return {points, axes: 2, half: Math.max(...flat) / PARTS / 2, keys, places, distances: new Uint8Array(bytes, 8 * points)};
+  const places = Float32Array.from({length: 3 * points},
+    (_, at) => (at % 3 < 2 ? flat[2 * Math.floor(at / 3) + at % 3] / PARTS : 0));
+  return {points, axes: 2, half: Math.max(...flat) / PARTS / 2, keys, places,
+    distances: new Uint8Array(bytes, 8 * points)};
 }
 
 export class Thread extends Flat {
@@ -54,7 +56,8 @@ export class Thread extends Flat {
     this.near = near;
     camera.reset();
     if (near) {
-      const sides = [0, 1].map(axis => [Math.min, Math.max].map(choose => choose(...way.map(point => map.places[3 * point + axis]))));
+      const sides = [0, 1].map(axis =>
+        [Math.min, Math.max].map(choose => choose(...way.map(point => map.places[3 * point + axis]))));
       const half = Math.max(AROUND, ...sides.map(([least, most]) => (most - least) * 0.8));
       camera.middle = [...sides.map(([least, most]) => (least + most) / 2), 0];
       camera.distance *= Math.min(1, half / map.half);

@@ -1,11 +1,13 @@
-// Descriptions of a map, and its colours: even steps to the eye, from dark to light, each seen on its ground (a contrast of 3 at least).
+// Descriptions of a map, and its colours: even steps to the eye, from dark to light, each seen on its ground (a
+// contrast of 3 at least).
 
 import {counted, h, number} from "../lib/dom.js";
 
 export const originOf = map => (map.start ? "the start" : map.origin);
 
 // The name of each distance.
-export const namesOf = map => ({depth: map.start ? "from the start" : "from the least key", goal_distance: "to the goal", eccentricity: "eccentricity"});
+export const namesOf = map => ({depth: map.start ? "from the start" : "from the least key",
+  goal_distance: "to the goal", eccentricity: "eccentricity"});
 
 // 57 to the goal; eccentricity 136
 export function worded(map, name, value) {
@@ -18,27 +20,34 @@ export const titleOf = (map, name) => (name === "eccentricity" ? "Eccentricity" 
 // A description of the map, also for screen readers.
 export function summaryOf(map) {
   const where = map.axes === 3 ? "space" : "a plane";
-  const found = `Component ${number(map.component)} laid out in ${where}: ${counted(map.points, "configuration")}, ${counted(map.moves.length / 2, "move")}; the farthest is ${counted(map.depth, "move")} from ${originOf(map)}.`;
-  return [found, partOf(map)].filter(Boolean).join(" ");
+  const size = `${counted(map.points, "configuration")}, ${counted(map.moves.length / 2, "move")}`;
+  const found = `Component ${number(map.component)} laid out in ${where}: ${size};`;
+  const far = `the farthest is ${counted(map.depth, "move")} from ${originOf(map)}.`;
+  return [found, far, partOf(map)].filter(Boolean).join(" ");
 }
 
 // The part of the component that the map shows, unless it is all.
 export function partOf(map) {
   if (map.whole) return null;
   if (map.size === null) return `The map shows the ${number(map.points)} configurations found so far.`;
-  return `The map shows ${number(map.points)} of ${number(map.size)} configurations: those nearest to ${originOf(map)}, up to ${counted(map.depth, "move")} away.`;
+  return `The map shows ${number(map.points)} of ${number(map.size)} configurations: `
+    + `those nearest to ${originOf(map)}, up to ${counted(map.depth, "move")} away.`;
 }
 
 // The error of the distances on the map.
-export const errorOf = map => `Distances on the map differ from numbers of moves by ${Math.round(100 * Math.sqrt(map.stress))} % (root mean square).`;
+export const errorOf = ({stress}) =>
+  `Distances on the map differ from numbers of moves by ${Math.round(100 * Math.sqrt(stress))} % (root mean square).`;
 
 // The bar has the colours of the scheme, light or dark, that the style of the page gives it.
 export function legendOf({least, most}, words, unknown) {
   const bar = h("span", {class: "ramp"});
-  for (const [scheme, ramp] of Object.entries(RAMPS)) ramp.forEach((colour, place) => bar.style.setProperty(`--${scheme}-${place}`, colour));
+  for (const [scheme, ramp] of Object.entries(RAMPS)) {
+    ramp.forEach((colour, place) => bar.style.setProperty(`--${scheme}-${place}`, colour));
+  }
   const stops = RAMPS.light.map((_, place) => `light-dark(var(--light-${place}), var(--dark-${place}))`);
   bar.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
-  return [h("figcaption", {}, words), h("span", {}, number(least)), bar, h("span", {}, number(most)), unknown && h("span", {class: "muted"}, "grey: no path")];
+  return [h("figcaption", {}, words), h("span", {}, number(least)), bar, h("span", {}, number(most)),
+    unknown && h("span", {class: "muted"}, "grey: no path")];
 }
 
 export const RAMPS = {
@@ -55,14 +64,14 @@ export function pixels(ramp) {
     const at = step / (STEPS - 1) * (ramp.length - 1);
     const low = Math.min(Math.floor(at), ramp.length - 2);
     const [one, other] = [channels(ramp[low]), channels(ramp[low + 1])];
-    one.forEach((value, channel) => { row[4 * step + channel] = Math.round(value + (other[channel] - value) * (at - low)); });
-    row[4 * step + 3] = 255;
+    row.set([...one.map((value, channel) => Math.round(value + (other[channel] - value) * (at - low))), 255], 4 * step);
   }
   return row;
 }
 
 // The part of the way from least to greatest of each distance; -1 where there is none.
-export const shares = (distances, {least, most}) => Float32Array.from(distances, value => (value < 0 ? -1 : (value - least) / Math.max(1, most - least)));
+export const shares = (distances, {least, most}) =>
+  Float32Array.from(distances, value => (value < 0 ? -1 : (value - least) / Math.max(1, most - least)));
 
 export function boundsOf(distances) {
   let [least, most] = [Infinity, 0];
@@ -82,5 +91,6 @@ export const isDark = ([red, green, blue]) => 0.3 * red + 0.6 * green + 0.1 * bl
 // The style of the canvas names the colours of the page that are used on it.
 export function coloursOf(canvas) {
   const style = getComputedStyle(canvas);
-  return {ground: style.backgroundColor, way: style.color, unknown: style.borderTopColor, chosen: style.fill, goal: style.stroke};
+  return {ground: style.backgroundColor, way: style.color, unknown: style.borderTopColor, chosen: style.fill,
+    goal: style.stroke};
 }

@@ -22,14 +22,17 @@ class Replay {
     this.board = new Board();
     this.words = h("p", {class: "distance"});
     this.trace = h("div", {class: "trace"});
-    this.slider = h("input", {type: "range", min: 0, max: found.boards.length - 1, value: 0, "aria-label": "Board", oninput: () => this.#to(Number(this.slider.value))});
+    this.slider = h("input", {type: "range", min: 0, max: found.boards.length - 1, value: 0, "aria-label": "Board",
+      oninput: () => this.#to(Number(this.slider.value))});
     this.back = button("‹ Back", () => this.#to(this.at - 1));
     this.next = button("Step ›", () => this.#to(this.at + 1));
     this.start = button("▶ Replay", () => (this.film.playing ? this.film.stop() : this.#start()), {class: "strong"});
     const proof = found.proved ? "proved optimal" : "the best found so far";
     const part = found.filmed <= found.moves ? `the first ${counted(found.filmed - 1, "move")} are shown` : null;
     this.element = h("section", {class: "play"},
-      h("div", {class: "figures"}, this.words, h("p", {class: "muted"}, [`${counted(found.score, "point")} in ${counted(found.moves, "move")}`, proof, part].filter(Boolean).join(" · "))),
+      h("div", {class: "figures"}, this.words,
+        h("p", {class: "muted"}, [`${counted(found.score, "point")} in ${counted(found.moves, "move")}`, proof,
+          part].filter(Boolean).join(" · "))),
       h("div", {class: "stage"}, this.board.svg),
       this.trace,
       h("div", {class: "panel"}, this.slider, h("div", {class: "row"}, this.start, this.back, this.next),

@@ -12,19 +12,25 @@ const USUAL = {hanoi: {pegs: "3"}};
 export async function show(place, where, current) {
   const {puzzles, classics} = await puzzlesOf();
   if (!current()) return;
-  const known = classics.map(classic => ({title: classic.title, puzzle: classic.puzzle, given: givenOf(classic), words: `Fewest moves: ${fewestOf(classic)}`}));
+  const known = classics.map(classic => ({title: classic.title, puzzle: classic.puzzle, given: givenOf(classic),
+    words: `Fewest moves: ${fewestOf(classic)}`}));
   const usual = puzzles.filter(({kinds, can}) => !can.includes("needs_start") && kinds.includes("explore"))
-    .map(({name, summary}) => ({title: nameOf(name), puzzle: name, given: USUAL[name] ?? {}, words: rulesOf(name) || summary}));
+    .map(({name, summary}) =>
+      ({title: nameOf(name), puzzle: name, given: USUAL[name] ?? {}, words: rulesOf(name) || summary}));
   const list = (title, items) => [h("h2", {}, title), h("ul", {class: "gallery boards"}, items.map(cardOf))];
-  put(place, h("section", {}, h("div", {class: "heading"}, h("h1", {}, "Puzzles"), h("a", {class: "button strong", href: "#/new/sliding"}, "Draw a board")),
+  put(place, h("section", {}, h("div", {class: "heading"}, h("h1", {}, "Puzzles"),
+    h("a", {class: "button strong", href: "#/new/sliding"}, "Draw a board")),
     list("Puzzles", usual), list("Known boards", known)));
 }
 
 function cardOf({title, puzzle, given: {start, ...parameters}, words}) {
   const [thumb, size] = [h("div", {class: "thumb"}), h("p", {class: "muted small"})];
   const asked = {puzzle, options: parameters, ...(start ? {start} : {})};
-  const card = h("li", {class: "card run"}, thumb, h("div", {class: "about"}, h("h3", {}, title), h("p", {class: "muted"}, words), size,
-    h("div", {class: "row"}, playButton(asked, "Play", {"aria-label": `Play ${title}`}), h("a", {class: "button quiet", href: address(["new", puzzle], {start, ...parameters}), "aria-label": `Options of ${title}`}, "Options"))));
+  const card = h("li", {class: "card run"}, thumb,
+    h("div", {class: "about"}, h("h3", {}, title), h("p", {class: "muted"}, words), size,
+      h("div", {class: "row"}, playButton(asked, "Play", {"aria-label": `Play ${title}`}),
+        h("a", {class: "button quiet", href: address(["new", puzzle], {start, ...parameters}),
+          "aria-label": `Options of ${title}`}, "Options"))));
   whenSeen(card, () => {
     startOf({puzzle, start, parameters}).then(({picture}) => put(thumb, still(picture, title))).catch(() => {});
     sizeOf(asked).then(told => put(size, told));
@@ -39,7 +45,8 @@ function sizeOf(asked) {
   const name = `size ${JSON.stringify(asked)}`;
   const kept = localStorage.getItem(name);
   last = kept ? last : last.then(() => post(["probe"], asked)).then(({expected, configurations, depth, exhausted}) => {
-    const found = `${expected ? counted(short(expected), "position") : `more than ${short(configurations)} positions`}${exhausted ? `, the farthest ${counted(depth, "move")} away` : ""}`;
+    const size = expected ? counted(short(expected), "position") : `more than ${short(configurations)} positions`;
+    const found = exhausted ? `${size}, the farthest ${counted(depth, "move")} away` : size;
     localStorage.setItem(name, found);
     return found;
   }).catch(() => "");

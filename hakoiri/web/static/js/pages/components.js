@@ -24,12 +24,15 @@ export async function show(place, {run, query}, current) {
   const view = new Components(run, components);
   put(place, view.element);
   const chosen = Number(query.k ?? run.start_component ?? 0);
-  if (!(Number.isInteger(chosen) && chosen >= 0)) throw Object.assign(new Error(`run ${run.run} has no component '${query.k}'`), {status: 404});
+  if (!(Number.isInteger(chosen) && chosen >= 0)) {
+    throw Object.assign(new Error(`run ${run.run} has no component '${query.k}'`), {status: 404});
+  }
   await view.choose(chosen);
 }
 
 // The sizes of the weak components.
-const tableOfSizes = components => h("section", {class: "card"}, h("h2", {}, counted(components.length, "weak component")), sizesOf(components));
+const tableOfSizes = components =>
+  h("section", {class: "card"}, h("h2", {}, counted(components.length, "weak component")), sizesOf(components));
 
 class Components {
   constructor(run, components) {
@@ -40,7 +43,8 @@ class Components {
     this.one = h("section", {class: "card", "aria-live": "polite"});
     const title = counted(run.components ?? components.length, "component");
     this.element = h("section", {}, this.one,
-      h("section", {class: "card"}, h("h2", {}, title), components.length > 2 && sizesOf(components), this.#open(), this.table, this.more));
+      h("section", {class: "card"}, h("h2", {}, title), components.length > 2 && sizesOf(components), this.#open(),
+        this.table, this.more));
     this.#draw();
   }
 
@@ -50,20 +54,26 @@ class Components {
     if (!open || this.run.kind !== "census") return null;
     const {puzzle, parameters, start} = this.run;
     const wanted = {puzzle, options: parameters, kind: "census", ...(start ? {start} : {})};
-    const begin = () => post(["runs"], wanted).then(({run}) => go(["runs", run]), error => put(this.wrong, error.message));
-    return h("p", {class: "row"}, `${counted(open, "component")} not measured.`, button("Compute all diameters", begin), this.wrong);
+    const begin = () => post(["runs"], wanted)
+      .then(({run}) => go(["runs", run]), error => put(this.wrong, error.message));
+    return h("p", {class: "row"}, `${counted(open, "component")} not measured.`,
+      button("Compute all diameters", begin), this.wrong);
   }
 
   #sorted() {
     const sign = this.down ? -1 : 1;
-    return [...this.components].sort((one, other) => sign * ((one[this.by] ?? -1) - (other[this.by] ?? -1)) || one.component - other.component);
+    return [...this.components].sort((one, other) =>
+      sign * ((one[this.by] ?? -1) - (other[this.by] ?? -1)) || one.component - other.component);
   }
 
   #draw() {
-    const head = COLUMNS.map(name => h("th", {scope: "col", "aria-sort": this.by === name ? (this.down ? "descending" : "ascending") : null},
+    const head = COLUMNS.map(name =>
+      h("th", {scope: "col", "aria-sort": this.by === name ? (this.down ? "descending" : "ascending") : null},
       button(name + (this.by === name ? (this.down ? " ↓" : " ↑") : ""), () => this.#sort(name), {class: "plain"})));
-    const rows = this.#sorted().slice(0, this.shown).map(row => h("tr", {class: row.component === this.chosen ? "chosen" : null},
-      COLUMNS.map((name, place) => (place ? h("td", {}, number(row[name])) : h("th", {scope: "row"}, button(number(row[name]), () => this.choose(row.component), {class: "plain link"}))))));
+    const rows = this.#sorted().slice(0, this.shown)
+      .map(row => h("tr", {class: row.component === this.chosen ? "chosen" : null},
+      COLUMNS.map((name, place) => (place ? h("td", {}, number(row[name])) : h("th", {scope: "row"},
+        button(number(row[name]), () => this.choose(row.component), {class: "plain link"}))))));
     put(this.table, h("table", {}, h("thead", {}, h("tr", {}, head)), h("tbody", {}, rows)));
     const left = this.components.length - this.shown;
     put(this.more, left > 0 && button(`${number(left)} more`, () => { this.shown += 200; this.#draw(); }));
@@ -90,5 +100,6 @@ function sizesOf(components) {
   for (const {size} of components) counts.set(size, (counts.get(size) ?? 0) + 1);
   const sizes = [...counts.keys()].sort((one, other) => one - other);
   return h("p", {class: "muted"}, `${number(sizes.length)} sizes; `,
-    sizes.slice(-3).reverse().map(size => `${number(counts.get(size))} of ${number(size)}`).join(", "), sizes.length > 3 && " and smaller ones");
+    sizes.slice(-3).reverse().map(size => `${number(counts.get(size))} of ${number(size)}`).join(", "),
+    sizes.length > 3 && " and smaller ones");
 }

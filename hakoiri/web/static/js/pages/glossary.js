@@ -10,7 +10,9 @@ export async function show(place, {query}, current) {
   if (!current()) return;
   const rows = text.split("\n").map(line => ROW.exec(line)).filter(Boolean);
   put(place, h("section", {class: "card"}, h("h1", {}, "Glossary"),
-    h("dl", {class: "terms"}, rows.map(([, id, term, meaning]) => [h("dt", {id: `term-${id}`, class: id === query.at ? "asked-for" : null}, term), h("dd", {}, ...plain(meaning))]).flat())));
+    h("dl", {class: "terms"},
+      rows.map(([, id, term, meaning]) => [h("dt", {id: `term-${id}`, class: id === query.at ? "asked-for" : null},
+        term), h("dd", {}, ...plain(meaning))]).flat())));
   setTimeout(() => document.getElementById(`term-${query.at}`)?.scrollIntoView({block: "center"}));
 }
 

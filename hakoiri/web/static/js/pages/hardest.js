@@ -11,14 +11,18 @@ const [FIRST, MOST] = [12, 1000];
 const QUICK = 200000;
 
 export async function show(place, {run}, current, limit = FIRST) {
-  const found = async () => draw(place, run, current, await patiently(place, ["runs", run.run, "hardest"], {limit}), limit);
+  const found = async () =>
+    draw(place, run, current, await patiently(place, ["runs", run.run, "hardest"], {limit}), limit);
   if (run.configurations <= QUICK || await isKnown(run)) {
     await found();
     return;
   }
   if (!current()) return;
-  put(place, h("section", {class: "card"}, h("p", {}, `The distances of all ${number(run.configurations)} configurations to the nearest goal are not known yet. A run of its own finds them.`),
-    h("p", {class: "row"}, button("Compute all", () => found().catch(error => put(place, h("p", {class: "reason", role: "alert"}, error.message)))))));
+  put(place, h("section", {class: "card"},
+    h("p", {}, `The distances of all ${number(run.configurations)} configurations to the nearest goal `,
+      "are not known yet. A run of its own finds them."),
+    h("p", {class: "row"}, button("Compute all",
+      () => found().catch(error => put(place, h("p", {class: "reason", role: "alert"}, error.message)))))));
 }
 
 // Whether a run has found the distances: GET begins none.
@@ -32,7 +36,9 @@ function draw(place, run, current, found, limit) {
     h("h2", {}, `${counted(distance, "move")} to the nearest goal: ${counted(count, "configuration")}`),
     dead > 0 && h("p", {class: "muted"}, `${counted(dead, "configuration")} cannot reach a goal.`),
     h("div", {class: "central"}, boardsOf(run, configurations)),
-    more && h("p", {class: "row"}, button(`More of ${number(count)}`, () => show(place, {run}, current, Math.min(MOST, 4 * limit))))),
+    more && h("p", {class: "row"},
+      button(`More of ${number(count)}`, () => show(place, {run}, current, Math.min(MOST, 4 * limit))))),
   h("section", {class: "card"}, h("h2", {}, "Distances to the nearest goal"),
-    new Histogram({bar: "distance", of: "configurations", title: "Configurations at each distance from the goal"}).show(layers).element));
+    new Histogram({bar: "distance", of: "configurations",
+      title: "Configurations at each distance from the goal"}).show(layers).element));
 }

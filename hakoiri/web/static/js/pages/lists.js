@@ -21,7 +21,8 @@ export async function layer(place, {run, query}, current) {
     offer(further.next);
   }));
   offer(found.next);
-  const other = (which, words) => which >= 0 && which <= run.depth && h("a", {class: "button", href: address(["runs", run.run, "layer"], {n: String(which)})}, words);
+  const other = (which, words) => which >= 0 && which <= run.depth
+    && h("a", {class: "button", href: address(["runs", run.run, "layer"], {n: String(which)})}, words);
   put(place, h("section", {class: "card"},
     h("div", {class: "heading"}, h("h2", {}, `Layer ${number(depth)}: ${counted(found.size, "configuration")}`),
       h("div", {class: "row"}, other(depth - 1, "‹ Before"), other(depth + 1, "Next ›"))),
@@ -36,8 +37,10 @@ export async function solutions(place, {run}, current, limit = FIRST) {
   if (!current()) return;
   const shown = found.solutions.length;
   put(place,
-    h("p", {class: "muted"}, `${number(shown)} of ${counted(found.orbits, "orbit")}, each of ${counted(found.symmetries, "image")}`),
+    h("p", {class: "muted"},
+      `${number(shown)} of ${counted(found.orbits, "orbit")}, each of ${counted(found.symmetries, "image")}`),
     h("div", {class: "stars"}, found.solutions.map((text, index) => h("figure", {class: "card"},
       still(found.pictures[index], text), h("figcaption", {}, h("code", {}, text))))),
-    shown < Math.min(found.orbits, MOST) && button("More", () => solutions(place, {run}, current, Math.min(MOST, limit * 4))));
+    shown < Math.min(found.orbits, MOST)
+      && button("More", () => solutions(place, {run}, current, Math.min(MOST, limit * 4))));
 }

@@ -33,7 +33,8 @@ class RunForm {
     this.puzzles = new Map(puzzles.map(puzzle => [puzzle.name, puzzle]));
     this.classics = new Map(classics.map(classic => [`${classic.name} (${classic.puzzle})`, classic]));
     const group = (label, names) => h("optgroup", {label}, [...names].map(name => h("option", {}, name)));
-    this.select = h("select", {id: "puzzle", onchange: () => this.#chosen(this.select.value).catch(error => put(this.wrong, error.message))},
+    this.select = h("select",
+      {id: "puzzle", onchange: () => this.#chosen(this.select.value).catch(error => put(this.wrong, error.message))},
       group("Puzzles", this.puzzles.keys()), group("Known starts", this.classics.keys()));
     this.summary = h("p", {class: "muted"});
     this.fields = h("div", {class: "fields"});
@@ -44,7 +45,8 @@ class RunForm {
     this.sent = h("div", {class: "row"}, this.send);
     this.about = h("div", {class: "muted small", role: "status"});
     this.harder = button("Make it harder", () => this.#harder(), {hidden: true});
-    this.element = h("form", {class: "new card", onsubmit: event => this.#submit(event), oninput: event => this.#typed(event)},
+    this.element = h("form",
+      {class: "new card", onsubmit: event => this.#submit(event), oninput: event => this.#typed(event)},
       h("div", {class: "head"}, field("puzzle", "Puzzle", this.select, ""), this.summary),
       this.shown = h("div", {class: "shown"}, this.drawn, this.verdict.element), this.side = h("div", {}, this.fields));
   }
@@ -67,8 +69,10 @@ class RunForm {
     this.summary.textContent = puzzle.summary;
     this.verdict.clear();
     this.inputs = new Map(puzzle.options.map(option => [option.name, control(option)]));
-    this.start = h("textarea", {id: "start", rows: "3", spellcheck: "false", autocapitalize: "off", placeholder: "the usual start"});
-    this.goal = this.inputs.get("goal") ?? h("input", {id: "goal", spellcheck: "false", autocapitalize: "off", placeholder: "the usual goal"});
+    this.start = h("textarea",
+      {id: "start", rows: "3", spellcheck: "false", autocapitalize: "off", placeholder: "the usual start"});
+    this.goal = this.inputs.get("goal")
+      ?? h("input", {id: "goal", spellcheck: "false", autocapitalize: "off", placeholder: "the usual goal"});
     [this.title, this.author] = ["", ""].map(() => h("input", {maxlength: 80}));
     [this.title.value, this.author.value] = [given.title ?? "", given.author ?? ""];
     this.name = h("input", {id: "name", spellcheck: "false", placeholder: "automatic"});
@@ -80,15 +84,18 @@ class RunForm {
       const input = this.inputs.get(option);
       return [option, field(`option-${option}`, option, input, input.tagName === "SELECT" ? "" : allowed)];
     }));
-    this.optional.set("start", field("start", needed ? "Board (required)" : "Start", this.start, "one row per line, or one line with / between rows"));
+    this.optional.set("start", field("start", needed ? "Board (required)" : "Start", this.start,
+      "one row per line, or one line with / between rows"));
     put(this.fields,
-      name === DEFINED && field("file", "File", h("input", {type: "file", required: true, accept: ENDINGS, onchange: event => this.#define(event.target.files)}), ENDINGS),
+      name === DEFINED && field("file", "File", h("input",
+        {type: "file", required: true, accept: ENDINGS, onchange: event => this.#define(event.target.files)}), ENDINGS),
       puzzle.options.map(option => this.optional.get(option.name)),
       this.kind.element,
       this.optional.get("start"),
       name === DRAWN && [field("title", "Title", this.title, ""), field("author", "Author", this.author, "")],
       h("details", {}, h("summary", {}, "More"),
-        puzzle.can.includes("goal") && !this.inputs.has("goal") && field("goal", "Goal", this.goal, "* for anything"), this.merge && this.merge.element,
+        puzzle.can.includes("goal") && !this.inputs.has("goal") && field("goal", "Goal", this.goal, "* for anything"),
+        this.merge && this.merge.element,
         field("name", "Name of the run", this.name, "letters, digits, - and _"),
         field("priority", "Priority", this.priority, "runs of a higher number begin first")));
     this.start.value = (given.start ?? "").replaceAll("/", "\n");
@@ -142,11 +149,14 @@ class RunForm {
   // The fields of a family of boards are those of the drawing, until they are typed.
   #fill() {
     for (const [name, value] of Object.entries(this.editor.draft.family)) {
-      for (const input of this.fields.querySelectorAll(`[name="${name}"]`)) if (!input.dataset.typed) input.value = value;
+      for (const input of this.fields.querySelectorAll(`[name="${name}"]`)) {
+        if (!input.dataset.typed) input.value = value;
+      }
     }
   }
 
-  // A harder board of the same pieces takes the place of the drawing; Undo brings that back. Stopped, it is the best so far.
+  // A harder board of the same pieces takes the place of the drawing; Undo brings that back. Stopped, it is the best so
+  // far.
   async #harder() {
     if (this.hunt) return void post(["runs", this.hunt, "cancel"]);
     const {found} = this.verdict;
@@ -187,15 +197,17 @@ class RunForm {
     const usual = new Map(this.chosen.options.map(option => [option.name, option.default]));
     const changed = this.#options().filter(([name, value]) => value !== usual.get(name));
     if (this.editor && !this.goal.value && this.inputs.get("axis").value) this.goal.value = Draft.exit(this.#rows());
-    note(["new", this.chosen.name], {start: this.#startText(), goal: this.goal.value.trim(), title: this.title.value, author: this.author.value, ...Object.fromEntries(changed)});
+    note(["new", this.chosen.name], {start: this.#startText(), goal: this.goal.value.trim(), title: this.title.value,
+      author: this.author.value, ...Object.fromEntries(changed)});
     if (this.editor) {
       this.editor.load(this.#rows(), this.goal.value.trim(), Boolean(this.inputs.get("axis").value));
       if (this.editor.draft.letters.length) this.#fill();
     } else if (this.chosen.name !== DEFINED) this.#picture();
     const {kind, puzzle, options, start, merge_mirrors, definition} = this.#asked();
     const enough = this.chosen.name === DEFINED ? definition : start || !this.editor;
-    if (["explore", "census"].includes(kind) && enough) this.verdict.ask({puzzle, options, start, merge_mirrors, definition}, error => this.#judged(error));
-    else {
+    if (["explore", "census"].includes(kind) && enough) {
+      this.verdict.ask({puzzle, options, start, merge_mirrors, definition}, error => this.#judged(error));
+    } else {
       this.verdict.clear();
       this.#judged(null);
     }
@@ -214,9 +226,11 @@ class RunForm {
     // The editor of a board may have been fetched meanwhile.
     const arrived = () => mine === this.turn && this.chosen.name === name && !this.editor;
     try {
-      const found = await get(["boards", `${name}.json`], {conf: this.#startText(), o: this.#options().map(option => option.join("="))});
+      const found = await get(["boards", `${name}.json`],
+        {conf: this.#startText(), o: this.#options().map(option => option.join("="))});
       if (!arrived()) return;
-      put(this.drawn, still(found.picture, `${name}: ${found.configuration}`), h("p", {}, h("code", {}, found.configuration)));
+      put(this.drawn, still(found.picture, `${name}: ${found.configuration}`),
+        h("p", {}, h("code", {}, found.configuration)));
       this.wrong.textContent = "";
     } catch (error) {
       if (!arrived()) return;
@@ -247,7 +261,8 @@ class RunForm {
 
   // An error stands beside the field that it names.
   #blame(message) {
-    const named = [...this.optional].find(([name, element]) => !element.hidden && new RegExp(`\\b${name}\\b`).test(message));
+    const named = [...this.optional].find(([name, element]) =>
+      !element.hidden && new RegExp(`\\b${name}\\b`).test(message));
     if (named) named[1].append(this.wrong);
     else this.sent.before(this.wrong);
     this.wrong.textContent = message;

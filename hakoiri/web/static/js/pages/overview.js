@@ -27,12 +27,15 @@ class Overview {
     this.progress = h("div", {class: "progress", role: "status", "aria-live": "off"});
     this.histogram = new Histogram(run.kind === "hardest"
       ? {bar: "distance", of: "configurations", title: "Configurations at each distance from the goal"}
-      : {bar: "layer", of: "configurations", title: "Configurations in each layer", open: depth => this.run.can.includes("layer") && go(["runs", run.run, "layer"], {n: String(depth)})});
+      : {bar: "layer", of: "configurations", title: "Configurations in each layer", open: depth =>
+        this.run.can.includes("layer") && go(["runs", run.run, "layer"], {n: String(depth)})});
     this.chart = h("section", {class: "card", hidden: true},
-      h("div", {class: "heading"}, h("h2", {}, run.kind === "hardest" ? "Distances from the goal" : "Layers"), scaleSwitch(wanted => this.histogram.scale(wanted))),
+      h("div", {class: "heading"}, h("h2", {}, run.kind === "hardest" ? "Distances from the goal" : "Layers"),
+        scaleSwitch(wanted => this.histogram.scale(wanted))),
       this.histogram.element, this.table = h("details", {}, h("summary", {}, "Table")));
     [this.kept, this.tables, this.files] = [h("div", {}), h("div", {}), h("div", {})];
-    this.element = h("section", {}, h("section", {class: "card"}, this.progress, this.figures), this.chart, h("div", {class: "sizes"}), this.kept, this.tables, this.files);
+    this.element = h("section", {}, h("section", {class: "card"}, this.progress, this.figures), this.chart,
+      h("div", {class: "sizes"}), this.kept, this.tables, this.files);
     this.table.addEventListener("toggle", () => this.#layerTable());
   }
 
@@ -53,12 +56,17 @@ class Overview {
   async #sizes() {
     const {components} = await get(["runs", this.run.run, "components"], {limit: 10000});
     const sizes = components.map(({size}) => size).sort((one, other) => other - one);
-    const chart = new Histogram({bar: "component by size", bars: "components", of: "configurations", title: "Components, the largest first"});
+    const chart = new Histogram({bar: "component by size", bars: "components", of: "configurations",
+      title: "Components, the largest first"});
     chart.scale(true);
-    if (sizes.length > 1) put(this.tables.parentElement.querySelector(".sizes"), h("section", {class: "card"}, h("h2", {}, "Sizes of the components"), chart.show(sizes).element));
+    if (sizes.length > 1) {
+      put(this.tables.parentElement.querySelector(".sizes"),
+        h("section", {class: "card"}, h("h2", {}, "Sizes of the components"), chart.show(sizes).element));
+    }
   }
 
-  // Updates figures and bars until the run is complete, also after a resume elsewhere; returns a function that ends this.
+  // Updates figures and bars until the run is complete, also after a resume elsewhere; returns a function that ends
+  // this.
   follow() {
     if (this.run.status === "complete") return () => {};
     const stop = follow(this.run.run, {
@@ -131,9 +139,14 @@ class Overview {
   #layerTable() {
     const told = this.by.some(Boolean);
     if (!this.table.open) return;
-    const rows = this.layers.map((size, depth) => h("tr", {}, h("td", {}, this.run.kind === "explore" && this.run.can.includes("layer") ? h("a", {href: address(["runs", this.run.run, "layer"], {n: String(depth)})}, number(depth)) : number(depth)), h("td", {}, number(size)), told && h("td", {class: "text"}, this.by[depth] || "here")));
-    put(this.table, h("summary", {}, "Table"), h("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": "Layers"}, h("table", {},
-      h("thead", {}, h("tr", {}, h("th", {scope: "col"}, "layer"), h("th", {scope: "col"}, "configurations"), told && h("th", {scope: "col", class: "text"}, "made by"))), h("tbody", {}, rows))));
+    const rows = this.layers.map((size, depth) =>
+      h("tr", {}, h("td", {}, this.run.kind === "explore" && this.run.can.includes("layer")
+        ? h("a", {href: address(["runs", this.run.run, "layer"], {n: String(depth)})}, number(depth)) : number(depth)),
+        h("td", {}, number(size)), told && h("td", {class: "text"}, this.by[depth] || "here")));
+    put(this.table, h("summary", {}, "Table"),
+      h("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": "Layers"}, h("table", {},
+      h("thead", {}, h("tr", {}, h("th", {scope: "col"}, "layer"), h("th", {scope: "col"}, "configurations"),
+        told && h("th", {scope: "col", class: "text"}, "made by"))), h("tbody", {}, rows))));
   }
 
   #figures() {
@@ -153,17 +166,23 @@ const some = value => (value === null || value === undefined ? null : number(val
 function figuresOf(run) {
   const disk = run.stored_bytes || run.progress.disk;
   return [
-    [run.progress.unit, number(run.progress.done)], ["layers", LAYERED.has(run.kind) && run.depth !== null ? number(run.depth + 1) : null],
-    ["nearest goal", run.goal_depth === null || run.goal_depth === undefined ? null : counted(run.goal_depth, "move")], ["goals", some(run.goals)],
+    [run.progress.unit, number(run.progress.done)],
+    ["layers", LAYERED.has(run.kind) && run.depth !== null ? number(run.depth + 1) : null],
+    ["nearest goal", run.goal_depth === null || run.goal_depth === undefined ? null : counted(run.goal_depth, "move")],
+    ["goals", some(run.goals)],
     ["components", some(run.components)], ["moves between them", some(run.edges)], ["solutions", some(run.solutions)],
     ["best score", some(run.score ?? run.best_score)], ["in moves", some(run.moves)], ["rounds", some(run.rounds)],
     ["compiling", run.compiling ? duration(run.compiling) : null],
     ["computing", run.seconds ? duration(run.seconds) : null],
-    ["rate", run.rate ? `${short(run.rate)}${run.rate_unit === "configurations/s" ? "/s" : ` ${run.rate_unit}`}` : null],
-    ["on disk", disk ? bytes(disk) : null], ["bytes per configuration", disk && run.configurations ? (disk / run.configurations).toFixed(2) : null],
-    ["workers", run.hosts?.length ? run.hosts.map(({host, workers}) => `${number(workers)} on ${host}`).join(", ") : null],
+    ["rate", run.rate ? `${short(run.rate)}${run.rate_unit === "configurations/s" ? "/s" : ` ${run.rate_unit}`}`
+      : null],
+    ["on disk", disk ? bytes(disk) : null],
+    ["bytes per configuration", disk && run.configurations ? (disk / run.configurations).toFixed(2) : null],
+    ["workers", run.hosts?.length ? run.hosts.map(({host, workers}) => `${number(workers)} on ${host}`)
+      .join(", ") : null],
     ["priority", run.priority || null],
     ["created", run.created ? when(run.created) : null], ["run", h("code", {}, run.run)],
-    ["driven by", run.holder ? h("small", {}, run.holder) : null, true], ["digest", run.digest ? h("code", {}, run.digest) : null, true],
+    ["driven by", run.holder ? h("small", {}, run.holder) : null, true],
+    ["digest", run.digest ? h("code", {}, run.digest) : null, true],
   ];
 }

@@ -50,7 +50,8 @@ class View {
     this.ways = target || this.stopped ? new Map() : null;
     this.board = new Board();
     this.positions = new Positions(run.run, this.ways);
-    this.game = new Game(this.positions, this.board, () => this.refresh(), error => { this.wrong.textContent = error.message; });
+    this.game = new Game(this.positions, this.board, () => this.refresh(),
+      error => { this.wrong.textContent = error.message; });
     this.hand = new Hand(this.board, this.game);
     this.statistics = run.can.includes("statistics") && new Statistics(run, this.board);
     this.shaded = localStorage.getItem("shaded") !== "no";
@@ -65,7 +66,10 @@ class View {
     this.from = from ?? (this.target ? at : null);
     const start = this.from ?? this.run.start ?? (await startOf(this.run)).configuration;
     if (this.ways) await this.#aim(this.stopped ? null : at ?? start);
-    if (this.target) put(this.aimed, h("figcaption", {class: "muted"}, "Target"), still((await new Positions(this.run.run).of(this.target)).picture, this.target));
+    if (this.target) {
+      put(this.aimed, h("figcaption", {class: "muted"}, "Target"),
+        still((await new Positions(this.run.run).of(this.target)).picture, this.target));
+    }
     this.started = (await this.positions.of(start)).at;
     const last = at === undefined && !this.target ? sessionStorage.getItem(this.#name()) : null;
     await this.#begin(last ?? at ?? start);
@@ -128,19 +132,24 @@ class View {
     this.moves = h("ol", {class: "moves"});
     this.played = h("p", {class: "played"});
     this.wrong = h("p", {class: "reason", role: "alert"});
-    const speed = h("select", {"aria-label": "Speed of the film", onchange: event => { this.film.pause = SPEEDS[event.target.value]; }},
+    const speed = h("select",
+      {"aria-label": "Speed of the film", onchange: event => { this.film.pause = SPEEDS[event.target.value]; }},
       Object.keys(SPEEDS).map(name => h("option", {selected: name === "usual"}, name)));
-    const shading = h("label", {class: "check answers"}, h("input", {type: "checkbox", checked: this.shaded, onchange: event => this.#shading(event.target.checked)}), " shade the best moves");
+    const shading = h("label", {class: "check answers"}, h("input", {type: "checkbox", checked: this.shaded,
+      onchange: event => this.#shading(event.target.checked)}), " shade the best moves");
     this.element = h("section", {class: "play"},
       h("div", {class: "figures"}, this.distance, this.aside, this.done, this.aimed),
-      h("div", {class: "stage"}, this.board.svg, h("p", {class: "where"}, this.aim = h("span", {}), h("br"), this.text = h("code", {}))),
+      h("div", {class: "stage"}, this.board.svg,
+        h("p", {class: "where"}, this.aim = h("span", {}), h("br"), this.text = h("code", {}))),
       this.trace,
       h("div", {class: "panel"},
         h("div", {class: "row reach"}, tools.hint, tools.undo, tools.redo),
         h("div", {class: "row answers"}, tools.play, speed),
-        h("div", {class: "row"}, tools.restart, tools.shuffle, shareButton(() => this.#shared()), tools.edit), shading, this.wrong,
+        h("div", {class: "row"}, tools.restart, tools.shuffle, shareButton(() => this.#shared()), tools.edit),
+        shading, this.wrong,
         h("h2", {}, "Legal moves"), this.moves,
-        h("div", {class: "heading"}, h("h2", {}, "Moves played"), button("As text", () => this.#text(), {class: "quiet"})),
+        h("div", {class: "heading"}, h("h2", {}, "Moves played"),
+          button("As text", () => this.#text(), {class: "quiet"})),
         this.played),
       this.statistics.element);
   }
@@ -160,9 +169,13 @@ class View {
     this.#controls();
     this.text.textContent = this.board.spelled(now.configuration);
     this.aim.textContent = this.target ? "" : now.aim ? `Goal: ${now.aim}` : "";
-    if (this.tools.edit) this.tools.edit.href = address(["new", "sliding"], {goal: GOALS[this.run.puzzle], ...this.run.parameters, start: now.configuration});
+    if (this.tools.edit) {
+      this.tools.edit.href = address(["new", "sliding"],
+        {goal: GOALS[this.run.puzzle], ...this.run.parameters, start: now.configuration});
+    }
     const path = this.target ? {from: this.from, to: this.target} : {};
-    note(["runs", this.run.run, this.tab ?? "board"], this.target && now.at === this.started ? path : {...path, at: this.board.spelled(now.configuration)});
+    note(["runs", this.run.run, this.tab ?? "board"],
+      this.target && now.at === this.started ? path : {...path, at: this.board.spelled(now.configuration)});
   }
 
   // The line of the record around the present step, each move with the others that were tried in its place.
@@ -171,7 +184,8 @@ class View {
     const step = (number, words) => button(words + record.steps[number].words, () => this.game.visit(number),
       {key: number, class: words ? "plain muted" : "plain", "aria-current": number === record.here ? "step" : null});
     const line = record.line.slice(Math.max(1, place - SHOWN), place + SHOWN);
-    put(this.played, line.map(number => [step(number, ""), record.beside(number).map(other => step(other, "or "))]).flat(2));
+    put(this.played, line.map(number => [step(number, ""), record.beside(number).map(other => step(other, "or "))])
+      .flat(2));
     if (!line.length) put(this.played, h("span", {class: "muted"}, "none"));
   }
 
@@ -183,14 +197,16 @@ class View {
       text.closest("dialog").close();
       this.game.read(text.value);
     };
-    sheet("Moves played", {class: "asked shared"}, text, h("p", {class: "row"}, button("Play these", play, {class: "strong"}),
+    sheet("Moves played", {class: "asked shared"}, text,
+      h("p", {class: "row"}, button("Play these", play, {class: "strong"}),
       button("Copy", () => navigator.clipboard.writeText(text.value).catch(() => text.select()))));
   }
 
   // The board as it is handed on.
   #shared() {
     const {now} = this.game;
-    return {run: this.run, picture: this.board.seen, at: this.board.spelled(now.configuration), goal: this.target ? null : now.goal_distance};
+    return {run: this.run, picture: this.board.seen, at: this.board.spelled(now.configuration),
+      goal: this.target ? null : now.goal_distance};
   }
 
   #figures(now, past, place) {
@@ -213,7 +229,8 @@ class View {
     put(this.done, ...(this.playing ? this.#result(solved, past, place) : []));
     put(this.trace, past.length > 1 && past.some(({goal}) => goal !== null) && this.#trace(mistakes));
     const moved = past[place].words;
-    const told = solved ? "Solved." : this.playing ? "" : now.lost ? "No way to the goal." : away === null ? "" : `${number(away)} to the ${whither}.`;
+    const told = solved ? "Solved." : this.playing ? "" : now.lost ? "No way to the goal." : away === null ? ""
+      : `${number(away)} to the ${whither}.`;
     say(`${moved ? `${moved}. ` : ""}${mistakes.includes(place) && !this.playing ? "A mistake. " : ""}${told}`);
   }
 
@@ -221,7 +238,8 @@ class View {
   #trace(mistakes) {
     const {past, place} = this.game;
     const marks = mistakes.map(step => ({place: step, words: `Mistake, move ${number(step)}: ${past[step].words}`}));
-    const words = [`Distance to the goal over ${counted(past.length - 1, "move")} played`, ...marks.map(mark => mark.words)].join(". ");
+    const words = [`Distance to the goal over ${counted(past.length - 1, "move")} played`,
+      ...marks.map(mark => mark.words)].join(". ");
     return line(past.map(step => step.goal), place, words, {marks, press: step => this.game.to(step)});
   }
 
@@ -232,7 +250,8 @@ class View {
     const {hints} = this.game.record;
     if (solved && place && !hints && place < before) localStorage.setItem(name, place);
     const best = Math.min(before, solved && place && !hints ? place : Infinity);
-    const kept = best < Infinity && h("p", {class: "muted"}, `Your best: ${counted(best, "move")}`, hints > 0 && `; ${counted(hints, "hint")} this time`);
+    const kept = best < Infinity && h("p", {class: "muted"}, `Your best: ${counted(best, "move")}`,
+      hints > 0 && `; ${counted(hints, "hint")} this time`);
     if (!solved || !place) return [kept];
     return [h("p", {}, h("strong", {}, `Solved in ${counted(place, "move")}. `),
       fewest === null ? "" : place === fewest ? "No way is shorter." : `The fewest are ${number(fewest)}.`), kept,
@@ -250,14 +269,18 @@ class View {
     }
     if (this.stopped || (this.run.status === "complete" && this.run.exhausted === false)) {
       const why = this.stopped ? "the run stopped at its first goal" : "the run has only its first layers";
-      return void put(this.distance, h("span", {}, `Distance to the goal: unknown, as ${why} `), h("a", {class: "button", href: address(["new", this.run.puzzle], {...this.run.parameters, start: this.run.start})}, "Explore all"));
+      return void put(this.distance, h("span", {}, `Distance to the goal: unknown, as ${why} `),
+        h("a", {class: "button",
+          href: address(["new", this.run.puzzle], {...this.run.parameters, start: this.run.start})}, "Explore all"));
     }
     const way = this.#hardest(now);
-    put(this.distance, h("span", {}, `Distance to the goal: ${way ? "not computed yet" : now.goal_distance_unknown} `), way);
+    put(this.distance, h("span", {}, `Distance to the goal: ${way ? "not computed yet" : now.goal_distance_unknown} `),
+      way);
   }
 
   // A link to where the distances of a large run are found, if they are not known yet.
-  #hardest = now => isOpen(this.run, now) && h("a", {class: "button", href: address(["runs", this.run.run, "hardest"])}, "Compute all distances");
+  #hardest = now => isOpen(this.run, now)
+    && h("a", {class: "button", href: address(["runs", this.run.run, "hardest"])}, "Compute all distances");
 
   // In play the order tells nothing.
   #list(now) {
@@ -293,7 +316,8 @@ class View {
     tools.hint.textContent = step ? "Step" : this.hinted === game.now?.key ? "Take the hint" : "Hint";
     enable(tools.hint, !none || sought);
     tools.hint.title = none && !sought ? "No hint is known here" : "H";
-    tools.play.textContent = film.playing ? "❚❚ Pause" : this.target ? `▶ Play the path of ${counted(this.length, "move")}` : "▶ Play the solution";
+    tools.play.textContent = film.playing ? "❚❚ Pause" : this.target
+      ? `▶ Play the path of ${counted(this.length, "move")}` : "▶ Play the solution";
     enable(tools.play, film.playing || !none);
     enable(tools.restart, game.now?.at !== this.started);
   }
@@ -303,7 +327,9 @@ class View {
     const {now, board} = this.game;
     const [move] = now.best;
     if (!move && isOpen(this.run, now)) return this.#seek(now);
-    if (!move || this.hinted === now.key || (this.target && !this.playing)) return move ? this.game.play(move) : Promise.resolve();
+    if (!move || this.hinted === now.key || (this.target && !this.playing)) {
+      return move ? this.game.play(move) : Promise.resolve();
+    }
     this.game.record.hints += 1;
     this.hinted = now.key;
     this.#shade();
@@ -338,12 +364,15 @@ class View {
   }
 
   key(event) {
-    if (event.ctrlKey || event.altKey || event.metaKey || event.target.closest("input, select, textarea, dialog")) return;
+    if (event.ctrlKey || event.altKey || event.metaKey || event.target.closest("input, select, textarea, dialog")) {
+      return;
+    }
     const arrows = {ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowRight: [1, 0]};
     const actions = {h: () => this.hint(), z: () => this.game.undo(), y: () => this.game.redo()};
     if (event.key in arrows) {
       const [{game}, [x, y]] = [this, arrows[event.key]];
-      const acts = game.tilts ? game.toward([x, y]) : y ? game.aside() : game.past[game.place + x] && game.to(game.place + x);
+      const along = () => game.past[game.place + x] && game.to(game.place + x);
+      const acts = game.tilts ? game.toward([x, y]) : y ? game.aside() : along();
       if (acts) event.preventDefault();
     }
     else if (event.key === " " && !this.playing && event.target.closest("button, a, .piece") === null) {

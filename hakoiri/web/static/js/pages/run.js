@@ -50,7 +50,8 @@ export async function show(place, {path: [, name, asked = ""], query}, current) 
   const {show: showView} = await view;
   return showView(below, {run, query, redraw, tab: tab.name}, current).catch(error => {
     const again = () => show(place, {path: ["runs", name, asked], query}, current);
-    put(below, h("p", {class: "reason", role: "alert"}, error.message), h("p", {class: "row"}, button("Try again", again)));
+    put(below, h("p", {class: "reason", role: "alert"}, error.message),
+      h("p", {class: "row"}, button("Try again", again)));
   });
 }
 
@@ -59,16 +60,19 @@ const stage = ({status, configurations}) => `${status} ${configurations > 0}`;
 
 function drawHead(head, run, tab, redraw, called) {
   const tabs = TABS.filter(found => found === tab || (!found.asked && (!found.can || run.can.includes(found.can))));
+  const options = Object.entries(run.parameters).filter(([name, value]) => value && name !== "goal")
+    .map(([name, value]) => `${name}: ${valueOf(name, value)}`);
   const gone = () => redraw().catch(() => { location.hash = "#/runs"; });
   put(head,
     h("div", {key: "heading", class: "heading"},
-      h("h1", {}, called, h("small", {}, ` ${Object.entries(run.parameters).filter(([name, value]) => value && name !== "goal").map(([name, value]) => `${name}: ${valueOf(name, value)}`).join(", ")}`)),
+      h("h1", {}, called, h("small", {}, ` ${options.join(", ")}`)),
       h("div", {class: "row"}, stateBadge(run), ...lifeButtons(run, gone, called))),
     whyOf(run),
     // What the puzzle remarked on when the run was made in this tab.
     h("p", {class: "muted small"}, sessionStorage.getItem(run.run)),
     tabs.length > 1 && h("nav", {key: "tabs", class: "tabs", "aria-label": "Views"},
-      tabs.map(({name, words}) => h("a", {key: words, href: address(["runs", run.run, ...(name ? [name] : [])]), "aria-current": name === tab.name ? "page" : null}, words))));
+      tabs.map(({name, words}) => h("a", {key: words, href: address(["runs", run.run, ...(name ? [name] : [])]),
+        "aria-current": name === tab.name ? "page" : null}, words))));
   // If not all tabs fit, scroll to the current one.
   head.querySelector('[aria-current="page"]')?.scrollIntoView({inline: "center", block: "nearest"});
 }

@@ -24,11 +24,14 @@ export async function show(place, where, current) {
   const more = h("p", {class: "row"});
   const wrong = h("p", {class: "reason", role: "alert"});
   const thumbs = new Map();
-  const filter = h("input", {type: "search", placeholder: "Filter", "aria-label": "Filter runs by any of their words", oninput: () => refresh()});
-  const sort = h("select", {"aria-label": "Order", onchange: () => refresh()}, Object.keys(SORTS).map(words => h("option", {}, words)));
+  const filter = h("input", {type: "search", placeholder: "Filter", "aria-label": "Filter runs by any of their words",
+    oninput: () => refresh()});
+  const sort = h("select", {"aria-label": "Order", onchange: () => refresh()},
+    Object.keys(SORTS).map(words => h("option", {}, words)));
   const landing = !where.path.length;
   put(place, landing && hero(), h("section", {},
-    h("div", {class: "heading"}, h(landing ? "h2" : "h1", {}, "Runs"), h("div", {class: "row"}, filter, sort, h("a", {class: "button strong", href: "#/new"}, "New run"))),
+    h("div", {class: "heading"}, h(landing ? "h2" : "h1", {}, "Runs"),
+      h("div", {class: "row"}, filter, sort, h("a", {class: "button strong", href: "#/new"}, "New run"))),
     wrong, list, more));
   let timer = null;
   let shown = PAGE;
@@ -42,11 +45,17 @@ export async function show(place, where, current) {
       const chosen = filter.value || sort.selectedIndex;
       const {runs, next} = await get(["runs"], {limit: chosen ? MOST : shown});
       if (!current()) return;
-      const found = await Promise.all(nested(runs, filter.value, SORTS[sort.value]).map(async ([run, derived]) => [run, derived, await calledOf(run)]));
+      const found = await Promise.all(nested(runs, filter.value, SORTS[sort.value])
+        .map(async ([run, derived]) => [run, derived, await calledOf(run)]));
       if (!current()) return;
       if (found.length) put(list, found.map(([run, derived, name]) => cardOf(run, derived, name, thumbs, refresh)));
-      else if (runs.length) put(list, h("li", {class: "card empty"}, h("p", {}, `No run has the words “${filter.value}”.`), button("Show all", () => { filter.value = ""; refresh(); })));
-      else put(list, h("li", {class: "card empty"}, h("p", {}, "No runs yet: play a puzzle, and its positions are explored."), h("a", {class: "button strong", href: "#/browse"}, "Browse puzzles")));
+      else if (runs.length) put(list, h("li", {class: "card empty"}, h("p", {},
+        `No run has the words “${filter.value}”.`), button("Show all", () => { filter.value = ""; refresh(); })));
+      else {
+        put(list, h("li", {class: "card empty"},
+          h("p", {}, "No runs yet: play a puzzle, and its positions are explored."),
+          h("a", {class: "button strong", href: "#/browse"}, "Browse puzzles")));
+      }
       put(more, next && !chosen && button("More", () => { shown += PAGE; refresh(); }));
       wrong.textContent = "";
       pause = runs.some(moving) ? BUSY : IDLE;
@@ -65,7 +74,8 @@ function nested(runs, text, order) {
   const names = new Set(runs.map(({run}) => run));
   const isOwn = ({base}) => !names.has(base);
   const wanted = text.trim().toLowerCase().split(/\s+/);
-  const fits = run => wanted.every(word => [run.run, run.title, run.kind, run.status, run.details].join(" ").toLowerCase().includes(word));
+  const fits = run => wanted.every(word =>
+    [run.run, run.title, run.kind, run.status, run.details].join(" ").toLowerCase().includes(word));
   return runs.filter(isOwn).map(run => [run, runs.filter(({base}) => base === run.run)])
     .filter(pair => pair.flat().some(fits)).sort(([one], [other]) => order(one, other));
 }
@@ -85,24 +95,29 @@ function thumbOf(run) {
   return drawn;
 }
 
-const lineOf = run => h("li", {}, h("a", {href: address(["runs", run.run])}, run.kind), " ", stateBadge(run), moving(run) && barOf(run));
+const lineOf = run => h("li", {}, h("a", {href: address(["runs", run.run])}, run.kind), " ", stateBadge(run),
+  moving(run) && barOf(run));
 
 function bodyOf(run, name, refresh) {
   const {done, total, unit} = run.progress;
   const figures = [counted(done, unit.replace(/s$/, ""), unit),
     run.solutions === undefined || run.solutions === null ? null : counted(run.solutions, "solution"),
     !run.goal_depth ? null : `solved in ${counted(run.goal_depth, "move")}`,
-    run.seconds ? duration(run.seconds) : null, moving(run) && run.rate ? `${short(run.rate)}/s` : null].filter(Boolean);
+    run.seconds ? duration(run.seconds) : null, moving(run) && run.rate && `${short(run.rate)}/s`].filter(Boolean);
   const links = [h("a", {class: "button", href: address(["runs", run.run])}, "Open")];
-  if (run.can?.includes("positions")) links.unshift(h("a", {class: "button strong", href: address(["runs", run.run, "play"])}, "Play"));
-  const rest = [total && `${Math.floor(100 * done / total)} %`, left(run.seconds_left) && `${left(run.seconds_left)} left`].filter(Boolean).join(" · ");
+  if (run.can?.includes("positions")) {
+    links.unshift(h("a", {class: "button strong", href: address(["runs", run.run, "play"])}, "Play"));
+  }
+  const rest = [total && `${Math.floor(100 * done / total)} %`,
+    left(run.seconds_left) && `${left(run.seconds_left)} left`].filter(Boolean).join(" · ");
   return [
     h("div", {class: "heading"}, h("h2", {}, h("a", {href: address(["runs", run.run])}, name)), stateBadge(run)),
     h("p", {}, figures.join(" · ")),
     moving(run) && [barOf(run), rest && h("p", {class: "muted"}, rest)],
     whyOf(run),
     lonely(run),
-    h("p", {class: "muted small meta", title: run.details}, [`${run.puzzle} ${run.kind}`, run.details, run.run, run.created && when(run.created)].filter(Boolean).join(" · ")),
+    h("p", {class: "muted small meta", title: run.details}, [`${run.puzzle} ${run.kind}`, run.details, run.run,
+      run.created && when(run.created)].filter(Boolean).join(" · ")),
     h("div", {class: "row"}, ...links, ...lifeButtons(run, refresh)),
   ].flat();
 }

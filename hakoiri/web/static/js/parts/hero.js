@@ -9,7 +9,8 @@ import {Game} from "../play/game.js";
 import {Boards} from "../play/positions.js";
 
 const PUZZLE = "klotski";
-const SEEN = "Each dot is one of the 25,955 positions of this board, the thread is your moves, red where they lead away from the goal, and a press on a dot plays from there.";
+const SEEN = "Each dot is one of the 25,955 positions of this board, the thread is your moves, "
+  + "red where they lead away from the goal, and a press on a dot plays from there.";
 
 export function hero() {
   const board = new Board();
@@ -20,7 +21,9 @@ export function hero() {
     hand.refresh();
     const left = thread?.follow(past.slice(0, place + 1).map(({at}) => at));
     if (now.goal) put(told, `Solved in ${counted(place, "move")}.`);
-    else if (place || begun) put(told, `${counted(place, "move")} played`, left !== undefined && `, ${left} to the goal`);
+    else if (place || begun) {
+      put(told, `${counted(place, "move")} played`, left !== undefined && `, ${left} to the goal`);
+    }
   };
   const game = new Game(new Boards(PUZZLE), board, changed, error => put(told, error.message));
   const hand = new Hand(board, game);
@@ -36,9 +39,13 @@ export function hero() {
   }).catch(error => put(told, h("span", {class: "reason"}, error.message)));
   return h("section", {class: "hero"},
     h("div", {class: "lead"}, h("h1", {}, "Play a puzzle. See all of it."),
-      h("p", {}, "Hakoiri finds every position of a puzzle, from sliding blocks to the pocket cube, and answers exactly: the fewest moves, the hardest board, the two farthest apart.")),
-    h("div", {class: "row ways"}, playButton({puzzle: PUZZLE}, "Play", {class: "strong"}), h("a", {class: "button", href: "#/new/sliding"}, "Draw a board"),
-      h("a", {class: "button", href: "#/browse"}, "Browse puzzles"), h("a", {class: "button", href: `#/new/${PUZZLE}?kind=census`}, "Explore a whole space")),
+      h("p", {}, "Hakoiri finds every position of a puzzle, from sliding blocks to the pocket cube, ",
+        "and answers exactly: the fewest moves, the hardest board, the two farthest apart.")),
+    h("div", {class: "row ways"}, playButton({puzzle: PUZZLE}, "Play", {class: "strong"}),
+      h("a", {class: "button", href: "#/new/sliding"}, "Draw a board"),
+      h("a", {class: "button", href: "#/browse"}, "Browse puzzles"),
+      h("a", {class: "button", href: `#/new/${PUZZLE}?kind=census`}, "Explore a whole space")),
     h("div", {class: "stage"}, board.svg, told),
-    h("figure", {class: "seen"}, canvas, h("figcaption", {class: "muted small"}, SEEN, " ", button("All of it", () => thread?.look(false), {class: "plain link"}))));
+    h("figure", {class: "seen"}, canvas, h("figcaption", {class: "muted small"}, SEEN, " ",
+      button("All of it", () => thread?.look(false), {class: "plain link"}))));
 }

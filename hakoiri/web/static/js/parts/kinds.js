@@ -11,9 +11,11 @@ export function kindsOf(puzzle, kinds, wanted = null) {
     const radio = h("input", {type: "radio", name: "kind", checked: place === first, onchange: () => show()});
     const inputs = fields.map(each => inputOf(`${kind}-${each.name}`, each));
     const shown = rare => inputs.filter((_, at) => fields[at].rare === rare).map(({element}) => element);
-    const below = h("div", {class: "below"}, shown(false), shown(true).length > 0 && h("details", {}, h("summary", {}, "Further"), shown(true)));
+    const below = h("div", {class: "below"}, shown(false),
+      shown(true).length > 0 && h("details", {}, h("summary", {}, "Further"), shown(true)));
     return {
-      radio, below, element: h("div", {}, h("label", {class: "check"}, radio, ` ${summary}`), inputs.length > 0 && below), without,
+      radio, below, element: h("div", {}, h("label", {class: "check"}, radio, ` ${summary}`),
+        inputs.length > 0 && below), without,
       value: () => ({kind, ...Object.fromEntries(inputs.map(({value}, at) => [fields[at].name, value()]))}),
     };
   });

@@ -7,22 +7,26 @@ const SIGNS = {queued: "○", running: "◔", complete: "●", interrupted: "◐
 const RESUMABLE = new Set(["interrupted", "cancelled", "failed"]);
 
 // A note on a queued run that no coordinator will drive.
-export const lonely = run => run.status === "queued" && run.served === false && h("p", {class: "reason"}, "No coordinator is running, so queued runs wait.");
+export const lonely = run => run.status === "queued" && run.served === false
+  && h("p", {class: "reason"}, "No coordinator is running, so queued runs wait.");
 export const moving = run => run.status === "queued" || run.status === "running";
-export const stateBadge = run => h("span", {class: `state is-${run.status.replace(" ", "-")}`}, h("span", {"aria-hidden": "true"}, SIGNS[run.status] ?? "!"), ` ${run.status}`);
+export const stateBadge = run => h("span", {class: `state is-${run.status.replace(" ", "-")}`},
+  h("span", {"aria-hidden": "true"}, SIGNS[run.status] ?? "!"), ` ${run.status}`);
 
 // The reason why a run stopped, unless the user cancelled it.
-export const whyOf = run => run.reason && run.status !== "cancelled" && h("p", {key: "why", class: "reason"}, run.reason);
+export const whyOf = run => run.reason && run.status !== "cancelled"
+  && h("p", {key: "why", class: "reason"}, run.reason);
 
 export function barOf({progress}) {
   const {done, total} = progress;
-  return h("progress", {key: "bar", ...(total ? {max: total, value: done, "aria-label": "Done"} : {"aria-label": "Under way"})});
+  return h("progress", {key: "bar",
+    ...(total ? {max: total, value: done, "aria-label": "Done"} : {"aria-label": "Under way"})});
 }
 
 const MOST_TITLE = 200;
 
-// Cancel, resume, delete: `done` is called after each. Errors are shown beside the buttons. `called` is the run's title, if
-// that may be changed here.
+// Cancel, resume, delete: `done` is called after each. Errors are shown beside the buttons. `called` is the run's
+// title, if that may be changed here.
 export function lifeButtons(run, done, called = null) {
   const act = (doing, said) => async ({currentTarget}) => {
     const wrong = put(currentTarget.parentElement.querySelector("[role=alert]"));
@@ -63,7 +67,8 @@ const asked = ({run, question, headline}) => [
 
 const queued = run => [
   barOf(run),
-  h("p", {key: "told", class: "muted"}, `${run.progress.headline || run.status} · `, h("a", {href: address(["runs", run.run])}, run.run)),
+  h("p", {key: "told", class: "muted"}, `${run.progress.headline || run.status} · `,
+    h("a", {href: address(["runs", run.run])}, run.run)),
   lonely(run),
   button("Stop", () => post(["runs", run.run, "cancel"]), {key: "stop", class: "quiet"}),
 ];

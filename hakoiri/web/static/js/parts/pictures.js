@@ -24,7 +24,8 @@ export const boardsOf = (run, configurations) => configurations.map(text => choo
 // Two configurations side by side, `moves` apart, with a link that plays the path between them.
 export function pairOf(run, [from, to], moves) {
   return h("figure", {class: "pair"}, h("div", {class: "two"}, linked(run, from), linked(run, to)),
-    h("figcaption", {}, h("a", {class: "button", href: address(["runs", run.run, "board"], {from, to})}, `Play the path of ${counted(moves, "move")}`)));
+    h("figcaption", {}, h("a", {class: "button", href: address(["runs", run.run, "board"], {from, to})},
+      `Play the path of ${counted(moves, "move")}`)));
 }
 
 const starts = new Map();
@@ -34,7 +35,8 @@ export function startOf(run) {
   const query = {conf: run.start ?? run.board, o: Object.entries(run.parameters).map(option => option.join("="))};
   const words = [run.puzzle, JSON.stringify(query)].join(" ");
   if (!starts.has(words)) {
-    starts.set(words, run.run && run.start && run.puzzle.includes(".") ? get(["runs", run.run, "pictures", run.start]) : get(["boards", `${run.puzzle}.json`], query));
+    starts.set(words, run.run && run.start && run.puzzle.includes(".") ? get(["runs", run.run, "pictures", run.start])
+      : get(["boards", `${run.puzzle}.json`], query));
     starts.get(words).catch(() => starts.delete(words));
   }
   return starts.get(words);
@@ -53,22 +55,29 @@ export function whenSeen(element, act) {
 // `starts` are {board, goal, moves} with what else is known of each; an empty goal is that of the run's parameters.
 export const startsOf = (run, starts) => starts.map(({board, goal, moves, name, solutions, positions, mix}, place) => {
   const parameters = {...run.parameters, ...(goal ? {goal} : {})};
-  const words = [name, mix, solutions && counted(solutions, "solution"), positions && counted(positions, "position")].filter(Boolean).join(" · ");
+  const words = [name, mix, solutions && counted(solutions, "solution"),
+    positions && counted(positions, "position")].filter(Boolean).join(" · ");
   const what = name || `board ${place + 1}`;
-  const play = playButton({puzzle: run.puzzle, options: parameters, start: board}, "Play", {"aria-label": `Play ${what}`});
-  return choosable(drawn(startOf({puzzle: run.puzzle, start: board, parameters}), board), h("p", {}, h("strong", {}, counted(moves, "move"))), h("p", {class: "muted small"}, words),
-    h("p", {class: "row"}, play, h("a", {class: "button", href: address(["new", run.puzzle], {...parameters, start: board}), "aria-label": `Edit ${what}`}, "Edit")));
+  const play = playButton({puzzle: run.puzzle, options: parameters, start: board}, "Play",
+    {"aria-label": `Play ${what}`});
+  return choosable(drawn(startOf({puzzle: run.puzzle, start: board, parameters}), board),
+    h("p", {}, h("strong", {}, counted(moves, "move"))), h("p", {class: "muted small"}, words),
+    h("p", {class: "row"}, play, h("a", {class: "button",
+      href: address(["new", run.puzzle], {...parameters, start: board}), "aria-label": `Edit ${what}`}, "Edit")));
 });
 
 // Explores a board, unless that was done before, and opens it, unless the reader has gone elsewhere.
 export function playButton(asked, words, properties) {
   const play = button(words, async () => {
     const {hash} = location;
-    const waiting = ({progress: {done, total}}) => { play.textContent = total ? `${Math.floor(100 * done / total)} %` : "exploring …"; };
+    const waiting = ({progress: {done, total}}) => {
+      play.textContent = total ? `${Math.floor(100 * done / total)} %` : "exploring …";
+    };
     [play.disabled, play.textContent] = [true, "exploring …"];
     try {
       // The run that was made before may have been deleted.
-      const found = await made(asked, waiting).catch(error => (error.status === 404 ? made(asked, waiting, `again ${Date.now()}`) : Promise.reject(error)));
+      const found = await made(asked, waiting)
+        .catch(error => (error.status === 404 ? made(asked, waiting, `again ${Date.now()}`) : Promise.reject(error)));
       if (location.hash === hash) go(["runs", found.run, ...(found.status === "complete" ? ["play"] : [])]);
     } catch (error) {
       play.after(h("span", {class: "reason", role: "alert"}, error.message));

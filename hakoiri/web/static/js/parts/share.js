@@ -14,17 +14,20 @@ function open(board) {
   const picture = board && still(board.picture, "The board");
   const copied = (words, value) => {
     const field = h("input", {readonly: true, value, onfocus: () => field.select()});
-    const copy = () => navigator.clipboard.writeText(value).then(() => { told.textContent = `${words}: copied.`; }, () => field.focus());
+    const copy = () => navigator.clipboard.writeText(value)
+      .then(() => { told.textContent = `${words}: copied.`; }, () => field.focus());
     return h("div", {class: "row copied"}, h("label", {}, words, field), button("Copy", copy));
   };
   const files = board ? filesOf(board, picture)
     .map(([words, ending, make]) => button(words, () => write(told, `${board.run.run}.${ending}`, make))) : [];
   const page = board?.run.handed ? location.pathname.split("/").at(-1) : `${board?.run.run}.html`;
-  const frame = board && `<iframe src="${page}${address(["runs", board.run.run, "play"], {at: board.at})}" width="720" height="640"></iframe>`;
+  const source = board && page + address(["runs", board.run.run, "play"], {at: board.at});
   sheet("Share", {class: "asked shared"}, picture, copied("Link", location.href),
     isAlone() && h("p", {class: "muted small"}, "Only this machine can open this link: its server listens at ",
-      `${location.hostname}. `, "Others can with ", h("code", {}, "hakoiri serve --host"), "."), board && h("div", {class: "row"}, files),
-    board && isPlayed(board) && [copied("Embed", frame), h("p", {class: "muted small"}, "Put the page to play beside your own.")], told);
+      `${location.hostname}. `, "Others can with ", h("code", {}, "hakoiri serve --host"), "."),
+    board && h("div", {class: "row"}, files),
+    board && isPlayed(board) && [copied("Embed", `<iframe src="${source}" width="720" height="640"></iframe>`),
+      h("p", {class: "muted small"}, "Put the page to play beside your own.")], told);
 }
 
 // Saves a file that takes long, and says how far it is.
@@ -39,7 +42,8 @@ async function write(told, name, make) {
   }
 }
 
-const exported = (run, words, query = {}) => waiting => compute(["runs", run.run, words], query, {form: "blob", waiting});
+const exported = (run, words, query = {}) => waiting =>
+  compute(["runs", run.run, words], query, {form: "blob", waiting});
 
 // Whether the address of the page means another machine on every other machine.
 const isAlone = () => /^(localhost|127\..*|\[::1\])$/.test(location.hostname);
@@ -62,9 +66,11 @@ const FILES = {csv: "CSV", parquet: "Parquet", npz: "NumPy", graphml: "GraphML",
 export function exportsOf(run) {
   const told = h("span", {class: "muted", role: "status"});
   const files = Object.entries(FILES).filter(([ending]) => run.can.includes(`export.${ending}`));
-  const words = [files.length > 1 && "All of it as a file for other programs.", run.can.includes("export.pdf") && "As a PDF the hardest boards with their solutions."];
+  const words = [files.length > 1 && "All of it as a file for other programs.",
+    run.can.includes("export.pdf") && "As a PDF the hardest boards with their solutions."];
   return h("section", {class: "card"}, h("h2", {}, "Export"), h("p", {class: "muted"}, words.filter(Boolean).join(" ")),
-    h("p", {class: "row"}, files.map(([ending, name]) => button(name, () => write(told, `${run.run}.${ending}`, exported(run, `export.${ending}`)))), told), checkOf(run), citationOf(run));
+    h("p", {class: "row"}, files.map(([ending, name]) => button(name, () =>
+      write(told, `${run.run}.${ending}`, exported(run, `export.${ending}`)))), told), checkOf(run), citationOf(run));
 }
 
 // The run's results are derived again by the server, a sample of them.
@@ -79,6 +85,7 @@ function checkOf(run) {
 
 function citationOf(run) {
   const entry = h("pre", {});
-  const show = () => get(["runs", run.run, "citation"]).then(({bibtex}) => put(entry, bibtex), error => put(entry, error.message));
+  const show = () => get(["runs", run.run, "citation"])
+    .then(({bibtex}) => put(entry, bibtex), error => put(entry, error.message));
   return h("details", {ontoggle: show}, h("summary", {}, "Cite this result"), entry);
 }

@@ -12,13 +12,17 @@ const [DRAWN, MOST, ROWS] = [4, 1000, 50];
 export async function strongOf(place, run) {
   const below = h("div", {});
   put(place, h("section", {class: "card"}, h("h2", {}, "Strong components"), below));
-  await patiently(below, ["runs", run.run, "components", "strong"], {limit: MOST}).then(found => put(place, ...told(run, found)))
-    .catch(error => put(below, h("p", {class: "reason", role: "alert"}, error.message), h("p", {class: "row"}, button("Compute", () => strongOf(place, run)))));
+  await patiently(below, ["runs", run.run, "components", "strong"], {limit: MOST})
+    .then(found => put(place, ...told(run, found)))
+    .catch(error => put(below, h("p", {class: "reason", role: "alert"}, error.message),
+      h("p", {class: "row"}, button("Compute", () => strongOf(place, run)))));
 }
 
 function told(run, found) {
-  const facts = [["configurations", found.configurations], ["weak components", found.weak_components], ["strong components", found.strong_components],
-    ["with one configuration", found.single], ["pairs joined by moves", found.condensation_edges], ["sources", found.sources], ["sinks", found.sinks]];
+  const facts = [["configurations", found.configurations], ["weak components", found.weak_components],
+    ["strong components", found.strong_components],
+    ["with one configuration", found.single], ["pairs joined by moves", found.condensation_edges],
+    ["sources", found.sources], ["sinks", found.sinks]];
   const drawn = h("div", {class: "pairs"});
   const more = button("", () => draw(drawn.children.length + 10 * DRAWN));
   const draw = most => {
@@ -31,10 +35,13 @@ function told(run, found) {
   const left = rows.length > ROWS ? `and ${number(rows.length - ROWS)} more` : "";
   return [h("section", {class: "card"},
     h("h2", {}, "Strong components"),
-    h("p", {class: "muted"}, "In a strong component, every configuration reaches every other. Between strong components, moves lead from sources to sinks and never back."),
+    h("p", {class: "muted"},
+      "In a strong component, every configuration reaches every other. ",
+      "Between strong components, moves lead from sources to sinks and never back."),
     factsOf(facts.map(([name, value]) => [name, number(value)])),
     found.components.length > 0 && [h("h3", {}, "The largest, each with a farthest pair"), drawn, more]),
-    rows.length > 0 && tableOf({name: "sizes", title: "strong components by size and diameter", rows: rows.slice(0, ROWS), rest: left}),
+    rows.length > 0 && tableOf({name: "sizes", title: "strong components by size and diameter",
+      rows: rows.slice(0, ROWS), rest: left}),
   ];
 }
 

@@ -23,7 +23,8 @@ export class Board {
     this.group = s("g", {class: "pieces"});
     this.goal = s("g", {class: "marks"});
     this.marks = s("g", {class: "marks"});
-    this.svg = s("svg", {class: "picture playable", role: "group", "aria-label": "The board"}, this.ground, this.group, this.goal, this.marks, this.ghosts);
+    this.svg = s("svg", {class: "picture playable", role: "group", "aria-label": "The board"}, this.ground, this.group,
+      this.goal, this.marks, this.ghosts);
   }
 
   // The picture from now on. `change` says what the move that led here did with the parts as they were called before.
@@ -32,7 +33,10 @@ export class Board {
     this.lettered = isLettered(picture);
     this.svg.setAttribute("viewBox", boxOf(picture));
     if (change) this.#move(change);
-    for (const name of FIXED) this[name].replaceChildren(...picture.parts.filter(part => part.name === name).flatMap(part => shapesOf(part, picture)));
+    for (const name of FIXED) {
+      this[name].replaceChildren(...picture.parts.filter(part => part.name === name)
+        .flatMap(part => shapesOf(part, picture)));
+    }
     this.#match(picture.parts.filter(part => !FIXED.includes(part.name)));
   }
 
@@ -64,7 +68,8 @@ export class Board {
     const alike = (piece, form) => piece.form === form;
     take((part, form) => [...free].find(piece => alike(piece, form) && same(piece, part)));
     if (!this.lettered) take(part => [...free].find(piece => piece.name === part.name));
-    take((part, form) => [...free].filter(piece => alike(piece, form)).sort((one, other) => apart(one, part) - apart(other, part))[0]);
+    take((part, form) => [...free].filter(piece => alike(piece, form))
+      .sort((one, other) => apart(one, part) - apart(other, part))[0]);
     for (const piece of this.pieces) {
       if (![...found.values()].includes(piece)) piece.group.remove();
     }

@@ -16,7 +16,8 @@ export function shade(board, moves) {
 // Shows places to tap, each of one move alone; `choose` is called with the move of the tapped one.
 export function offerPlaces(board, moves, tapped, choose) {
   const near = place => moves.filter(move => move.places.some(other => distance(place, other) < 1));
-  const alone = moves.flatMap(move => move.places.filter(place => distance(place, tapped) > 1 && near(place).length === 1).map(place => ({move, place})));
+  const alone = moves.flatMap(move =>
+    move.places.filter(place => distance(place, tapped) > 1 && near(place).length === 1).map(place => ({move, place})));
   board.ghosts.replaceChildren(...alone.map(({move, place}) =>
     s("g", {class: "ghost", onclick: () => choose(move)}, s("circle", {cx: place.x, cy: place.y, r: 14}))));
 }
@@ -24,7 +25,8 @@ export function offerPlaces(board, moves, tapped, choose) {
 export const distance = (one, other) => Math.hypot(one.x - other.x, one.y - other.y);
 export const centre = places => ({x: mean(places.map(place => place.x)), y: mean(places.map(place => place.y))});
 const mean = values => values.reduce((sum, value) => sum + value, 0) / values.length;
-const ring = ({x, y}) => s("g", {class: "arrow"}, s("circle", {cx: x, cy: y, r: 9, class: "halo"}), s("circle", {cx: x, cy: y, r: 9}));
+const ring = ({x, y}) =>
+  s("g", {class: "arrow"}, s("circle", {cx: x, cy: y, r: 9, class: "halo"}), s("circle", {cx: x, cy: y, r: 9}));
 
 // A chevron at the edge over which the piece goes.
 function arrow(board, {piece, to}) {
@@ -44,6 +46,7 @@ export function offer(board, moves, choose) {
   board.ghosts.replaceChildren(...moves.map(move => {
     const shapes = move.piece.part.shapes.filter(shape => shape.shape !== "label");
     const place = `translate(${move.to.x} ${move.to.y})`;
-    return s("g", {class: "ghost", transform: place, onclick: () => choose(move)}, ...shapesOf({shapes}, board.picture));
+    return s("g", {class: "ghost", transform: place, onclick: () => choose(move)},
+      ...shapesOf({shapes}, board.picture));
   }));
 }

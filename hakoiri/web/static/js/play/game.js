@@ -8,6 +8,7 @@ const REACH = 20;
 const WAYS = {"0,-1": "up", "0,1": "down", "-1,0": "left", "1,0": "right"};
 const wayOf = move => move.move.split(/[ ,]/)[0];
 
+/** @param {Position} found */
 const stepOf = ({at, configuration, goal_distance: goal, lost}, board, words = "") => (
   {at, configuration, spelled: board.spelled(configuration), words, goal, lost});
 
@@ -18,15 +19,25 @@ function illegal(word, place) {
   throw new Error(`move ${place + 1}: there is no move ${word} here`);
 }
 
+/**
+ * @typedef {import("./positions.js").Move} Move
+ * @typedef {import("./positions.js").Position} Position
+ */
+
 export class Game {
-  board; changed; failed; positions; past; place; now; record; busy;
+  board; changed; failed; busy;
+  /** @type {import("./positions.js").Positions} */ positions;
+  /** @type {Record} */ record;
+  /** @type {import("./record.js").Step[]} */ past;
+  /** @type {number} The place of the present step among those. */ place;
+  /** @type {Position} */ now;
 
   // `changed` is called after each move, `failed` with the error of one that could not be made.
   constructor(positions, board, changed, failed) {
     Object.assign(this, {board, changed, failed, positions, past: [], place: -1, now: null, record: null, busy: false});
   }
 
-  // A new game from any configuration.
+  /** A new game from any configuration. @param {string} configuration */
   async open(configuration) {
     const found = await this.positions.of(configuration);
     this.board.clear();
@@ -38,14 +49,14 @@ export class Game {
     this.#show(found);
   }
 
-  // A game that was begun before.
+  /** A game that was begun before. @param {Record} record */
   async resume(record) {
     const found = await this.positions.of(record.step.at);
     this.record = record;
     this.#show(found);
   }
 
-  // The one who drags a piece back where it came from takes a move back.
+  /** The one who drags a piece back where it came from takes a move back. @param {Move} move */
   play(move, {mayTakeBack = false} = {}) {
     if (mayTakeBack && this.past[this.place - 1]?.at === move.at) return this.undo();
     return this.#turn(() => this.#make(move));
@@ -66,7 +77,7 @@ export class Game {
     return next && this.visit(next);
   }
 
-  // Plays a text from the first step.
+  /** Plays a text from the first step. @param {string} text */
   read(text) {
     return this.#turn(async () => {
       const left = [];
@@ -76,7 +87,9 @@ export class Game {
         if (word === "(") left.push(record.here);
         if (word === "(") await this.#visit(record.step.before ?? 0);
         else if (word === ")") await this.#visit(left.pop() ?? 0);
-        else await this.#make(this.now.moves.find(({move}) => this.board.worded(move) === word) ?? illegal(word, place));
+        else {
+          await this.#make(this.now.moves.find(({move}) => this.board.worded(move) === word) ?? illegal(word, place));
+        }
       }
     });
   }
@@ -137,9 +150,11 @@ export class Game {
   }
 
   // The moves that glide a piece, each with where to.
-  glides = piece => this.now.moves.filter(move => move.glide?.name === piece.name).map(move => ({to: move.glide, move}));
+  glides = piece => this.now.moves.filter(move => move.glide?.name === piece.name)
+    .map(move => ({to: move.glide, move}));
 
-  // Of moves that take several pieces along, the one that a tap on a piece means: the least one, if it is in all others.
+  // Of moves that take several pieces along, the one that a tap on a piece means: the least one, if it is in all
+  // others.
   tapped(piece) {
     const moves = this.now.moves.filter(move => move.moved.size > 1 && move.moved.has(piece.name));
     const [least, ...others] = moves.sort((one, other) => one.moved.size - other.moved.size);
@@ -147,7 +162,8 @@ export class Game {
     return others.every(other => [...least.moved].every(name => other.moved.has(name))) ? least : null;
   }
 
-  // The moves that a tap beside all pieces that glide may mean: the one centred there, else all that change what is there.
+  // The moves that a tap beside all pieces that glide may mean: the one centred there, else all that change what is
+  // there.
   meant(point) {
     const found = this.now.moves.filter(move => move.places.some(place => distance(place, point) < REACH));
     const centred = found.filter(move => distance(centre(move.places), point) < REACH);

@@ -5,15 +5,25 @@ import {get} from "../lib/api.js";
 // So many are kept.
 const MOST = 300;
 
+/**
+ * `at` names the position that a move leads to, `glide` is the part that moves alone; `change` is that of the picture.
+ * @typedef {{key: string, at: string, move: string, goal_distance?: number | null, places: {x: number, y: number}[],
+ *   moved: Set<string>, glide: any, change: any}} Move
+ * @typedef {{key: string, at: string, configuration: string, goal?: boolean, goal_distance: number | null,
+ *   lost?: boolean, picture: any, aim?: string, moves: Move[], best: Move[]}} Position
+ */
+
 export class Positions {
-  run; ways; known;
+  /** @type {string} The name of a run. */ run;
+  /** @type {Map<string, number> | null} */ ways;
+  /** @type {Map<string, Promise<Position>>} */ known;
 
   // `ways` are the moves left to a target, by key: if it is given, they take the place of the distances to the goal.
   constructor(run, ways = null) {
     Object.assign(this, {run, ways, known: new Map()});
   }
 
-  // A position by text or key; fetched once.
+  /** A position by text or key; fetched once. @param {string} configuration */
   of(configuration) {
     if (!this.known.has(configuration)) {
       if (this.known.size >= MOST) this.known.delete(this.known.keys().next().value);
@@ -29,7 +39,8 @@ export class Positions {
   async ask(configuration) {
     const where = ["runs", this.run, "positions", configuration];
     const [facts, drawn] = await Promise.all([get(where), get(["runs", this.run, "pictures", configuration])]);
-    const left = found => ({...found, goal_distance: this.ways ? this.ways.get(found.key) ?? null : found.goal_distance});
+    const left = found => ({...found, goal_distance: this.ways ? this.ways.get(found.key) ?? null
+      : found.goal_distance});
     // Moves beyond the layers that a run has found cannot be followed.
     const moves = facts.moves.filter(move => move.depth !== null || facts.depth === null)
       .flatMap(move => drawn.moves.filter(({key}) => key === move.key).map(change => moveOf(left(move), change)));
@@ -42,12 +53,14 @@ export class Positions {
 export class Boards extends Positions {
   async ask(configuration) {
     const drawn = await get(["boards", `${this.run}.json`], {conf: configuration, moves: "true"});
-    return {...drawn, ...placed(drawn, drawn), goal_distance: null, moves: drawn.moves.map(change => moveOf({}, change)), best: []};
+    return {...drawn, ...placed(drawn, drawn), goal_distance: null,
+      moves: drawn.moves.map(change => moveOf({}, change)), best: []};
   }
 }
 
 // The name by which a position is asked for again: where images are merged, the one that is drawn.
-const placed = (drawn, {key, configuration}) => ({key, at: drawn.at ?? key, configuration: drawn.configuration ?? configuration, aim: drawn.goal_text, picture: drawn.picture});
+const placed = (drawn, {key, configuration}) => ({key, at: drawn.at ?? key,
+  configuration: drawn.configuration ?? configuration, aim: drawn.goal_text, picture: drawn.picture});
 
 // A move glides where one piece is moved and none looks different; others may leave the board.
 function moveOf(move, change) {

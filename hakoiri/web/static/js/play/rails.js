@@ -33,7 +33,8 @@ export function nearest(rails, x, y) {
   for (const [from, to] of rails.lines) {
     const [dx, dy] = [to.x - from.x, to.y - from.y];
     const along = Math.max(0, Math.min(1, ((x - from.x) * dx + (y - from.y) * dy) / (dx * dx + dy * dy)));
-    const point = {x: from.x + along * dx, y: from.y + along * dy, node: along < 0.5 ? from : to, share: Math.max(along, 1 - along)};
+    const point = {x: from.x + along * dx, y: from.y + along * dy, node: along < 0.5 ? from : to,
+      share: Math.max(along, 1 - along)};
     const away = (point.x - x) ** 2 + (point.y - y) ** 2;
     if (!best || away < best.away) best = {...point, away};
   }
