@@ -26,7 +26,7 @@ _FILES = "own-puzzle.md"
 _TEXTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 _EXAMPLES = sorted((ROOT / "examples").glob("*/README.md"))
 #: Files that commands of the text write.
-_WRITTEN = (".png", ".svg", ".gif", ".html", ".graphml", ".csv", ".npz", ".parquet", ".dot", ".pdf", ".pdb")
+_WRITTEN = (".png", ".svg", ".gif", ".html", ".graphml", ".csv", ".npz", ".parquet", ".dot", ".jsonl", ".pdf", ".pdb")
 #: A puzzle that they write.
 _OWN = "my_puzzle.py"
 #: Commands that serve until they are stopped, or need a server: other tests start them.
