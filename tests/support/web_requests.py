@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
+from tests.support.commands import ROOT
 from tests.support.forged import BYTES, bounded, resident
 from tests.support.web import TOKEN
 
@@ -35,16 +36,36 @@ _VALUES = st.recursive(
 _FIELDS = (
     "puzzle", "options", "start", "kind", "until_goal", "merge_mirrors", "name", "sizes", "deals", "seed", "cap",
     "legs", "seconds", "rounds", "width", "strategy", "objective", "pool", "base", "diameters", "size",
-    "pieces", "empty", "starts", "component", "every", "cosets", "to_depth",
+    "pieces", "empty", "starts", "component", "every", "cosets", "to_depth", "definition", "priority",
 )  # fmt: skip
 _KINDS = (
     "explore", "census", "tree", "study", "sizes", "boards", "starts", "cosets", "generate", "hunt", "optimise",
     "hardest", "eccentricities",
 )  # fmt: skip
+#: Definitions by the name of their file: no more than their first letters.
+_FILES = {
+    path.name: path.read_text(encoding="utf-8")[:10_000]
+    for path in sorted((ROOT / "examples" / "definitions").iterdir())
+}
+_KIND = {"kind": st.sampled_from(_KINDS)}
+_DEFINITIONS = st.sampled_from([*_FILES.values()]) | _VALUES
 _BODIES = st.fixed_dictionaries(
-    {"puzzle": st.sampled_from(["tiles", "gap", "nakuron", "klotski", "magic-star", "x"]) | _VALUES},
-    optional=dict.fromkeys(_FIELDS[1:], _VALUES) | {"kind": st.sampled_from(_KINDS)},
+    {"puzzle": st.sampled_from(["tiles", "gap", "nakuron", "klotski", "magic-star", "x", *_FILES]) | _VALUES},
+    optional=dict.fromkeys(_FIELDS[1:], _VALUES) | {"definition": _DEFINITIONS} | _KIND,
 )
+#: Bodies with a definition and the name of a file, mostly its own, and few other fields.
+_DEFINED = st.one_of(
+    [
+        st.fixed_dictionaries(
+            {"puzzle": st.just(name) | st.sampled_from([*_FILES]), "definition": st.just(text)},
+            optional={
+                "options": st.sampled_from([{"pieces": "identical"}, {"goal": "1"}, {"rows": "2"}]) | _VALUES,
+                "merge_mirrors": st.booleans(), "priority": st.integers(-2_000, 2_000) | _VALUES,
+            } | _KIND,
+        )
+        for name, text in _FILES.items()
+    ]
+)  # fmt: skip
 _HEADERS = st.dictionaries(
     st.sampled_from(
         ["Range", "If-None-Match", "Last-Event-ID", "Idempotency-Key", "Content-Type", "Accept", "Cookie", "Origin",
@@ -69,7 +90,7 @@ def requests(draw: st.DrawFn, paths: dict[str, Any], names: list[str], methods: 
             path = path.replace(f"{{{parameter['name']}}}", quote(value, safe=draw(st.sampled_from(["", "/"]))))
         elif parameter["in"] == "query" and draw(st.booleans()):
             query.append((parameter["name"], value))
-    body = draw(_BODIES) if method == "post" else None
+    body = draw(_BODIES | _DEFINED) if method == "post" else None
     content = json.dumps(body).encode() if body is not None else b""
     return {"method": method, "url": path, "params": query, "content": content, "headers": draw(_HEADERS)}
 
