@@ -144,7 +144,9 @@ def test_no_child_is_left_after_a_kill_of_a_service_or_its_run(hakoiri: Hakoiri,
         coordinator.kill()
         coordinator = hakoiri.start(*service)
     else:
-        mine[0].parent().kill()
+        driver = mine[0].parent()
+        assert driver is not None
+        driver.kill()
     assert not await_end(mine)
     wait_until(lambda: hakoiri.ask("status", run)["status"] == "complete")
     coordinator.send(signal.SIGTERM)
