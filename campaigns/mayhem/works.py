@@ -18,7 +18,7 @@ from hakoiri.storage.layers.depths import Kept
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import State, unpack_record
 from hakoiri.storage.names import CHUNKS, CLOSED, COMPONENTS, LABELS, LAYERS, PAIRS, ROWS, created_at, run_directories
-from tests.support.commands import ROOT, Hakoiri
+from tests.support.commands import Hakoiri
 from tests.support.process_setup import be_impatient, be_starved
 
 #: Fields that may differ between two runs of one command: times, who did what, who committed what in how large pieces,
@@ -32,7 +32,7 @@ _RECORDS, _RAW = (LAYERS, ROWS, COMPONENTS), (PAIRS, LABELS)
 _REPLACED = b"best/"
 #: A user's puzzle.
 OWN_FILE = Path(own.__file__)
-_LX = ROOT / "examples" / "definitions" / "lx-9.gap"
+_LX = Path(__file__).with_name("lx-8.gap")
 _BOARD = "/".join(random_board(16, 1, 4).lines())
 _DEAL = "C4 H3 S4 HA/S3 H4 S2 H2/D3 CA D2 C3/DA C2 D4 SA"
 
@@ -113,7 +113,7 @@ WORKS = {
         Work("depths, spilled", _DEPTHS, _SCARCE, before=be_starved),
         Work("frontier", (*_TILES, "--keep", "frontier"), before=be_impatient),
         # Numbers with gaps, and moves that cannot be taken back: tables in files.
-        Work("depths in a file", ("run", "hanoi", "-o", "pegs=5", "-o", "discs=8", "--keep", "depths"),
+        Work("depths in a file", ("run", "hanoi", "-o", "pegs=5", "-o", "discs=6", "--keep", "depths"),
              before=be_impatient),
         Work("directed, in a file", ("run", str(_LX), "-o", "metric=given", "--keep", "frontier"), before=be_impatient),
         Work("own puzzle", ("run", f"{OWN_FILE}:Rings", "--whole"), ("--chunk", "7"),
