@@ -28,8 +28,7 @@ SPACES = {
 }
 #: The function of the module, and what it does.
 KERNELS = {
-    "expanded": "expand", "set_within": "set", "_fresh": "subtract and enter", "list_bits": "list",
-    "lanes_of": "digest",
+    "expanded": "expand", "set_within": "set", "_fresh": "subtract and enter", "sum_words": "list and digest",
 }  # fmt: skip
 
 

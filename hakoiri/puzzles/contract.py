@@ -202,6 +202,9 @@ class Puzzle(ABC):
         """A kernel that expands bits of a bitmap, where keys are 0 to `numbers` - 1; by default ``None``."""
         return None
 
+    #: The key of the one goal, to be set in the class that defines `is_goal`: then layers in bitmaps are not listed.
+    only_goal: Key | None = None
+
     @property
     def has_mirrors(self) -> bool:
         """True if `canonical` is defined. By default where there are `mirrors`; an attribute will do."""
@@ -436,6 +439,17 @@ def spread_of(puzzle: Puzzle) -> BitKernel | None:
     return None
 
 
+def goal_of(puzzle: Puzzle) -> Key | None:
+    """Return the one goal of a puzzle, unless a subclass, or its user, has changed the goals or their tally since."""
+    changing = {"is_goal", "tally"}
+    for kind in type(puzzle).__mro__:
+        if "only_goal" in vars(kind):
+            return None if changing & vars(puzzle).keys() else puzzle.only_goal
+        if changing & vars(kind).keys():
+            return None
+    return None
+
+
 def of_base(name: str) -> Any:
     """Return a method that calls the method `name` of the puzzle's `base`."""
     return lambda puzzle, *given: getattr(puzzle.base, name)(*given)
@@ -460,6 +474,8 @@ class Numbered(Puzzle):
 
     def are_keys(self, keys: Keys) -> Mask:
         return ~less_than(self.keys([self.size - 1]), keys)
+
+    only_goal = 0
 
     def is_goal(self, keys: Keys) -> Mask:
         return np.asarray(keys == 0)

@@ -67,9 +67,13 @@ class Hanoi(Puzzle):
     def usual_start(self) -> Key:
         return 0
 
+    @property
+    def only_goal(self) -> Key:  # type: ignore[override]
+        return int(self._ones * (self.pegs - 1))
+
     def is_goal(self, keys: Keys) -> Mask:
         """All discs stand on the last peg."""
-        return np.asarray(keys == self._ones * (self.pegs - 1))
+        return np.asarray(keys == self.only_goal)
 
     def expand(self, keys: Keys) -> Expansion:
         write = partial(_expand_four, keys) if self.pegs == 4 else partial(_expand_any, keys, self.pegs)

@@ -36,6 +36,7 @@ SPACES: dict[str, tuple[str, dict[str, Any]]] = {
     "tiles": ("tiles", {"options": {"rows": "2", "columns": "3"}}),
     "mirrors": ("tiles", {"options": {"rows": "3", "columns": "3"}, "merge_mirrors": True}),
     "hanoi": ("hanoi", {"options": {"pegs": "4", "discs": "4"}}),
+    "goals": ("tiles", {"options": {"rows": "2", "columns": "3", "goal": "1**/***"}}),
     "topspin": ("topspin", {"options": {"n": "7"}}),
     "burnt-pancakes": ("burnt-pancakes", {"options": {"n": "4"}}),
 }

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from hakoiri.api import Run, explore
 from hakoiri.coordinator.session.resources import Resources, Tuning
-from hakoiri.keys.layout import U32, Key, ints
-from hakoiri.puzzles.contract import BitKernel, Expansion, Puzzle, spread_of
+from hakoiri.keys.layout import U32, Key, Keys, Mask, ints
+from hakoiri.puzzles.contract import BitKernel, Expansion, Puzzle, goal_of, spread_of
 from hakoiri.puzzles.goals import any_of, avoiding
 from hakoiri.puzzles.hanoi import Hanoi
 from hakoiri.puzzles.permutation.pancakes import BurntPancakes, Pancakes
@@ -103,6 +103,24 @@ def test_changed_moves_are_expanded() -> None:
     assert [spread_of(puzzle) for puzzle in changed] == [None] * len(changed)
     # A goal of one's own changes no moves.
     assert spread_of(PuzzleSpec("hanoi", {"discs": "8", "goal": tower.render(5)}).build()) is not None
+
+
+def test_a_goal_that_is_counted_by_its_number_is_that_of_the_puzzle() -> None:
+    class Other(Hanoi):
+        def is_goal(self, keys: Keys) -> Mask:
+            return np.asarray(keys == 0)
+
+    class Weighed(Pancakes):
+        def tally(self, keys: Keys) -> tuple[int, int]:
+            return super().tally(keys)[0], 2 * len(keys)
+
+    own, mirrored = Pancakes({"n": "4"}), PuzzleSpec("tiles", merge_mirrors=True).build()
+    own.is_goal = lambda keys: keys == 1  # type: ignore[method-assign]
+    chosen = PuzzleSpec("tiles", {"goal": "1**/***/***"}).build()
+    assert [goal_of(each) for each in (Other({}), Weighed({}), own, chosen, mirrored)] == [None] * 5
+    for puzzle in (Pancakes({"n": "4"}), Hanoi({}), Tiles({}), PuzzleSpec("cube2").build()):
+        goal = goal_of(puzzle)
+        assert goal is not None and puzzle.is_goal(puzzle.keys([goal, goal + 1])).tolist() == [True, False]
 
 
 def test_a_puzzle_that_does_not_know_its_size_has_no_bitmap_of_all(tmp_path: Path) -> None:

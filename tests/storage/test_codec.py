@@ -12,7 +12,17 @@ from hypothesis.extra import numpy as arrays
 
 from hakoiri.errors import DamagedError, Hint, PayloadError
 from hakoiri.keys.layout import BATCHES, LAYOUTS, U32, U64, U128, U256, U512, U2048, Key, Keys, Layout, ints, layout_of
-from hakoiri.storage.layers.blocks import Block, Coded, code_keys, decode, join_blocks
+from hakoiri.storage.layers import blocks as blocks_module
+from hakoiri.storage.layers.blocks import (
+    ROOM_BYTES,
+    Block,
+    Coded,
+    code_keys,
+    decode,
+    join_blocks,
+    lanes_of,
+    sum_words,
+)
 from hakoiri.storage.layers.codec import (
     MOST_WORD_BYTES,
     decode_block,
@@ -224,6 +234,26 @@ def test_bits_chained_by_any_room_hold_every_key(words: Any, room: int) -> None:
         found += ints(keys)
         begin = following
     assert found == bits.tolist()
+
+
+@pytest.mark.parametrize("layout", [U32, U64], ids=str)
+@pytest.mark.parametrize("room", [70, 1_000, ROOM_BYTES])
+@pytest.mark.parametrize("per_mille", [0, 1, 40, 500, 1_000])
+def test_a_bitmap_is_summed_and_coded_as_its_keys_are(
+    layout: Layout, room: int, per_mille: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Blocks end at every byte of a line, and between lines; differences take one byte and more, in turn."""
+    monkeypatch.setattr(blocks_module, "ROOM_BYTES", room)
+    bits = np.random.default_rng(per_mille).integers(0, 1_000, 64 * 1_500) < per_mille
+    bits[20_000:50_000] = False
+    words, base = np.packbits(bits, bitorder="little").view(np.uint64), 1 << 20
+    keys = (np.flatnonzero(bits) + base).astype(layout.dtype)
+    assert sum_words(words, base, layout) == (lanes_of(keys), None)
+    if len(keys):
+        lanes, found = sum_words(words, base, layout, 3, len(keys))
+        assert lanes == lanes_of(keys) and found is not None
+        for one, other in zip(found, code_keys(3, keys), strict=True):
+            assert np.asarray(one).tobytes() == np.asarray(other).tobytes()
 
 
 @given(st.binary(max_size=40))

@@ -10,7 +10,7 @@ from hakoiri.keys.layout import Key, Keys, ints, key_at
 from hakoiri.keys.order import is_increasing, members
 from hakoiri.keys.splitmix import random_words
 from hakoiri.puzzles.conformance.pool import Pool, RefusedError, describe_key, kind_of
-from hakoiri.puzzles.contract import Puzzle, spread_of
+from hakoiri.puzzles.contract import Puzzle, goal_of, spread_of
 
 #: The number of configurations of the whole space that are tried, each with some neighbouring keys.
 _TRIED = 12
@@ -171,8 +171,10 @@ def check_keys(pool: Pool) -> None:
 
 
 def check_goals(pool: Pool) -> None:
-    """`is_goal` gives one truth value per key, in every batch."""
-    puzzle, keys = pool.puzzle, pool.keys
+    """`is_goal` gives one truth value per key, in every batch; for `only_goal` alone, if there is one."""
+    puzzle, keys, only = pool.puzzle, pool.keys, goal_of(pool.puzzle)
+    if only is not None:
+        keys = [only, *keys]
     if pool.case.goal is not None:
         keys = [*keys, puzzle.parse(pool.case.goal)]
     goals = {key: puzzle.is_goal(puzzle.keys([key])) for key in keys}
@@ -181,6 +183,8 @@ def check_goals(pool: Pool) -> None:
             raise RefusedError(f"is_goal returns {kind_of(found)} for one key, expected bool of shape (1,)")
         if not found[0] and pool.case.goal is not None and key == keys[-1]:
             raise RefusedError(f"is_goal denies that {describe_key(puzzle, key)} is a goal")
+        if only is not None and bool(found[0]) != (key == only):
+            raise RefusedError(f"is_goal and only_goal differ for {describe_key(puzzle, key)}")
     for batch in (keys, keys[::-1], []):
         if puzzle.is_goal(puzzle.keys(batch)).tolist() != [bool(goals[key][0]) for key in batch]:
             raise RefusedError(

@@ -249,7 +249,7 @@ def spread_keys(
 
     The board has so many `cells`, in lines of `length`.
     """
-    near, far, fewer, goals = tables.near, tables.far, tables.fewer, tables.goals
+    along, near, far, fewer, goals = tables.along, tables.near, tables.far, tables.fewer, tables.goals
     tiles, part, each = cells - 1, goals.shape[2], block // 64
     low, window = min(_LOW, tiles), (1 << DIGIT_BITS * length) - 1
     one, most = np.uint64(1), np.uint64(63)
@@ -263,7 +263,7 @@ def spread_keys(
         if filled == np.uint64(0):
             continue
         begin, origin = base + number * block, number * block
-        _spread_along(some, tables.along, marks[begin >> 6 : (begin >> 6) + each])
+        _spread_along(some, along, marks[begin >> 6 : (begin >> 6) + each])
         is_full = np.float64(filled) >= _LEAST_EACH * each
         for way in range(2):
             count = _list_places(some, fewer[way] if is_full else near[way], places)
@@ -294,11 +294,13 @@ def _move_part(
     The tiles before the last ones have these `digits` in the whole part.
     """
     runs, moved, lows, contents = tables.runs, tables.moved, tables.lows, tables.contents
+    # Not in a loop: each look-up counts references, which takes as long as moving ten words.
+    together, singles = tables.together, tables.singles
     part, period, parity = tables.goals.shape[2], tables.near.shape[1], _parity(digits)
     for entry in range(len(moved)):
         if moved[entry, 0] == way and moved[entry, 1] == parity:
             goal = begin + first + moved[entry, 2]
-            _move_bits(words, origin + first, part, tables.together, entry, first >> 6, goal, room, marks)
+            _move_bits(words, origin + first, part, together, entry, first >> 6, goal, room, marks)
     for entry in range(len(runs)):
         if runs[entry, 0] == way:
             step = runs[entry, 2]
@@ -307,7 +309,7 @@ def _move_part(
                 source = first + order * cells
                 goal = begin + source + contents[np.uint64(runs[entry, 4]) + held]
                 phase = (source >> 6) % period
-                _move_bits(words, origin + source, step * cells, tables.singles, entry, phase, goal, room, marks)
+                _move_bits(words, origin + source, step * cells, singles, entry, phase, goal, room, marks)
 
 
 @jit

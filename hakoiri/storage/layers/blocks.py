@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hakoiri.compiling import jit
+from hakoiri.compiling import jit, popcount
 from hakoiri.errors import DamagedError
 from hakoiri.keys.layout import Key, Keys, Layout, ints, layout_of
 from hakoiri.keys.splitmix import word_after, words_after
@@ -40,6 +40,7 @@ from hakoiri.storage.layers.codec import (
     encode_bits,
     encode_block,
     list_coded,
+    list_words,
     longest_varint,
     set_coded,
 )
@@ -189,6 +190,106 @@ def code_keys(number: int, keys: Keys) -> Coded:
     begins, counts, lengths, data = _code(0, len(keys), len(keys), longest_varint(layout), encode)
     firsts = keys[np.array(begins, dtype=np.int64)]
     return _sealed(number, firsts, counts, lengths, data)
+
+
+#: Words whose keys are listed at a time: these stay in the first-level cache.
+_LINE = 128
+#: Differences coded together if each is one byte: so no byte waits for the one before.
+_TOGETHER = 32
+
+
+@jit
+def _code_line(
+    keys: Keys, total: np.uint64, count: np.uint64, data: Bytes, columns: NDArray[np.int64], header: int, most: int,
+    state: tuple[int, bool, np.uint64, np.uint64],
+) -> tuple[int, bool, np.uint64, np.uint64]:  # fmt: skip
+    """Code `total` keys after the first, `count` keys before them, as `_encode` does for all.
+
+    Return the `state` after them: the number of full blocks, whether one is open, the bytes used, and up to where.
+    """
+    blocks, is_open, used, limit = state
+    one, low = np.uint64(1), np.uint64(127)
+    at = one
+    while at <= total:
+        if not is_open:
+            columns[0, blocks], columns[1, blocks], columns[2, blocks] = keys[at], count + at - one, used
+            used += np.uint64(header)
+            limit, is_open = used + np.uint64(most), True
+            at += one
+            continue
+        after = min(at + np.uint64(_TOGETHER), total + one)
+        if used + (after - at) <= limit + one:
+            widest = np.uint64(0)
+            for place in range(np.int64(after - at)):
+                index = at + np.uint64(place)
+                difference = np.uint64(keys[index]) - np.uint64(keys[index - one])
+                widest |= difference
+                data[used + np.uint64(place)] = np.uint8(difference)
+            if widest <= low:
+                used, at = used + (after - at), after
+                continue
+        while at < after and used <= limit:
+            difference = np.uint64(keys[at]) - np.uint64(keys[at - one])
+            while difference > low:
+                data[used] = np.uint8((difference & low) | np.uint64(128))
+                difference >>= np.uint64(7)
+                used += one
+            data[used] = np.uint8(difference)
+            used += one
+            at += one
+        if used > limit:
+            blocks, is_open = blocks + 1, False
+    return blocks, is_open, used, limit
+
+
+@jit
+def _sum_words(
+    words: Words, first: np.uint64, keys: Keys, data: Bytes, columns: NDArray[np.int64], header: int, most: int
+) -> tuple[int, np.uint64, np.uint64]:
+    """Return the number of blocks of a bitmap, and the lanes of its keys. With room for no column, code none.
+
+    A block's column gets its first key, how many keys are before it, and its first byte in `data`; the last one, ends.
+    """
+    nothing = np.uint64(0)
+    lane_0, lane_1, count = nothing, nothing, nothing
+    state = 0, False, nothing, nothing
+    for line in range(0, len(words), _LINE):
+        some, total = words[line : line + _LINE], nothing
+        for word in range(len(some)):
+            total += popcount(some[word])
+        if total == nothing:
+            continue
+        # The first place has the last key of the line before.
+        list_words(some, first + (np.uint64(line) << np.uint64(6)), keys[1:])
+        lanes = _lanes(keys[1 : np.int64(total) + 1])
+        lane_0, lane_1 = lane_0 + lanes[0], lane_1 + lanes[1]
+        if columns.shape[1] > 0:
+            state = _code_line(keys, total, count, data, columns, header, most, state)
+        keys[0] = keys[total]
+        count += total
+    blocks, is_open, used, _ = state
+    if columns.shape[1] > 0:
+        columns[1, blocks + is_open], columns[2, blocks + is_open] = count, used
+    return blocks + is_open, lane_0, lane_1
+
+
+def sum_words(words: Words, base: Key, layout: Layout, number: int = 0, count: int = 0) -> tuple[Lanes, Coded | None]:
+    """Return the lanes of the keys of a bitmap, whose first bit is `base`; and if so many are given, their blocks.
+
+    These are for layer `number`. As `lanes_of` and `code_keys` of all keys, but these are never in memory together.
+    """
+    keys, longest = layout.empty((_LINE + 1) * WORD_BITS), longest_varint(layout)
+    blocks = count * longest // (ROOM_BYTES - longest) + 1 if count else 0
+    data = np.empty(count * longest + blocks * (HEADER_BYTES + longest), dtype=np.uint8)
+    columns = np.empty((3, blocks + 1 if count else 0), dtype=np.int64)
+    found, *lanes = _sum_words(words, np.uint64(base), keys, data, columns, HEADER_BYTES, ROOM_BYTES - longest)
+    coded = None
+    if count:
+        firsts, (counts, lengths) = columns[0, :found].astype(layout.dtype), np.diff(columns[1:, : found + 1])
+        # A copy, without the unused room.
+        data = data[: columns[2, found]].copy()
+        coded = _sealed(number, firsts, counts.tolist(), lengths.tolist(), data)
+    return (int(lanes[0]), int(lanes[1])), coded
 
 
 def code_bits(number: int, words: Words, base: Key, filled: int, layout: Layout) -> Coded:

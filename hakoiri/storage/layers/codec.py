@@ -257,6 +257,34 @@ _LONGEST = np.uint64(63)
 
 
 @jit
+def list_words(words: Words, first: np.uint64, keys: Keys) -> None:
+    """Fill `keys` with those of a bitmap, whose first bit is `first`."""
+    # Unsigned indices: for signed ones numba checks for negative values. 0.66 ns a key instead of 0.98.
+    one = np.uint64(1)
+    four = np.uint64(4)
+    count = np.uint64(0)
+    size = np.uint64(len(keys))
+    base = first
+    for index in range(len(words)):
+        word = words[index]
+        if count + np.uint64(WORD_BITS) <= size:
+            # Four at a time, perhaps too many in the last step: a branch for each bit would be mispredicted once a
+            # word.
+            end = count + popcount(word)
+            while count < end:
+                for place in range(4):
+                    keys[count + np.uint64(place)] = base + lowest_bit(word)
+                    word &= word - one
+                count += four
+            count = end
+        while word != np.uint64(0):
+            keys[count] = base + lowest_bit(word)
+            word &= word - one
+            count += one
+        base += np.uint64(WORD_BITS)
+
+
+@jit
 def _encode_words(words: Words, begin: int, end: int, room: Bytes) -> tuple[int, int, int]:
     used = np.uint64(0)
     count = np.uint64(0)

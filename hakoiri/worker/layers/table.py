@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from hakoiri.compiling import jit, popcount
 from hakoiri.keys.layout import U64, Keys
-from hakoiri.puzzles.contract import Puzzle, numbers_of, spread_of
-from hakoiri.storage.layers.blocks import Coded, code_keys, lanes_of
+from hakoiri.puzzles.contract import Puzzle, goal_of, numbers_of, spread_of
+from hakoiri.storage.layers.blocks import NOTHING, Coded, code_keys, lanes_of, sum_words
 from hakoiri.storage.layers.codec import WORD_BITS, Words
 from hakoiri.storage.layers.depths import BLOCK_KEYS, BLOCK_WORDS, DepthTable, code_of, enter_keys, require_below
 from hakoiri.storage.layers.store import RunStore
@@ -35,8 +35,10 @@ from hakoiri.worker.pool import ThreadPool
 
 #: Configurations expanded or listed at a time, approximately: they stay in the second-level cache.
 _PIECE = 1 << 18
-#: Blocks whose marks a thread takes at a time, at least.
+#: The least blocks that a thread takes at a time, which stay in the second-level cache until they are summed.
 _LEAST_BLOCKS = 16
+#: The least blocks without bits that a piece leaves out.
+_GAP = 16
 #: A frontier of at most one in so many numbers is expanded key by key, which tells the blocks that have marks: to look
 #: for marks in all takes longer. So Hanoi of 15 discs takes 0.92 of the time, tiles and pancakes as much as before.
 SPARSE = 1 << 12
@@ -86,11 +88,11 @@ class TableNumbers:
             spent.append(time.thread_time() - began)
         return float(np.median(spent)) / (size * WORD_BITS) + _REST_SECONDS
 
-    def listed(self, words: Words, first: int) -> Keys:
-        """Return the keys of a bitmap whose first bit is the number `first`."""
+    def listed(self, words: Words, first: int, size: int | None = None) -> Keys:
+        """Return the keys of a bitmap whose first bit is the number `first`; so many if that is known."""
         if self._ranking is None:
-            return list_bits(words, first, self._layout)
-        return self._ranking.keys(list_bits(words, first, U64))
+            return list_bits(words, first, self._layout, size)
+        return self._ranking.keys(list_bits(words, first, U64, size))
 
     def of(self, keys: Keys, depth: Depth) -> Keys:
         """Return the numbers of increasing keys of layer `depth`; `PuzzleError` if one has none."""
@@ -205,9 +207,8 @@ class LayerTable(MarkedTable):
     word.
     """
 
-    #: The bitmaps besides those for marks, and the least blocks without bits that a piece leaves out: others may have
-    #: bits of older layers.
-    _rows, _gap = 1, 1
+    #: The bitmaps besides those for marks; whether new layers are coded.
+    _rows, _codes = 1, False
 
     def __init__(self, puzzle: Puzzle, threads: ThreadPool, layers: Iterable[tuple[Depth, Iterable[Keys]]]) -> None:
         """Enter the last `layers`, with their keys in batches. The last one is the frontier."""
@@ -217,6 +218,8 @@ class LayerTable(MarkedTable):
             spread and (spread.mark or spread.write),
             (spread.block if spread else WORD_BITS) // WORD_BITS,
         )
+        #: The goal, if it need not be found among keys.
+        self._goal = goal_of(puzzle) if puzzle.ranking is None else None
         blocks = -(-numbers // BLOCK_KEYS)
         #: The words of all numbers, a whole number of the kernel's blocks.
         self.end = -(-numbers // (self._step * WORD_BITS)) * self._step
@@ -237,7 +240,7 @@ class LayerTable(MarkedTable):
 
     def sample(self) -> Keys:
         """Return some keys of the frontier."""
-        begin, end, _ = next(self._pieces(1))
+        begin, end, _ = next(self._pieces())
         return self._listed(self._row, begin, end)[:SAMPLED]
 
     def _size(self) -> int:
@@ -247,7 +250,9 @@ class LayerTable(MarkedTable):
         return (self._bits[row] for row in self._marked_rows)
 
     def _left(self) -> Iterator[Piece]:
-        return self._pieces(self._step)
+        # A kernel for bitmaps lists no keys. At the end of a layer other threads wait for the last piece.
+        most = min(4 * _PIECE, self._size() // (32 * self._threads.workers)) if self._spread is not None else 0
+        return self._pieces(self._step, max(_PIECE, most))
 
     def _mark(self, piece: Piece, marks: Callable[[], AbstractContextManager[Words]], is_sparse: bool) -> int:
         begin, end, size = piece
@@ -273,14 +278,20 @@ class LayerTable(MarkedTable):
         self.numbers.require_none(self._marks(last, self._bits.shape[1]), last, depth)
 
         def fresh(part: tuple[int, tuple[int, int]]) -> tuple[int, Totals, list[Coded]]:
-            number, blocks = part
-            self._enter(depth, *blocks, row, counts)
-            totals, coded = Totals(), list[Coded]()
-            for begin, end, _ in _pieces(counts, *blocks, 1, self._bits.shape[1], self._gap):
-                keys = self._listed(row, begin, end)
-                totals = totals.plus([len(keys), *self._puzzle.tally(keys), *lanes_of(keys)], 0, 0)
-                coded += self._coded(depth, keys)
-            return number, totals, coded
+            number, (begin, last) = part
+            totals, found, held = Totals(), list[Coded](), 0
+            for block in range(begin, last, _LEAST_BLOCKS):
+                end = min(block + _LEAST_BLOCKS, last)
+                self._enter(depth, block, end, row, counts)
+                held += int(counts[block:end].sum())
+                if not held:
+                    begin = end
+                elif held >= _PIECE or end == last:
+                    words = self._bits[row, begin * BLOCK_WORDS : end * BLOCK_WORDS]
+                    summary, coded = self._summed(depth, words, begin * BLOCK_KEYS, held)
+                    totals, begin, held = totals.plus(summary, 0, 0), end, 0
+                    found += [coded] if coded else []
+            return number, totals, found
 
         most = max(_LEAST_BLOCKS, len(counts) // (4 * self._threads.workers))
         cuts, totals = [*range(0, len(counts), most), len(counts)], Totals()
@@ -304,6 +315,9 @@ class LayerTable(MarkedTable):
                 following += 1
         for end in ends:
             end.result()
+        if totals.size and (goal := self._goal) is not None:
+            has_goal = int(self._bits[row, goal // WORD_BITS]) >> goal % WORD_BITS & 1
+            totals = totals.plus([0, has_goal, 0, *NOTHING], 0, 0)
         if totals.size:
             self._advance(counts)
             self.at = 0
@@ -349,9 +363,19 @@ class LayerTable(MarkedTable):
         """Set what is marked and not known, of the blocks from `first` to `last`, in a `row`, and its counts."""
         raise NotImplementedError
 
-    def _coded(self, depth: Depth, keys: Keys) -> list[Coded]:
-        """Return keys of a new layer as blocks, if these are wanted."""
-        return []
+    def _summed(self, depth: Depth, words: Words, first: int, size: int) -> tuple[list[int], Coded | None]:
+        """Return size, tally and lanes of a piece of a new layer, without `_goal`; and its blocks, if layers are coded.
+
+        The piece has `size` bits, and the first bit of its words is the number `first`.
+        """
+        if self._goal is not None:
+            lanes, coded = sum_words(words, first, self._puzzle.layout, depth, size * self._codes)
+            return [size, 0, 0, *lanes], coded
+        keys = self.numbers.listed(words, first, size)
+        coded = code_keys(depth, keys) if self._codes else None
+        # A copy, without the unused room of the coder.
+        coded = coded and coded._replace(data=memoryview(bytes(coded.data)))
+        return [size, *self._puzzle.tally(keys), *lanes_of(keys)], coded
 
     def _advance(self, counts: NDArray[np.int64]) -> None:
         """Make the new layer, whose blocks have so many bits, the frontier."""
@@ -362,9 +386,21 @@ class LayerTable(MarkedTable):
         marks: Words = np.bitwise_or.reduce(self._bits[self._marked_rows, begin:end])
         return marks
 
-    def _pieces(self, step: int) -> Iterator[Piece]:
-        """Yield the pieces of the frontier: from and to which word, multiples of `step`, and the number of bits."""
-        return _pieces(self._counts, 0, len(self._counts), step, self.end, self._gap)
+    def _pieces(self, step: int = 1, size: int = 0) -> Iterator[Piece]:
+        """Yield the pieces of the frontier, of about `size` bits or `_PIECE`: first word, end, and number of bits.
+
+        They begin and end at multiples of `step`; `_GAP` blocks without bits, or more, are left out.
+        """
+        begin, end, held = 0, 0, 0
+        for block, following in pairwise([*np.flatnonzero(self._counts).tolist(), len(self._counts) + _GAP]):
+            if not held:
+                begin = max(end, block * BLOCK_WORDS // step * step)
+            held += int(self._counts[block])
+            if held >= (size or _PIECE) or following - block > _GAP:
+                end = min(self.end, -(-(block + 1) * BLOCK_WORDS // step) * step)
+                if begin < end:
+                    yield begin, end, held
+                held = 0
 
     def _listed(self, row: int, begin: int, end: int) -> Keys:
         return self.numbers.listed(self._bits[row, begin:end], begin * WORD_BITS)
@@ -400,7 +436,7 @@ class DepthsTable(LayerTable):
         for number in np.flatnonzero(self._changed).tolist():
             table.stage(number, self._planes[number])
         self._changed[:] = False
-        for begin, end, _ in self._pieces(1):
+        for begin, end, _ in self._pieces():
             window = begin * WORD_BITS, self._bits[self._row, begin:end]
             size, index = store.stage_blocks(self.depth or 0, self.numbers.coded(self.depth or 0, window), index)
             stored += size
@@ -438,7 +474,7 @@ class DepthsTable(LayerTable):
 class LayersTable(LayerTable):
     """Layer `depth` of an undirected puzzle and the layer before it, in rows 0 and 1 in turn."""
 
-    _rows, _gap = 2, 16
+    _rows, _codes = 2, True
 
     def __init__(self, puzzle: Puzzle, threads: ThreadPool, layers: Iterable[tuple[Depth, Iterable[Keys]]]) -> None:
         self._before = np.zeros(-(-numbers_of(puzzle) // BLOCK_KEYS), dtype=np.int64)
@@ -467,36 +503,10 @@ class LayersTable(LayerTable):
     def _enter(self, depth: Depth, first: int, last: int, row: int, counts: NDArray[np.int64]) -> None:
         _following(self._bits, self._row, row, first, last, self._before, counts, self._touched)
 
-    def _coded(self, depth: Depth, keys: Keys) -> list[Coded]:
-        coded = code_keys(depth, keys)
-        # A copy, without the unused room of the coder.
-        return [coded._replace(data=memoryview(bytes(coded.data)))]
-
     def _advance(self, counts: NDArray[np.int64]) -> None:
         self._begin()
         self._counts = counts
         self._touched[:] = False
-
-
-def _pieces(
-    counts: NDArray[np.int64], first: int, last: int, step: int, most: int, gap: int
-) -> Iterator[Piece]:  # fmt: skip
-    """Yield words with about `_PIECE` bits each of the blocks from `first` to `last`, which have so many bits.
-
-    Each piece is its first word, the end, and its number of bits. Pieces begin and end at multiples of `step`, up to
-    `most`; `gap` blocks without bits, or more, are left out.
-    """
-    some = (np.flatnonzero(counts[first:last]) + first).tolist()
-    begin, end, held = 0, 0, 0
-    for block, following in pairwise([*some, last + gap]):
-        if not held:
-            begin = max(end, block * BLOCK_WORDS // step * step)
-        held += int(counts[block])
-        if held >= _PIECE or following - block > gap:
-            end = min(most, -(-(block + 1) * BLOCK_WORDS // step) * step)
-            if begin < end:
-                yield begin, end, held
-            held = 0
 
 
 @jit

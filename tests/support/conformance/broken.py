@@ -188,6 +188,7 @@ _broken("pictures", "WritesThePathBackwards", render_path=lambda self, path: Dia
 _broken("goals", "AimsElsewhere", is_goal=aiming_at(lambda self, mark: False))
 _broken("goals", "SaysGoalsInNumbers", is_goal=lambda self, keys: Dial.is_goal(self, keys).astype(np.uint8))
 _broken("goals", "SeesTheFirstGoalAlone", is_goal=_sees_the_first_alone)
+_broken("goals", "NamesAnotherGoal", only_goal=0)
 _broken(
     "keys", "RefusesAKeyOfItsOwn",
     are_keys=lambda self, keys: Dial.are_keys(self, keys) & flags(self.mark_of(key) != 7 for key in ints(keys)),
