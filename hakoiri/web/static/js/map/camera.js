@@ -10,8 +10,7 @@ export class Camera {
   constructor(places) {
     this.places = places;
     this.solid = places.some((value, place) => place % 3 === 2 && value !== 0);
-    this.radius = Math.max(1,
-      ...this.#extents([1, 0, 0], [0, 1, 0], [0, 0, 1]).map(([least, most]) => Math.max(-least, most)));
+    this.radius = Math.max(1, ...[[1, 0, 0], [0, 1, 0], [0, 0, 1]].flatMap(axis => this.#extent(axis).map(Math.abs)));
     this.aspect = 1;
     this.reset();
   }
@@ -25,33 +24,33 @@ export class Camera {
       this.turn(0, 0.3);
     }
     const {x, y, z} = this.axes();
-    const halves = this.#extents(x, y, z).map(([least, most]) => (least + most) / 2);
+    const halves = [x, y, z].map(axis => this.#extent(axis)).map(([least, most]) => (least + most) / 2);
     this.middle = [0, 1, 2].map(axis => halves[0] * x[axis] + halves[1] * y[axis] + halves[2] * z[axis]);
     this.distance = 1;
     for (let place = 0; place < this.places.length; place += 3) {
-      const [across, up, near] = this.#along(place, [x, y, z]).map((value, axis) => value - halves[axis]);
-      this.distance = Math.max(this.distance,
-        near + ROOM * Math.max(Math.abs(across) / this.aspect, Math.abs(up)) / HALF_ANGLE);
+      const across = Math.abs(this.#along(place, x) - halves[0]) / this.aspect;
+      const up = Math.abs(this.#along(place, y) - halves[1]);
+      const near = this.#along(place, z) - halves[2];
+      this.distance = Math.max(this.distance, near + ROOM * Math.max(across, up) / HALF_ANGLE);
     }
     this.fitted = this.distance;
   }
 
-  // Least and greatest of all points along some axes.
-  #extents(...axes) {
-    const found = [[Infinity, -Infinity], [Infinity, -Infinity], [Infinity, -Infinity]];
+  // Least and greatest of all points along an axis. Here and in `reset` a point costs no array: there are thousands.
+  #extent(axis) {
+    let [least, most] = [Infinity, -Infinity];
     for (let place = 0; place < this.places.length; place += 3) {
-      this.#along(place, axes).forEach((value, axis) => {
-        found[axis][0] = Math.min(found[axis][0], value);
-        found[axis][1] = Math.max(found[axis][1], value);
-      });
+      const value = this.#along(place, axis);
+      least = Math.min(least, value);
+      most = Math.max(most, value);
     }
-    return found;
+    return [least, most];
   }
 
-  // Where a point is along some axes.
-  #along(place, axes) {
+  // Where a point is along an axis.
+  #along(place, axis) {
     const {places} = this;
-    return axes.map(axis => places[place] * axis[0] + places[place + 1] * axis[1] + places[place + 2] * axis[2]);
+    return places[place] * axis[0] + places[place + 1] * axis[1] + places[place + 2] * axis[2];
   }
 
   // By angles: to the right, and down.

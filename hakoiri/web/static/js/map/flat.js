@@ -12,13 +12,15 @@ export class Flat {
   // `map` as `read` gives it; `colours` are those of the page, as a function.
   constructor(canvas, map, camera, colours) {
     Object.assign(this, {canvas, map, camera, colours, way: [], marks: [], asked: 0,
-      shares: new Float32Array(map.points), order: [], ball: ballOf(map, camera)});
+      shares: new Float32Array(map.points), order: new Uint32Array(), ball: ballOf(map, camera)});
   }
 
   // The colour of each point, as a part of the way through the ramp.
   colour(shares) {
     this.shares = shares;
-    this.order = [...shares.keys()].sort((one, other) => shares[one] - shares[other]);
+    // As numbers, which are sorted at once.
+    const steps = Float64Array.from(shares, (share, point) => (Math.round(share * 255) + 256) * shares.length + point);
+    this.order = Uint32Array.from(steps.sort(), step => step % shares.length);
     this.ask();
   }
 
@@ -120,19 +122,21 @@ export class Flat {
     const {canvas, map, dense, shares} = this;
     const ramp = pixels(RAMPS[isDark(partsOf(colours.ground)) ? "dark" : "light"]);
     const scale = this.ball * this.camera.scale(canvas.height);
-    const points = this.order.map(point => ({point, at: this.seen(point, matrix)})).filter(({at}) => at);
-    if (map.axes === 3) points.sort((one, other) => other.at.away - one.at.away);
+    const away = map.axes === 3 && Float32Array.from(this.order.keys(), point => this.seen(point, matrix)?.away ?? 0);
+    const order = away ? this.order.toSorted((one, other) => away[other] - away[one]) : this.order;
     pen.fillStyle = colours.ground;
     pen.fillRect(0, 0, canvas.width, canvas.height);
     let paint = null;
-    for (const {point, at: {x, y, away}} of points) {
+    for (const point of order) {
+      const at = this.seen(point, matrix);
+      if (!at) continue;
       const step = Math.round(shares[point] * 255);
       if (step !== paint) {
         pen.fillStyle = step < 0 ? colours.unknown : `rgb(${ramp.subarray(4 * step, 4 * step + 3).join(" ")})`;
       }
       paint = step;
-      const side = Math.max(1, Math.min(MOST * dense, scale / away));
-      pen.fillRect(x * dense - side / 2, y * dense - side / 2, side, side);
+      const side = Math.max(1, Math.min(MOST * dense, scale / at.away));
+      pen.fillRect(at.x * dense - side / 2, at.y * dense - side / 2, side, side);
     }
   }
 

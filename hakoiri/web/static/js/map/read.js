@@ -24,7 +24,7 @@ export function read(buffer) {
 }
 
 // A plane, as a space whose third axis is 0.
-function inSpace(flat) {
+export function inSpace(flat) {
   const places = new Float32Array(flat.length / 2 * 3);
   for (let point = 0; 2 * point < flat.length; point++) {
     places[3 * point] = flat[2 * point];

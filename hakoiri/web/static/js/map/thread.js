@@ -1,8 +1,9 @@
 // The map beside the board of the landing page: all of its positions, and the moves made on it as a thread.
 
-import {file} from "../lib/api.js";
+import {file, sleep} from "../lib/api.js";
 import {Camera} from "./camera.js";
 import {Flat} from "./flat.js";
+import {inSpace} from "./read.js";
 import {boundsOf, coloursOf, shares} from "./words.js";
 
 // The least half width of what is seen around a thread, in moves; how much nearer each picture is to that.
@@ -17,21 +18,22 @@ async function read() {
   const keys = new Uint32Array(bytes, 0, points);
   for (let point = 1; point < points; point++) keys[point] += keys[point - 1];
   const flat = new Uint16Array(bytes, 4 * points, 2 * points);
-  const places = Float32Array.from({length: 3 * points},
-    (_, at) => (at % 3 < 2 ? flat[2 * Math.floor(at / 3) + at % 3] / PARTS : 0));
-  return {points, axes: 2, half: Math.max(...flat) / PARTS / 2, keys, places,
-    distances: new Uint8Array(bytes, 8 * points)};
+  const places = inSpace(Float32Array.from(flat, value => value / PARTS));
+  return {points, axes: 2, keys, places, distances: new Uint8Array(bytes, 8 * points)};
 }
 
 export class Thread extends Flat {
   static async on(canvas) {
     const map = await read();
-    return new Thread(canvas, map, new Camera(map.places), () => coloursOf(canvas));
+    // In tasks of their own, so that no move waits for all of it.
+    await sleep(0);
+    const camera = new Camera(map.places);
+    await sleep(0);
+    return new Thread(canvas, map, camera, () => coloursOf(canvas));
   }
 
   constructor(...what) {
     super(...what);
-    this.numbers = new Map(Array.from(this.map.keys, (key, point) => [key, point]));
     this.colour(shares(this.map.distances, boundsOf(this.map.distances)));
     this.watch();
   }
@@ -43,7 +45,7 @@ export class Thread extends Flat {
 
   // The positions of a game up to the present one, by their keys as texts. Returns the moves from there to the goal.
   follow(keys) {
-    const points = keys.map(key => this.numbers.get(Number(key)));
+    const points = keys.map(key => this.map.keys.indexOf(Number(key)));
     this.show(points, [{point: points.at(-1), colour: "way", hole: 0.4}]);
     this.look(points.length > 1);
     return this.map.distances[points.at(-1)];
@@ -60,7 +62,7 @@ export class Thread extends Flat {
         [Math.min, Math.max].map(choose => choose(...way.map(point => map.places[3 * point + axis]))));
       const half = Math.max(AROUND, ...sides.map(([least, most]) => (most - least) * 0.8));
       camera.middle = [...sides.map(([least, most]) => (least + most) / 2), 0];
-      camera.distance *= Math.min(1, half / map.half);
+      camera.distance *= Math.min(1, 2 * half / camera.radius);
     }
     this.to = {middle: camera.middle, distance: camera.distance};
     if (glides) Object.assign(camera, from);
