@@ -105,15 +105,18 @@ export class Flat {
         pen.stroke();
       });
     }
+    const radius = MARK / 2 * dense;
     for (const {point, colour, hole} of this.marks) {
-      const {x, y, away} = this.seen(point, matrix) ?? {};
-      if (!away) continue;
-      pen.beginPath();
-      pen.arc(x * dense, y * dense, MARK / 3 * dense, 0, 7);
-      pen.lineWidth = 2.5 * dense;
-      [pen.fillStyle, pen.strokeStyle] = [colours[hole ? "ground" : colour], colours[hole ? colour : "ground"]];
-      pen.fill();
-      pen.stroke();
+      const at = this.seen(point, matrix);
+      if (!at) continue;
+      // A ring, or a disc where there is no hole, with edges in the colour of the ground.
+      for (const [inner, outer, paint] of [[Math.max(0, hole - 0.2), 1, "ground"], [hole, 0.8, colour]]) {
+        pen.lineWidth = (outer - inner) * radius;
+        pen.strokeStyle = colours[paint];
+        pen.beginPath();
+        pen.arc(at.x * dense, at.y * dense, (inner + outer) / 2 * radius, 0, 2 * Math.PI);
+        pen.stroke();
+      }
     }
   }
 
