@@ -158,7 +158,8 @@ class RunForm {
   // A harder board of the same pieces takes the place of the drawing; Undo brings that back. Stopped, it is the best so
   // far.
   async #harder() {
-    if (this.hunt) return void post(["runs", this.hunt, "cancel"]);
+    // It is told to stop, however long that takes.
+    if (this.hunt) return void post(["runs", this.hunt, "cancel"]).catch(() => {});
     const {found} = this.verdict;
     put(this.wrong);
     this.hunt = true;
