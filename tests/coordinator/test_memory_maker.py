@@ -138,7 +138,7 @@ def test_a_failure_in_the_midst_of_a_layer_commits_none_of_it(tmp_path: Path, mo
     resources = Resources(workers=2, tuning=ANYWAY)
     directory = make_run(tmp_path / "broken", LONG, None, {}, resources)
     with monkeypatch.context() as patch, pytest.raises(TaskError, match="broken"):
-        before_call(patch, table, "lanes_of", Countdown(60, broken))
+        before_call(patch, table, "sum_words", Countdown(60, broken))
         driven(directory, resources)
     with RunStore(directory) as left:
         assert 3 < left.state.depth < 9

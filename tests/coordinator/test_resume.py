@@ -388,7 +388,9 @@ def test_moves_that_cannot_be_taken_back_contradict_the_puzzle(tmp_path: Path, m
     """Two configurations lead to one that leads back to neither."""
 
     class Trap(toy.Toy):
-        undirected = True
+        def prepare(self, start: str | None) -> None:
+            super().prepare(start)
+            self.undirected = True
 
     monkeypatch.setitem(PUZZLES, "toy", "tests.support.toy:Toy")
     monkeypatch.setattr(toy, "Toy", Trap)
@@ -398,9 +400,10 @@ def test_moves_that_cannot_be_taken_back_contradict_the_puzzle(tmp_path: Path, m
         drive(directory, Resources(), Control(), SilentObserver())
 
 
-def test_what_cannot_be_found_by_layers_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(PuzzleError, match="superpuzz is directed: a search does not find its components"):
-        make_run(tmp_path, PuzzleSpec("superpuzz", {"columns": "4"}), "census", BY_LAYERS, Resources())
+def test_what_cannot_be_found_by_layers_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(PUZZLES, "toy", "tests.support.toy:Toy")
+    with pytest.raises(PuzzleError, match="toy is directed: a search does not find its components"):
+        make_run(tmp_path, PuzzleSpec("toy", {"directed": "yes"}), "census", BY_LAYERS, Resources())
     with pytest.raises(PuzzleError, match="by 'paths' is not joins or layers"):
         make_run(tmp_path, PuzzleSpec("klotski", {}), "census", {"by": "paths"}, Resources())
 

@@ -80,12 +80,13 @@ def test_compiled_rules_are_expanded_here_unless_asked_for(
         ended = hakoiri("run", "klotski", "--redis", farm.url, "--farm", farm_, "--json")
         assert "cmdstat_rpush" not in client.info("commandstats")
     assert_explored(ended.json, hakoiri, finished)
-    why = "sending would take"
-    assert ended.stderr.count(f"layers are expanded here: {why}") == (farm_ == "auto")
+    # On a busy machine expanding may take almost as long as sending would.
+    whys = re.findall("layers are expanded here: (sending would take|the largest layer takes)", ended.stderr)
+    assert len(whys) == (farm_ == "auto")
     # Who looks later is told, too.
     log, said = hakoiri.ask("status", "last")["work_log"], " ".join(hakoiri("status", "last").stdout.split())
     watched = hakoiri("status", "last", "--watch").stdout
-    assert [why in text for text in (log["here"] or "", said, watched)] == [farm_ == "auto"] * 3
+    assert all(whys[0] in text for text in (log["here"], said, watched)) if whys else log["here"] is None
     assert f"168 layers: 168 here{', because' * (farm_ == 'auto')}" in said
 
 

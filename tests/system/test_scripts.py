@@ -18,7 +18,7 @@ from tests.support.commands import ROOT
 SCRIPTS = sorted(
     path
     for path in [*ROOT.glob("scripts/*"), ROOT / ".ci/run"]
-    if path.suffix not in (".py", ".json") and path.is_file()
+    if path.suffix not in (".py", ".json", ".mjs") and path.is_file()
 )
 STAMP = ".venv/hakoiri-stamp"
 

@@ -116,7 +116,8 @@ class Job(ABC):
         """Return the class of the puzzle; raise `PuzzleError` for a puzzle that cannot have such a run."""
         kind, asked = spec.kind(), cls.parameters
         if not asked.may_be_of(kind):
-            raise PuzzleError(asked.misfit.format(spec.name, names_of(asked.may_be_of)), *asked.instead)
+            hints = (hint._replace(what=hint.what.format(spec.name)) for hint in asked.instead)
+            raise PuzzleError(asked.misfit.format(spec.name, names_of(asked.may_be_of)), *hints)
         return kind
 
     @classmethod

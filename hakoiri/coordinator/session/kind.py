@@ -35,7 +35,7 @@ class RunKind:
     csv: ClassVar[tuple[str, str]] = ("", "")
     #: Start, goal and options of a puzzle that such a run has no use for; a kind with sizes sets the size by itself.
     without: ClassVar[tuple[str, ...]] = ()
-    #: The refusal of a puzzle that cannot have such a run, with the puzzle's name and those that can, and its hints.
+    #: The refusal of a puzzle that cannot have such a run, with its name and the names of those that can, and hints.
     misfit: ClassVar[str] = "{} cannot have such a run; puzzles that can: {}"
     instead: ClassVar[tuple[Hint, ...]] = ()
     #: Whether the form of a new run offers it; a study of many runs is begun by its command or over HTTP.
@@ -101,7 +101,7 @@ class ExploreKind(RunKind):
     """Find all configurations that the start can reach, layer by layer."""
 
     job = "hakoiri.coordinator.layers.job:Explore"
-    misfit = "{} is a tree, so it has no moves to search by; a run counts its solutions"
+    misfit, instead = "{} is a tree, so it has no moves to search by; a run counts its solutions", (Hint("run", "{}"),)
     until_goal: bool = given("Stop after the layer of the nearest goal.", False, plan="changed", form=False)
     layers: int | None = given(
         "Stop after layer N, which is N moves from the start.", None, plan="changed", min=0, form=None, rare=True
@@ -156,7 +156,7 @@ class HardestKind(RunKind):
     """Find the distance from each configuration of a finished run to its nearest goal."""
 
     job = "hakoiri.coordinator.goals.job:HardestJob"
-    misfit = ExploreKind.misfit
+    misfit, instead = ExploreKind.misfit, ExploreKind.instead
     base: str = given("Name of the finished run; no `puzzle` is given.")
     base_digest: str = given("")
 

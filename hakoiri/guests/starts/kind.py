@@ -22,7 +22,7 @@ class StartsKind(RunKind):
     example = "study starts boards.txt -o axis=rows-and-columns -o metric=straight"
     takes, files = ("file", "--puzzle", "options", "goal"), ("csv",)
     csv = ("Write a row per start: .csv or .parquet.", "starts")
-    misfit = ExploreKind.misfit
+    misfit, instead = ExploreKind.misfit, ExploreKind.instead
     starts: str = given("A text with one start in each line, perhaps after its name.", "", plan=False)
     cap: int = cap_of("Give up a start after this many: 500k, 10M.", 1_000_000, "1M")
 
