@@ -113,7 +113,7 @@ def test_a_kind_of_run_is_driven_to_its_end_or_refused_whatever_the_puzzle(
         assert response.status_code in (409, 422), response.text
         assert "\n" not in row["detail"]
         refused[name] = row["detail"]
-    # Of a kind that is not listed, any line will do.
+    # A kind that is not listed may refuse with any line.
     expected = REQUESTS["puzzles refused by each kind"].get(kind, dict.fromkeys(refused, ""))
     assert refused.keys() == expected.keys()
     assert [text for name, text in refused.items() if expected[name] not in text] == []
