@@ -98,7 +98,7 @@ def test_what_is_lost_again_and_again_ends_the_session() -> None:
 def test_a_run_that_waits_for_a_host_makes_room_for_others_that_are_queued(
     others_wait: bool, dispensable: list[str], ends: type[Exception], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It has its place for some seconds, and as long as it takes if others have copies, or nobody waits for it."""
+    """A run waits for ten seconds; if no other run is queued, or other hosts have copies, until these limits end."""
     made, control, now = pool_of(0), Control(), [0.0]
     monkeypatch.setattr(hosts_module, "living_hosts", lambda connection: {"a": HostBeat("1-a", 1, "")})
     monkeypatch.setattr(HostPool, "draining", lambda pool: set())

@@ -89,9 +89,7 @@ def test_a_run_that_another_process_drives_is_looked_at_every_second(
     assert clock.attempts == [0, 1, 2]
 
 
-def test_other_runs_wait_if_they_are_queued_and_nobody_drives_them(
-    queued: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_driver_knows_whether_other_queued_runs_have_no_driver(queued: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A coordinator tells each run that it drives."""
     control, found = Control(), list[bool]()
     monkeypatch.setattr(drive, "_session", lambda *_: found.append(control.others_wait()))

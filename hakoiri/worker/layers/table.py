@@ -273,25 +273,8 @@ class LayerTable(MarkedTable):
         They are entered and become the frontier. If none are new, nothing changes. A table that codes layers gives the
         blocks to `put`, in order and in this thread, while others go on.
         """
-        row, counts = self._target, np.zeros_like(self._counts)
-        last = self.numbers.count // WORD_BITS
+        counts, last = np.zeros_like(self._counts), self.numbers.count // WORD_BITS
         self.numbers.require_none(self._marks(last, self._bits.shape[1]), last, depth)
-
-        def fresh(part: tuple[int, tuple[int, int]]) -> tuple[int, Totals, list[Coded]]:
-            number, (begin, last) = part
-            totals, found, held = Totals(), list[Coded](), 0
-            for block in range(begin, last, _LEAST_BLOCKS):
-                end = min(block + _LEAST_BLOCKS, last)
-                self._enter(depth, block, end, row, counts)
-                held += int(counts[block:end].sum())
-                if not held:
-                    begin = end
-                elif held >= _PIECE or end == last:
-                    words = self._bits[row, begin * BLOCK_WORDS : end * BLOCK_WORDS]
-                    summary, coded = self._summed(depth, words, begin * BLOCK_KEYS, held)
-                    totals, begin, held = totals.plus(summary, 0, 0), end, 0
-                    found += [coded] if coded else []
-            return number, totals, found
 
         most = max(_LEAST_BLOCKS, len(counts) // (4 * self._threads.workers))
         cuts, totals = [*range(0, len(counts), most), len(counts)], Totals()
@@ -299,6 +282,7 @@ class LayerTable(MarkedTable):
         # IMPORTANT: nothing from here on may be half done and stored: `depth` says so. So it is not interrupted either.
         before, self.depth = self.depth, None
         parts = enumerate([*pairwise(cuts)])
+        fresh = partial(self._fresh, depth, counts)
         ends = self._threads.draw("merge", fresh, parts, landed.put, self._threads.workers)
         for end in ends:
             end.add_done_callback(lambda _: landed.put(None))
@@ -316,13 +300,35 @@ class LayerTable(MarkedTable):
         for end in ends:
             end.result()
         if totals.size and (goal := self._goal) is not None:
-            has_goal = int(self._bits[row, goal // WORD_BITS]) >> goal % WORD_BITS & 1
+            has_goal = int(self._bits[self._target, goal // WORD_BITS]) >> goal % WORD_BITS & 1
             totals = totals.plus([0, has_goal, 0, *NOTHING], 0, 0)
         if totals.size:
             self._advance(counts)
             self.at = 0
         self.depth = depth if totals.size else before
         return totals
+
+    def _fresh(
+        self, depth: Depth, counts: NDArray[np.int64], part: tuple[int, tuple[int, int]]
+    ) -> tuple[int, Totals, list[Coded]]:
+        """Enter a part of layer `depth`: its number, and its first block and end. Return the number, totals, blocks.
+
+        The `counts` of its blocks are set.
+        """
+        number, (begin, last) = part
+        totals, found, held = Totals(), list[Coded](), 0
+        for block in range(begin, last, _LEAST_BLOCKS):
+            end = min(block + _LEAST_BLOCKS, last)
+            self._enter(depth, block, end, self._target, counts)
+            held += int(counts[block:end].sum())
+            if not held:
+                begin = end
+            elif held >= _PIECE or end == last:
+                words = self._bits[self._target, begin * BLOCK_WORDS : end * BLOCK_WORDS]
+                summary, coded = self._summed(depth, words, begin * BLOCK_KEYS, held)
+                totals, begin, held = totals.plus(summary, 0, 0), end, 0
+                found += [coded] if coded else []
+        return number, totals, found
 
     def stage_marks(self, store: RunStore, depth: Depth) -> None:
         """Stage the marks as blocks of layer `depth`, for another session to continue from `at`."""
