@@ -144,14 +144,15 @@ def standing(work: Work, data: Path) -> Standing:
         pieces = {base + b"/" + name: ledger.read(base, name) or b"" for base, name in kept}
         if "keep" in ledger.manifest.plan:
             # A last layer is listed from a table when the search ends, in other blocks.
-            pieces |= {key: _kept_part(raw) for key, raw in pieces.items() if key.startswith(LAYERS)}
+            layers = {base + b"/" + name: base + name for base, name in kept if base == LAYERS}
+            pieces |= {key: _kept_part(pieces[key], place) for key, place in layers.items()}
         return Standing(ledger.state, pieces)
     return Standing()
 
 
-def _kept_part(raw: bytes) -> bytes:
+def _kept_part(raw: bytes, place: bytes) -> bytes:
     """Return what stays of the record of a layer whose keys are listed again."""
-    fields = unpack_record(raw, "record", b"a layer")
+    fields = unpack_record(raw, "record", place)
     return repr({name: fields[name] for name in ("depth", "size", "digest", "goals", "represented")}).encode()
 
 
