@@ -172,6 +172,22 @@ ssize_t pwritev(int descriptor, const struct iovec *parts, int count, off_t offs
 ssize_t pwritev64(int descriptor, const struct iovec *parts, int count, off64_t offset) {
     return many(descriptor, parts, count, offset, 0);
 }
+// Python's `os.pwritev` calls these; their flags change nothing that is told here.
+ssize_t pwritev2(int descriptor, const struct iovec *parts, int count, off_t offset, int flags) {
+    (void)flags;
+    return offset == -1 ? writev(descriptor, parts, count) : many(descriptor, parts, count, offset, 0);
+}
+ssize_t pwritev64v2(int descriptor, const struct iovec *parts, int count, off64_t offset, int flags) {
+    return pwritev2(descriptor, parts, count, offset, flags);
+}
+
+static int allocated(int descriptor, int64_t offset, int64_t length) {
+    char path[4096];
+    if (descriptor_below(descriptor, path) && fails(WRITES) == 1) return errno;
+    return syscall(SYS_fallocate, descriptor, 0, offset, length) ? errno : 0;
+}
+int posix_fallocate(int descriptor, off_t offset, off_t length) { return allocated(descriptor, offset, length); }
+int posix_fallocate64(int descriptor, off64_t offset, off64_t length) { return allocated(descriptor, offset, length); }
 
 static ssize_t read_at(int descriptor, void *data, size_t length, int64_t offset) {
     char path[4096];
@@ -181,6 +197,14 @@ static ssize_t read_at(int descriptor, void *data, size_t length, int64_t offset
 ssize_t pread(int descriptor, void *data, size_t length, off_t offset) { return read_at(descriptor, data, length, offset); }
 ssize_t pread64(int descriptor, void *data, size_t length, off64_t offset) {
     return read_at(descriptor, data, length, offset);
+}
+ssize_t preadv2(int descriptor, const struct iovec *parts, int count, off_t offset, int flags) {
+    char path[4096];
+    if (wanted & READS && descriptor_below(descriptor, path) && fails(READS) == 1) return -1;
+    return syscall(SYS_preadv2, descriptor, parts, count, offset, 0, flags);
+}
+ssize_t preadv64v2(int descriptor, const struct iovec *parts, int count, off64_t offset, int flags) {
+    return preadv2(descriptor, parts, count, offset, flags);
 }
 
 static int synced(int descriptor, long number) {
