@@ -216,7 +216,10 @@ def messages() -> dict[str, set[str]]:
                 found.setdefault(kind, set()).update(f"{text}{hints}" for text in texts)
     # What `Job.puzzle_kind` raises.
     found["PuzzleError"] |= {
-        worded(re.sub(r"{.*?}", _VALUE, run.misfit), run.instead) for run in map(kind_class, KINDS)
+        worded(
+            re.sub(r"{.*?}", _VALUE, run.misfit), [hint._replace(what=hint.what.format("NAME")) for hint in run.instead]
+        )
+        for run in map(kind_class, KINDS)
     }
     return found
 
