@@ -1,6 +1,6 @@
 """The channel to child processes of this one, for rules in plain Python, which hold the interpreter's lock.
 
-Children are started once a session has worked for a second, or has so much work before it. Until they can work, and
+Children are started once a session has worked for 0.3 s, or has so much work before it. Until they can work, and
 once too many were lost, this process works itself. Each has one chunk at a time, so two full sockets never wait for
 each other, and gets the next one before this process takes in its result. A child that dies, takes too long or too much
 memory is replaced; its chunk goes to another one.

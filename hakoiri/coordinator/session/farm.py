@@ -23,14 +23,12 @@ from hakoiri.errors import Hint
 from hakoiri.keys.layout import Keys
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.worker.layers.kernels import split
-from hakoiri.worker.layers.partition import Shares
+from hakoiri.worker.layers.partition import CHUNKS_PER_HELPER, Shares
 from hakoiri.worker.tasks import do_task
 from hakoiri.worker.transport.payload import Array, Arrays
 
 #: If sending takes this many times as long as the work, sending does not pay in other layers either.
 _NEVER_SENT = 1.5
-#: Most chunks of a layer for each thread and worker.
-_ROUNDS = 8
 #: The least configurations of a chunk where all chunks are sent and there are more workers than that would keep busy.
 _LEAST_SENT = 64
 #: Why workers idle although everything is sent.
@@ -180,7 +178,7 @@ class Farm:
             least = min(least, max(_LEAST_SENT, -(-size // workers)))
         if seconds > takers * LEAST_SECONDS:
             # As many chunks for one as for another.
-            rounds = min(_ROUNDS, int(seconds / (takers * LEAST_SECONDS)))
+            rounds = min(CHUNKS_PER_HELPER, int(seconds / (takers * LEAST_SECONDS)))
             least = max(least, math.ceil(size / (takers * rounds)))
         chunk = self._shares.chunk_size(size, cost.successors, cost.seconds, takers, least)
         times = self._times_as_long(size, cost, -(-size // chunk))
