@@ -384,7 +384,6 @@ def test_a_run_that_has_ended_leaves_its_memory_to_the_next(tmp_path: Path, monk
     assert {end.run: end.status for end in ends} == {
         run.name: "cancelled" if run == runs[0] else "complete" for run in runs
     }
-    assert ends[-1].run == runs[1].name
     assert [found[run] for run in runs] == [GB // 2] * 4
 
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import zlib
+from contextlib import ExitStack
 from dataclasses import fields
 from functools import partial
 from itertools import pairwise
@@ -21,11 +22,16 @@ import pytest
 import redis
 from rq import Worker
 
+from hakoiri.api import explore
+from hakoiri.coordinator.hosts.hosts import HostPool
+from hakoiri.coordinator.layers.memory_maker import LayersMaker
+from hakoiri.coordinator.session.resources import Budget, Resources, Tuning
 from hakoiri.worker.transport.connection import QUEUE, living_workers
 from hakoiri.worker.transport.payload import TaskRequest
 from tests.support.commands import START_OF_201, START_OF_248, FinishedRuns, Hakoiri, await_end, wait_until
 from tests.support.published import HAKOIRI as KNOWN
-from tests.support.servers import RedisServer, Workers, by_workers, comes_out_right, held_run
+from tests.support.servers import RedisServer, Workers, by_workers, comes_out_right, held_run, started_host
+from tests.support.toy_runs import before_call
 from tests.system.conftest import StartWorkers
 
 SLOW = pytest.mark.slow
@@ -88,6 +94,55 @@ def test_compiled_rules_are_expanded_here_unless_asked_for(
     watched = hakoiri("status", "last", "--watch").stdout
     assert all(whys[0] in text for text in (log["here"], said, watched)) if whys else log["here"] is None
     assert f"168 layers: 168 here{', because' * (farm_ == 'auto')}" in said
+
+
+#: Layers are made in bitmaps from the first one on.
+EARLY_BITMAPS = Tuning(bitmaps_from=1, bitmaps_within=1 << 20)
+
+
+def digest_by_ranges(hakoiri: Hakoiri) -> str | None:
+    """That of 7 pancakes by threads, in ranges of keys."""
+    resources = Resources(tuning=Tuning(bitmaps_from=1 << 40))
+    with explore("pancakes", options={"n": "7"}, data=hakoiri.data / "ranges", resources=resources) as run:
+        return run.store.state.digest
+
+
+def test_layers_that_are_never_sent_are_made_in_bitmaps(
+    redis_server: RedisServer, hakoiri: Hakoiri, workers: StartWorkers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As without Redis, and with the sentence why workers idle. What the user has sent goes to workers."""
+    workers(redis_server.url, 1)
+    found, expected = list[int](), digest_by_ranges(hakoiri)
+    before_call(monkeypatch, LayersMaker, "_merge", lambda *given: found.append(given[2]))
+    for farm, layers in (("auto", [*range(1, 10)]), ("always", [])):
+        resources = Resources(workers=2, redis=redis_server.url, farm=farm, tuning=EARLY_BITMAPS)
+        with explore("pancakes", options={"n": "7"}, data=hakoiri.data / farm, resources=resources) as run:
+            assert run.store.state.digest == expected
+            why = run.store.state.work_log.get("here")
+            assert (why is not None and "sending would take" in why) == (farm == "auto")
+        assert found == layers
+        found.clear()
+
+
+def test_hosts_that_come_late_go_on_from_bitmaps(
+    redis_server: RedisServer, hakoiri: Hakoiri, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found, ended, expected = list[int](), ExitStack(), digest_by_ranges(hakoiri)
+
+    def come(*given: Any) -> None:
+        found.append(given[2])
+        if given[2] == 4:
+            ended.enter_context(started_host(hakoiri, redis_server.url, hakoiri.data.parent / "host"))
+
+    before_call(monkeypatch, LayersMaker, "_merge", come)
+    # However short the layers are.
+    monkeypatch.setattr(HostPool, "pays", lambda pool, *_: bool(pool.living()))
+    monkeypatch.setattr(Budget, "is_large", lambda *_: True)
+    resources = Resources(workers=2, redis=redis_server.url, tuning=EARLY_BITMAPS)
+    with ended, explore("pancakes", options={"n": "7"}, data=hakoiri.data, resources=resources) as run:
+        assert run.store.state.digest == expected
+        assert found == [1, 2, 3, 4]
+    assert hakoiri.ask("status", "last")["work_log"]["layers"]["hosts"]["layers"] == 4
 
 
 SLOW_RULES = """

@@ -2,7 +2,8 @@
 
 hosts    once that pays, and then all that follow (`coordinator.hosts.layers.HostMaker`)
 table    all layers of a run that keeps depths, if the memory holds it (`coordinator.layers.table_maker`)
-bitmaps  all layers of a run that keeps them from a long one on, if bitmaps fit (`coordinator.layers.memory_maker`)
+bitmaps  all layers of a run that keeps them from a long one on, if bitmaps fit and sending does not pay
+         (`coordinator.layers.memory_maker`)
 steps    long layers: threads, and workers if that pays (`coordinator.layers.step`)
 short    any layer, at once
 """
