@@ -279,7 +279,9 @@ class FormatError(StorageError):
 
 
 class DiskFullError(StorageError, OSError):
-    """There is not enough free disk for what comes next."""
+    """There is not enough free disk for what comes next, or the disk is `perhaps_broken`."""
+
+    perhaps_broken = False
 
 
 class NotWritableError(StorageError, PermissionError):

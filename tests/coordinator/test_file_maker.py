@@ -231,6 +231,34 @@ def test_a_full_disk_stops_the_run_and_loses_nothing(
 
 
 @pytest.mark.ci_slow
+def test_a_sync_that_fails_once_stops_the_run_and_loses_nothing(
+    expected: tuple[Any, NDArray[np.uint8]], tmp_path: Path
+) -> None:
+    """Of the file, and of the folder that has its name."""
+    directory, stops, made = make_run(tmp_path, SPEC, None, {"keep": "depths"}, FILED), 0, os.fsync
+    for number in range(1, 200):
+        left = iter(range(number))
+
+        def broken(file: int, left: Iterator[int] = left) -> None:
+            if next(left, None) is None:
+                raise OSError(errno.EIO, "Input/output error")
+            made(file)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(os, "fsync", broken)
+            try:
+                assert driven(directory, FILED).status == "complete"
+                break
+            except StorageError as error:
+                assert "Input/output error" in str(error)
+                stops += 1
+    assert stops > 2
+    with open_run("last", tmp_path) as run:
+        assert essence(run) == expected[0]
+        np.testing.assert_array_equal(codes_of(run.store), expected[1])
+
+
+@pytest.mark.ci_slow
 def test_a_stop_in_the_midst_of_a_layer_keeps_what_is_expanded(
     expected: tuple[Any, NDArray[np.uint8]], tmp_path: Path
 ) -> None:

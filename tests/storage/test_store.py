@@ -41,10 +41,10 @@ from hakoiri.errors import (
     StorageError,
 )
 from hakoiri.keys.layout import LAYOUTS, U32, Layout, ints
-from hakoiri.storage.engine.environment import Environment, refuse_network_file_system, translated
+from hakoiri.storage.engine.environment import Environment, disk_full, refuse_network_file_system, translated
 from hakoiri.storage.layers.audit import check_layer, duplicate_fault
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.ledger import lock
+from hakoiri.storage.ledger import ledger, lock
 from hakoiri.storage.ledger.ledger import CommitThread, Ledger, create_run
 from hakoiri.storage.ledger.lock import RunLock, holder_of, making
 from hakoiri.storage.ledger.manifest import ComponentRecord, Progress, State, pack_record, seal
@@ -600,6 +600,17 @@ def test_a_write_that_came_out_short_is_not_told_as_a_full_disk_for_sure(directo
     words = r"is full or broken \(.*; free some space or look at the system's log"
     with pytest.raises(DiskFullError, match=words), translated(directory):
         raise failed
+
+
+def test_a_run_that_a_broken_disk_does_not_take_is_not_told_as_a_full_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise disk_full(tmp_path / "run", perhaps_broken=True)
+
+    monkeypatch.setattr(ledger, "begin_books", fails)
+    with pytest.raises(DiskFullError, match=r"is full or broken \(.*; free some space or .* log and try again"):
+        create_run(tmp_path, manifest(), queued=False)
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from hakoiri.coordinator.session.resources import Budget
 from hakoiri.coordinator.session.session import Session
 from hakoiri.errors import Hint, OverBudgetError
 from hakoiri.puzzles.contract import Puzzle, numbers_of
+from hakoiri.storage.engine.environment import translated
 from hakoiri.storage.engine.files import Given
 from hakoiri.storage.layers.depths import DepthTable, Kept
 from hakoiri.storage.layers.spill import Spill
@@ -150,12 +151,14 @@ class FileMaker(TableMaker[FiledTable]):
         store, depth = self._store, self._session.state.depth
         kept = range(store.kept.first, depth + 1)
         table.begin(DepthTable(store), [(each, partial(store.blocks, each)) for each in kept])
+        # The name of the file, whose contents `begin` has synced. IMPORTANT: before anything is staged, since the end of
+        # a session commits what is.
+        with translated(store.directory):
+            Given(store.directory).flush("")
         for each in (*kept, depth + 1):
             store.erase(BLOCKS, number_key(each))
         store.erase(CLOSED)
         store.erase(META, PARTIAL_KEY)
-        # The name of the file, whose contents `begin` has synced.
-        Given(store.directory).flush("")
         table.file.shape.stage(store)
         Kept(depth + 1, self._keep == "depths").stage(store)
         self._session.commit(replace(self._session.state, stored_bytes=table.file.stored_bytes))

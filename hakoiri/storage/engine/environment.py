@@ -74,10 +74,13 @@ def disk_full(directory: Path, perhaps_broken: bool = False, is_run: bool = True
     """
     state, advice = ("full or broken", " or look at the system's log") if perhaps_broken else ("full", "")
     text = f"the disk under {directory.parent} is {state} ({_free_bytes(directory) >> 20} MiB free)"
-    if not is_run:
-        return errors.DiskFullError(f"{text}; free some space{advice} and try again")
-    text = f"{text}; all committed layers are safe; free some space{advice}"
-    return errors.DiskFullError(text, Hint("resume", directory.name))
+    if is_run:
+        text = f"{text}; all committed layers are safe; free some space{advice}"
+        found = errors.DiskFullError(text, Hint("resume", directory.name))
+    else:
+        found = errors.DiskFullError(f"{text}; free some space{advice} and try again")
+    found.perhaps_broken = perhaps_broken
+    return found
 
 
 def taken_over(directory: Path) -> TakenOverError:

@@ -371,7 +371,7 @@ def create_run(
                     raise NameTakenError(final.name) from error
                 flush(data)
     except DiskFullError as error:
-        raise disk_full(final, is_run=False) from error
+        raise disk_full(final, error.perhaps_broken, is_run=False) from error
     finally:
         Given(data).remove_folder(building.name)
     return final
