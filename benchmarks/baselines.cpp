@@ -191,10 +191,17 @@ template <int n> struct Pancakes {
                         a[k][i] = sum, b[k][i] = other;
                     }
                     const unsigned *first = a[k].data(), *second = b[k].data(), *alone = own[k].data();
-                    for (std::size_t i = 0; i < count; i++) {
-                        unsigned q = places[i];
-                        Word goal = fixed + alone[q] + first[upper[q]] + second[lower[q]];
-                        next[goal >> 6] |= Word(1) << (goal & 63);
+                    // The words of some goals are fetched before the first of them is set.
+                    constexpr std::size_t WAITING = 128;
+                    Word goals[WAITING];
+                    for (std::size_t begin = 0; begin < count; begin += WAITING) {
+                        std::size_t some = std::min(WAITING, count - begin);
+                        for (std::size_t i = 0; i < some; i++) {
+                            unsigned q = places[begin + i];
+                            goals[i] = fixed + alone[q] + first[upper[q]] + second[lower[q]];
+                            __builtin_prefetch(next + (goals[i] >> 6), 1);
+                        }
+                        for (std::size_t i = 0; i < some; i++) next[goals[i] >> 6] |= Word(1) << (goals[i] & 63);
                     }
                 }
             }

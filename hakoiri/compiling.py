@@ -101,7 +101,7 @@ def _remove(folder: str, maker: int) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def intrinsic(function: Callable[[Any, Any], Any]) -> Any:
+def intrinsic(function: Callable[..., Any]) -> Any:
     """A function of one argument that kernels have from LLVM's own instructions."""
     made: Any = extending.intrinsic(function)
     return made
@@ -288,3 +288,23 @@ def lowest_bit(typing_context: Any, word: Any) -> Any:
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
 
     return types.uint64(types.uint64), build
+
+
+@intrinsic
+def prefetch(typing_context: Any, words: Any, index: Any) -> Any:
+    """Have the processor fetch ``words[index]``, of one dimension, into its cache for writing, and wait for nothing.
+
+    An index beyond the array is harmless.
+    """
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+        function = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
+        place = builder.bitcast(builder.gep(data, [arguments[1]]), byte)
+        # For writing, into all caches, data.
+        builder.call(function, [place, *(number(each) for each in (1, 3, 1))])
+        return context.get_dummy_value()
+
+    return types.void(words, types.int64), build

@@ -151,8 +151,8 @@ class FileMaker(TableMaker[FiledTable]):
         store, depth = self._store, self._session.state.depth
         kept = range(store.kept.first, depth + 1)
         table.begin(DepthTable(store), [(each, partial(store.blocks, each)) for each in kept])
-        # The name of the file, whose contents `begin` has synced. IMPORTANT: before anything is staged, since the end of
-        # a session commits what is.
+        # The name of the file, whose contents `begin` has synced.
+        # IMPORTANT: before anything is staged, because the end of a session commits that.
         with translated(store.directory):
             Given(store.directory).flush("")
         for each in (*kept, depth + 1):
