@@ -100,7 +100,7 @@ def stopped_driver(scene: Scene) -> None:
     running = scene.drive()
     if at_work := _stands_still(scene, running) and scene.standing().state.status == "running":
         second = scene.hakoiri.here("resume", the_run(scene.work, scene.hakoiri.data).name, check=False)
-        if second.code != 1 or "is held by process" not in second.error:
+        if second.code != 75 or "is held by process" not in second.error:
             scene.outcome.faults.append(f"two drivers: {second}")
     running.send(signal.SIGCONT)
     scene.outcome.figures["blows" if at_work else "late"] += 1
