@@ -102,7 +102,7 @@ def _remove(folder: str, maker: int) -> None:
 
 
 def intrinsic(function: Callable[..., Any]) -> Any:
-    """A function of one argument that kernels have from LLVM's own instructions."""
+    """A function that kernels have from LLVM's own instructions."""
     made: Any = extending.intrinsic(function)
     return made
 
