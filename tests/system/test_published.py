@@ -13,9 +13,11 @@ from unittest.mock import patch
 
 import pytest
 
+from hakoiri.coordinator.layers.memory_maker import DepthsMaker
 from hakoiri.coordinator.session.resources import DEFAULT
 from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
 from hakoiri.storage.layers.spill import Spill
+from hakoiri.storage.names import TABLE_FILE, run_directories
 from tests.support.commands import Hakoiri
 from tests.support.published import DIAMETERS, HAKOIRI, SPACES, TILES, Space
 from tests.support.seeds import usual
@@ -24,12 +26,16 @@ from tests.support.servers import RedisServer, started_host, started_workers
 
 @dataclass(frozen=True)
 class Way:
-    """A way to drive a run. `spilling`: in a budget with room for a puzzle's tables, but not for a large layer."""
+    """A way to drive a run. `spilling`: in a budget with room for a puzzle's tables, but not for a large layer.
+
+    `filed`: its table does not fit in memory.
+    """
 
     hosts: bool = False
     workers: bool = False
     spilling: bool = False
     keep: str = "layers"
+    filed: bool = False
 
     def arguments(self, space: Space, url: str) -> list[str]:
         """Return the words that it adds to the command."""
@@ -90,6 +96,8 @@ def found(hakoiri: Hakoiri, space: Space, way: Way, url: str = "") -> tuple[dict
         if not (way.hosts or way.workers):
             # Workers and hosts refuse a run of other code than theirs. Hosts tell what they spilled.
             stack.enter_context(patch.object(Spill, "append", counted))
+        if way.filed:
+            stack.enter_context(patch.object(DepthsMaker, "fits", lambda _: False))
         if not way.spilling:
             # A machine that does much else would put on disk what has been under way for some seconds.
             stack.enter_context(patch.dict(vars(DEFAULT), checkpoint=1e6))
@@ -120,6 +128,7 @@ def checked_digest(space: Space, way: Way, hakoiri: Hakoiri, url: str) -> str:
     elif way.keep == "layers" and (space.spills or not way.spilling):
         expected = way.spilling and space.spills
         assert bool(spilled) == expected, "nothing was spilled" if expected else "spilled without need"
+    assert (run_directories(hakoiri.data)[-1] / TABLE_FILE).exists() == way.filed
     hakoiri.here("delete", "last", "--yes")
     return str(summary["digest"])
 
@@ -132,6 +141,7 @@ def test_published(space: Space, ways: list[str], hakoiri: Hakoiri, request: pyt
     spec = PuzzleSpec(puzzle, dict(word.split("=") for word in options[1::2] if "=" in word))
     if {*options[::2]} <= {"-o"} and (built := with_own_file(spec).build()).numbers and built.undirected:
         digests["depths"] = checked_digest(space, Way(keep="depths"), hakoiri, url)
+        digests["depths in a file"] = checked_digest(space, Way(keep="depths", filed=True), hakoiri, url)
     assert len(set(digests.values())) == 1, digests
 
 
