@@ -114,6 +114,24 @@ def test_a_run_that_lives_leaves_the_selection_and_the_focus_and_is_not_heard_un
     expect(page.locator("body")).not_to_be_focused()
 
 
+def test_the_table_of_layers_grows_and_leaves_the_selection_and_the_focus(page: Page) -> None:
+    run = living(page)
+    page.goto(f"/#/runs/{run}")
+    expect(page.locator(CELL)).to_be_visible()
+    opener = page.locator("summary", has_text="Table")
+    opener.press("Enter")
+    rows = page.get_by_role("region", name="Layers").locator("tbody tr")
+    expect(rows.nth(10)).to_be_visible()
+    expect(opener).to_be_focused()
+    page.evaluate("getSelection().selectAllChildren([...document.querySelectorAll('tbody tr')][3].cells[1])")
+    selected, before = page.evaluate("getSelection().toString()"), rows.count()
+    assert selected == rows.nth(3).locator("td").nth(1).inner_text()
+    expect(rows.nth(before)).to_be_visible()
+    assert page.evaluate("getSelection().toString()") == selected
+    expect(opener).to_be_focused()
+    page.request.post(f"/api/runs/{run}/cancel")
+
+
 def test_six_hidden_tabs_leave_the_server_to_a_seventh(page: Page) -> None:
     """A browser has six connections to a server, and a run that lives takes one while it is seen."""
     run = living(page)

@@ -22,7 +22,8 @@ export async function show(place, {run, redraw}, current) {
 
 class Overview {
   constructor(run, redraw) {
-    Object.assign(this, {run, redraw, layers: [], by: [], drawing: false, told: 0});
+    Object.assign(this, {run, redraw, layers: [], by: [], rows: [], drawing: false, told: 0});
+    [this.heads, this.body] = [h("tr", {}), h("tbody", {})];
     this.figures = h("div", {});
     this.progress = h("div", {class: "progress", role: "status", "aria-live": "off"});
     this.histogram = new Histogram(run.kind === "hardest"
@@ -32,7 +33,9 @@ class Overview {
     this.chart = h("section", {class: "card", hidden: true},
       h("div", {class: "heading"}, h("h2", {}, run.kind === "hardest" ? "Distances from the goal" : "Layers"),
         scaleSwitch(wanted => this.histogram.scale(wanted))),
-      this.histogram.element, this.table = h("details", {}, h("summary", {}, "Table")));
+      this.histogram.element, this.table = h("details", {}, h("summary", {}, "Table"),
+        h("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": "Layers"},
+          h("table", {}, h("thead", {}, this.heads), this.body))));
     [this.kept, this.tables, this.files] = [h("div", {}), h("div", {}), h("div", {})];
     this.element = h("section", {}, h("section", {class: "card"}, this.progress, this.figures), this.chart,
       h("div", {class: "sizes"}), this.kept, this.tables, this.files);
@@ -137,16 +140,22 @@ class Overview {
   }
 
   #layerTable() {
-    const told = this.by.some(Boolean);
     if (!this.table.open) return;
-    const rows = this.layers.map((size, depth) =>
-      h("tr", {}, h("td", {}, this.run.kind === "explore" && this.run.can.includes("layer")
-        ? h("a", {href: address(["runs", this.run.run, "layer"], {n: String(depth)})}, number(depth)) : number(depth)),
-        h("td", {}, number(size)), told && h("td", {class: "text"}, this.by[depth] || "here")));
-    put(this.table, h("summary", {}, "Table"),
-      h("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": "Layers"}, h("table", {},
-      h("thead", {}, h("tr", {}, h("th", {scope: "col"}, "layer"), h("th", {scope: "col"}, "configurations"),
-        told && h("th", {scope: "col", class: "text"}, "made by"))), h("tbody", {}, rows))));
+    const told = this.by.some(Boolean);
+    put(this.heads, h("th", {key: "layer", scope: "col"}, "layer"),
+      h("th", {key: "size", scope: "col"}, "configurations"),
+      told && h("th", {key: "by", scope: "col", class: "text"}, "made by"));
+    put(this.body, this.layers.map((size, depth) => this.#row(depth, size, told ? this.by[depth] || "here" : "")));
+  }
+
+  // The row of a layer: the one that is there, unless it has changed.
+  #row(depth, size, by) {
+    const key = `${depth} ${size} ${by}`;
+    if (this.rows[depth]?.key === key) return this.rows[depth];
+    const asked = this.run.kind === "explore" && this.run.can.includes("layer");
+    const link = asked && h("a", {href: address(["runs", this.run.run, "layer"], {n: String(depth)})}, number(depth));
+    return this.rows[depth] = h("tr", {key}, h("td", {}, link || number(depth)), h("td", {}, number(size)),
+      by && h("td", {class: "text"}, by));
   }
 
   #figures() {
