@@ -234,7 +234,7 @@ def test_a_full_disk_stops_the_run_and_loses_nothing(
 def test_a_sync_that_fails_once_stops_the_run_and_loses_nothing(
     expected: tuple[Any, NDArray[np.uint8]], tmp_path: Path
 ) -> None:
-    """Whether it is that of the file or of its folder."""
+    """The file is synced, and its folder."""
     directory, stops, made = make_run(tmp_path, SPEC, None, {"keep": "depths"}, FILED), 0, os.fsync
     for number in range(1, 200):
         left = iter(range(number))

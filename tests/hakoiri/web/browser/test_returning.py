@@ -117,8 +117,8 @@ def test_a_run_that_lives_leaves_the_selection_and_the_focus_and_is_not_heard_un
 def test_the_table_of_layers_grows_and_leaves_the_selection_and_the_focus(page: Page) -> None:
     run = living(page)
     page.goto(f"/#/runs/{run}")
-    expect(page.locator(CELL)).to_be_visible()
     opener = page.locator("summary", has_text="Table")
+    expect(opener).to_be_visible()
     opener.press("Enter")
     rows = page.get_by_role("region", name="Layers").locator("tbody tr")
     expect(rows.nth(10)).to_be_visible()
