@@ -150,9 +150,9 @@ class Overview {
 
   // The row of a layer: the one that is there, unless it has changed.
   #row(depth, size, by) {
-    const key = `${depth} ${size} ${by}`;
-    if (this.rows[depth]?.key === key) return this.rows[depth];
     const asked = this.run.kind === "explore" && this.run.can.includes("layer");
+    const key = `${depth} ${size} ${by} ${asked}`;
+    if (this.rows[depth]?.key === key) return this.rows[depth];
     const link = asked && h("a", {href: address(["runs", this.run.run, "layer"], {n: String(depth)})}, number(depth));
     return this.rows[depth] = h("tr", {key}, h("td", {}, link || number(depth)), h("td", {}, number(size)),
       by && h("td", {class: "text"}, by));
