@@ -34,7 +34,7 @@ def moves(stack):
     for count in range(2, len(stack) + 1):
         yield stack[:count][::-1] + stack[count:]
 run = hakoiri.explore_graph(tuple(range(int(sys.argv[1]))), moves, data=sys.argv[2])
-print(json.dumps({"configurations": sum(run.layers)}))
+print(json.dumps({"configurations": sum(run.layer_sizes)}))
 """
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import pages
+from benchmarks import limits, pages
 from benchmarks.limits import MEASURED, rows
 from benchmarks.pages import Table, faults, record, tables_of, with_results
 
@@ -52,3 +52,8 @@ def test_limits_has_the_rows_of_the_pages_that_it_names() -> None:
     table = tables_of("limits")[0]
     plain = [row for row in table.rows if row[-1] == "plain Python"]
     assert table.rows == [*rows(plain)] and len(table.rows) > len(MEASURED)
+
+
+def test_graphs_of_plain_python_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "STACKS", (4,))
+    assert [row[0] for row in limits.measured()] == [24]
