@@ -75,6 +75,13 @@ def children_of(run: Running, count: int = 2) -> list[psutil.Process]:
     return wait_until(found)
 
 
+def expanders(hakoiri: Hakoiri) -> list[str]:
+    """The names of those who have expanded committed layers of the only run."""
+    (directory,) = run_directories(hakoiri.data)
+    with Ledger(directory) as ledger:
+        return sorted(ledger.state.work_log.get("expanders", {}))
+
+
 @pytest.mark.ci_slow
 @pytest.mark.parametrize("lost", [0, pytest.param(1, marks=pytest.mark.slow), 2])
 def test_what_becomes_of_children_changes_nothing(hakoiri: Hakoiri, tmp_path: Path, lost: int) -> None:
@@ -120,11 +127,13 @@ def test_an_audited_child_that_lies_is_replaced(hakoiri: Hakoiri, tmp_path: Path
 
 @pytest.mark.ci_slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_no_child_is_left_after_any_end_of_the_parent(hakoiri: Hakoiri, puzzle: str, number: signal.Signals) -> None:
-    """Even if one has stopped."""
+def test_no_child_is_left_after_any_end_of_the_parent(hakoiri: Hakoiri, tmp_path: Path, number: signal.Signals) -> None:
+    """Even if one has stopped, once it has asked the system to end with its parent."""
+    puzzle = file_of(tmp_path, SLOW_RULES.replace("20_000", "100_000"))
     run = hakoiri.start("run", puzzle, "--farm", "always", "--workers", "2", "--json")
     mine = children_of(run)
     assert all(os.getpgid(each.pid) != os.getpgid(run.pid) for each in mine)
+    wait_until(lambda: worker_name(mine[0].pid) in expanders(hakoiri), what="a layer by the first")
     mine[0].suspend()
     run.send(number)
     ended = run.finish()
@@ -160,14 +169,8 @@ def test_a_child_starts_by_itself_once_work_is_slow(hakoiri: Hakoiri, tmp_path: 
     puzzle = file_of(tmp_path, SLOW_RULES.replace("20_000", "100_000"))
     run = hakoiri.start("run", puzzle, "--workers", "2", "--json")
     mine = children_of(run, 1)
-    (directory,) = run_directories(hakoiri.data)
-
-    def expanders() -> list[str]:
-        with Ledger(directory) as ledger:
-            return sorted(ledger.state.work_log.get("expanders", {}))
-
-    wait_until(lambda: len(expanders()) == 2 or run.process.poll() is not None, what="a layer by both")
-    assert expanders() == ["", worker_name(mine[0].pid)]
+    wait_until(lambda: len(expanders(hakoiri)) == 2 or run.process.poll() is not None, what="a layer by both")
+    assert expanders(hakoiri) == ["", worker_name(mine[0].pid)]
     run.send(signal.SIGINT)
     assert run.finish().code == 130
     assert not await_end(mine)
