@@ -272,6 +272,20 @@ def test_children_that_stand_still_are_replaced_and_then_done_without(
     assert len(started) > WORKERS
 
 
+def test_children_start_once_there_is_enough_work_for_them(
+    stand_still: Callable[[str], list[subprocess.Popen[bytes]]],
+) -> None:
+    started, tuning = stand_still("start"), Tuning(processes_from=100.0)
+    channel = ProcessChannel(PuzzleSpec("klotski"), Control(), SilentObserver(), tuning, 2, MEMORY, False)
+    with closing(channel):
+        channel.expect_work(20.0)
+        assert not started
+        channel.expect_work(101.0, beside=1)
+        assert len(started) == 1
+        channel.expect_work(101.0)
+        assert len(started) == 2
+
+
 def test_a_child_that_hangs_in_a_chunk_of_an_ended_stage_is_replaced(
     keys: Keys, stand_still: Callable[[str], list[subprocess.Popen[bytes]]]
 ) -> None:

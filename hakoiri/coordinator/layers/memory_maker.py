@@ -15,7 +15,6 @@ from typing import TypeVar
 
 from hakoiri.coordinator.layers.makers import Made, Next
 from hakoiri.coordinator.layers.table_maker import Marked, TableMaker
-from hakoiri.coordinator.session.resources import Cost
 from hakoiri.coordinator.session.session import Session
 from hakoiri.keys.layout import Keys
 from hakoiri.memory import keep_memory
@@ -23,7 +22,6 @@ from hakoiri.puzzles.contract import numbers_of
 from hakoiri.storage.layers.blocks import Coded
 from hakoiri.storage.layers.depths import DepthTable, Kept
 from hakoiri.storage.layers.spill import Spill
-from hakoiri.storage.layers.store import Layer
 from hakoiri.storage.ledger.manifest import Depth, Progress
 from hakoiri.storage.names import BLOCKS, META, PARTIAL_KEY, number_key
 from hakoiri.worker.layers.step import Partial, Totals
@@ -126,9 +124,6 @@ class DepthsMaker(MemoryMaker[DepthsTable]):
 class LayersMaker(MemoryMaker[LayersTable]):
     """Makes the layers of a run that keeps them, in bitmaps, if it `fits` the session, from a large one on."""
 
-    #: What expanding a configuration takes, if there may be workers.
-    _cost: Cost | None = None
-
     @staticmethod
     def fits(session: Session) -> bool:
         """Return whether a session can make layers in bitmaps: its puzzle has a kernel, and its memory the room."""
@@ -148,19 +143,16 @@ class LayersMaker(MemoryMaker[LayersTable]):
         is_large = size >= tuning.bitmaps_from and (self._session.puzzle.numbers or 0) <= size * tuning.bitmaps_within
         if self._table is not None:
             return True
-        return is_large and self._store.read_partial(Partial) is None and not self._others_may_expand(following.current)
+        return is_large and self._store.read_partial(Partial) is None and not self._others_may_expand(following)
 
     def make(self, following: Next) -> Made:
-        # By its cost the search notes why workers idle.
-        return super().make(following)._replace(cost=self._cost)
+        # By the cost of the layer before, the search notes why workers idle.
+        return super().make(following)._replace(cost=following.cost)
 
-    def _others_may_expand(self, current: Layer) -> bool:
-        """Return whether workers or hosts may expand this layer or a later one."""
-        context = self._session.context
-        if context.redis is None:
-            return False
-        self._cost = self._session.timed(self._session.puzzle, current.sample())
-        return context.sums_flow(current.size, self._cost)
+    def _others_may_expand(self, following: Next) -> bool:
+        """Return whether workers or hosts may expand this layer or a later one, as far as its cost is known."""
+        context, cost = self._session.context, following.cost
+        return context.redis is not None and (not cost.seconds or context.sums_flow(following.current.size, cost))
 
     def stage(self) -> None:
         """Each layer is staged when it is made."""

@@ -30,6 +30,7 @@ import numpy as np
 from hakoiri.coordinator.errors import StopRun
 from hakoiri.coordinator.session.farm import Plan
 from hakoiri.coordinator.session.inspection import inspected_expansion
+from hakoiri.coordinator.session.resources import Cost
 from hakoiri.coordinator.session.session import Session
 from hakoiri.errors import TaskError
 from hakoiri.keys.layout import Keys, key_at
@@ -249,7 +250,7 @@ class LayerStep:
     def _look(self) -> None:
         """Time and inspect a sample, and sort its successors. The sample of slow rules is smaller."""
         keys = self._source.sample()
-        self.cost = self._session.timed(self._puzzle, keys)
+        self.cost = self._session.compute(partial(Cost.of, self._successors, keys))
         most = max(_LEAST_SAMPLED, int(_SAMPLE_SECONDS / self.cost.seconds))
         keys = np.ascontiguousarray(keys[:: -(-len(keys) // most)])
         if self._inspects:

@@ -23,7 +23,7 @@ from hakoiri.errors import Hint
 from hakoiri.keys.layout import Keys
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.worker.layers.kernels import split
-from hakoiri.worker.layers.partition import CHUNKS_PER_HELPER, Shares
+from hakoiri.worker.layers.partition import Shares
 from hakoiri.worker.tasks import do_task
 from hakoiri.worker.transport.payload import Array, Arrays
 
@@ -178,7 +178,7 @@ class Farm:
             least = min(least, max(_LEAST_SENT, -(-size // workers)))
         if seconds > takers * LEAST_SECONDS:
             # As many chunks for one as for another.
-            rounds = min(CHUNKS_PER_HELPER, int(seconds / (takers * LEAST_SECONDS)))
+            rounds = int(seconds / (takers * LEAST_SECONDS))
             least = max(least, math.ceil(size / (takers * rounds)))
         chunk = self._shares.chunk_size(size, cost.successors, cost.seconds, takers, least)
         times = self._times_as_long(size, cost, -(-size // chunk))

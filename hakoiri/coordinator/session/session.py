@@ -14,13 +14,12 @@ from hakoiri.coordinator.session.farm import Farm
 from hakoiri.coordinator.session.resources import Budget, Cost, Tuning
 from hakoiri.coordinator.session.work_log import WorkLog
 from hakoiri.errors import Hint
-from hakoiri.keys.layout import Keys
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import LayerRecord, Progress, State
 from hakoiri.timing import clock
 from hakoiri.worker.layers.partition import Shares
-from hakoiri.worker.pool import ThreadPool, guarded
+from hakoiri.worker.pool import ThreadPool
 from hakoiri.worker.tasks import task_of
 from hakoiri.worker.transport.payload import Array, Arrays
 
@@ -255,10 +254,6 @@ class Session:
             return work()
         ((_, made),) = self.context.local.each("expand", lambda _: work(), [None])
         return made
-
-    def timed(self, puzzle: Puzzle, keys: Keys) -> Cost:
-        """Return the cost of expanding some keys by the rules of `puzzle`."""
-        return self.compute(lambda: Cost.of(lambda few: guarded("expand", lambda: puzzle.expand(few).successors), keys))
 
     def commit(self, state: State) -> State:
         """Make staged data durable with `state`, the progress and the time since the last commit; return the state."""

@@ -203,8 +203,8 @@ _LEAST_CHUNK = 1_024
 _MOST_CHUNK, _MOST_REMOTE_CHUNK, _MOST_RANGE = 1 << 18, 1 << 21, 1 << 21
 #: Chunks per worker in a layer: enough that one slow chunk does not delay the layer.
 _CHUNKS_PER_WORKER = 4
-#: And of those that go to other processes: the last ones are waited for.
-CHUNKS_PER_HELPER = 8
+#: Chunks for each helper in another process. They are smaller, because a layer ends with the last of them.
+_CHUNKS_PER_HELPER = 8
 #: Most seconds per chunk, so that a stop, or the loss of a worker, costs little.
 _MOST_SECONDS = 2.0
 #: Most bytes of finished blocks that wait for the next commit.
@@ -258,7 +258,7 @@ class Shares:
             return self.chunk
         most, chunks = _MOST_CHUNK, self.workers * _CHUNKS_PER_WORKER
         if remote_workers:
-            most, chunks = _MOST_REMOTE_CHUNK, remote_workers * CHUNKS_PER_HELPER
+            most, chunks = _MOST_REMOTE_CHUNK, remote_workers * _CHUNKS_PER_HELPER
         wanted = max(least, -(-configurations // chunks))
         if pace:
             wanted = min(wanted, int(_MOST_SECONDS / pace))
