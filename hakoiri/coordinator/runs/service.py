@@ -36,8 +36,9 @@ _LOOK_UNWOKEN_SECONDS = 0.1
 _AGAIN_SECONDS = 1.0
 #: The delay before a run interrupted by an error (full disk, Redis unreachable) is tried again.
 _RETRY_SECONDS = 30.0
-#: In place of a status: another coordinator drives the run, or it was deleted.
+#: In place of a status: another coordinator drives the run, or it was deleted; its own process died amid the work.
 HELD = "held"
+_DIED = "died"
 
 
 class _Driven(NamedTuple):
@@ -48,7 +49,7 @@ class _Driven(NamedTuple):
 
 
 class RunEnd(NamedTuple):
-    """A run that a coordinator has released, and its status at that time."""
+    """A run that a coordinator has released in good order, and its status at that time."""
 
     run: str
     status: str
@@ -60,7 +61,8 @@ def serve(
 ) -> list[RunEnd]:  # fmt: skip
     """Drive queued runs, up to `runs` at a time; return how each ended.
 
-    It ends when `control` is interrupted, or with `burst` when none is left.
+    It ends when `control` is interrupted, or with `burst` when none is left. A run whose process died is left, until
+    it is tried again.
     A run that this process leaves unfinished stays queued, so the next coordinator takes it. Several coordinators may
     share a data directory: a run's lock lets only one of them drive it. `observed` makes an observer for a run, and
     `report` is told its name, a text and hints.
@@ -68,6 +70,7 @@ def serve(
     """
     ends: list[RunEnd] = []
     not_before: dict[Path, float] = {}
+    latest = dict[Path, str]()
     memory = resources.budget().memory if runs > 1 else 0
     begin = partial(_drive_one, control=control, report=report, apart=runs > 1)
     in_hand = dict[Path, _Driven]()
@@ -94,16 +97,17 @@ def serve(
                 pause = _AGAIN_SECONDS if status == HELD or was_left(directory) else _RETRY_SECONDS
                 # Only a user queues an ended run again, and expects it to start at once.
                 not_before[directory] = time.monotonic() + (0 if status in ENDED else pause)
-                if status != HELD:
+                latest[directory] = status
+                if status not in (HELD, _DIED):
                     ends.append(RunEnd(directory.name, status))
             if in_hand:
                 wait([driven.end for driven in in_hand.values()], _LOOK_UNWOKEN_SECONDS, FIRST_COMPLETED)
             elif not waiting:
-                if burst:
+                if burst and _DIED not in map(latest.get, queued):
                     break
                 _await_more(connection, resources.redis or "")
     last = [RunEnd(run.name, driven.end.result()) for run, driven in in_hand.items()]
-    return ends + [end for end in last if end.status != HELD]
+    return ends + [end for end in last if end.status not in (HELD, _DIED)]
 
 
 @contextmanager
@@ -170,7 +174,7 @@ def _drive_one(
 ) -> str:  # fmt: skip
     """Drive one run, `apart` in a process of its own.
 
-    Return its status, `HELD` if another process holds it, or ``"error"``.
+    Return its status, `HELD` if another process holds it, ``"died"`` if its own did, or ``"error"``.
     """
     if holder_of(directory) is not None:
         return HELD
@@ -188,7 +192,9 @@ def _drive_one(
         return HELD
     except DiedError as error:
         report(directory.name, str(error))
-        return _set_aside(directory, str(error), report) if again and _died_idle(directory) else "error"
+        if again and _died_idle(directory):
+            return _set_aside(directory, str(error), report)
+        return _DIED if was_left(directory) else "error"
     except Exception as error:  # One run's trouble, of whatever kind, must not keep the others waiting.
         report(directory.name, str(error), *getattr(error, "hints", ()))
         return HELD if isinstance(error, TakenOverError) else "error"

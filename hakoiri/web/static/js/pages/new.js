@@ -64,6 +64,7 @@ class RunForm {
   // `given` are a start and options in place of the usual ones.
   async choose(name, given = {}) {
     const puzzle = this.puzzles.get(name);
+    clearTimeout(this.waiting);
     this.select.value = name;
     Object.assign(this, {chosen: puzzle, given: null});
     this.summary.textContent = puzzle.summary;
