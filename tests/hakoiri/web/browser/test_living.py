@@ -106,8 +106,9 @@ def test_a_picture_that_comes_after_the_editor_does_not_take_its_place(page: Pag
 
     page.route("**/edit/editor.js", hold)
     page.route("**/api/boards/sliding.json*", hold)
+    page.get_by_label("Puzzle").select_option("sliding")
     with page.expect_request("**/api/boards/sliding.json*"):
-        page.get_by_label("Puzzle").select_option("sliding")
+        page.get_by_label("Title").fill("typed before there is an editor")
     held["editor.js"].continue_()
     expect(page.locator(".draft")).to_be_visible()
     with page.expect_response("**/api/boards/sliding.json*"):
