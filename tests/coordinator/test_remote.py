@@ -38,7 +38,7 @@ from hakoiri.worker import supervisor
 from hakoiri.worker.transport.payload import Event
 from tests.support.runs import Notes
 from tests.support.toy import Toy
-from tests.support.toy_runs import MANNERS, Elsewhere, Manner, assert_as_expected, driven, new_run
+from tests.support.toy_runs import MANNERS, Elsewhere, Manner, assert_as_expected, be_quick, driven, new_run
 
 LONG_AGO = 60.0
 
@@ -411,6 +411,7 @@ def test_rules_that_take_as_long_as_sending_are_not_sent() -> None:
 
 def test_why_layers_are_expanded_here_is_noted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     resources, notes = Manner(Resources(), elsewhere=2).take(monkeypatch, "u32"), Notes()
+    be_quick(monkeypatch)
     drive(new_run(tmp_path, OPTIONS), resources, Control(), notes)
     assert sum("layers are expanded here: sending would take" in text for text in notes.texts) == 1
     (run,) = (RunStore(each) for each in tmp_path.iterdir() if each.is_dir())

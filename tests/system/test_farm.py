@@ -31,7 +31,7 @@ from hakoiri.worker.transport.payload import TaskRequest
 from tests.support.commands import START_OF_201, START_OF_248, FinishedRuns, Hakoiri, await_end, wait_until
 from tests.support.published import HAKOIRI as KNOWN
 from tests.support.servers import RedisServer, Workers, by_workers, comes_out_right, held_run, started_host
-from tests.support.toy_runs import before_call
+from tests.support.toy_runs import be_quick, before_call
 from tests.system.conftest import StartWorkers
 
 SLOW = pytest.mark.slow
@@ -111,12 +111,15 @@ def test_layers_that_are_never_sent_are_made_in_bitmaps(
     redis_server: RedisServer, hakoiri: Hakoiri, workers: StartWorkers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """So is each layer once the cost of one is known, and the run says why workers idle. `always` sends all."""
-    workers(redis_server.url, 1)
+    be_quick(monkeypatch)
     found, expected = list[int](), digest_by_ranges(hakoiri)
     before_call(monkeypatch, LayersMaker, "_merge", lambda *given: found.append(given[2]))
     for farm, layers in (("auto", [*range(2, 10)]), ("always", [])):
         resources = Resources(workers=2, redis=redis_server.url, farm=farm, tuning=EARLY_BITMAPS)
-        with explore("pancakes", options={"n": "7"}, data=hakoiri.data / farm, resources=resources) as run:
+        with (
+            workers(redis_server.url, 1),
+            explore("pancakes", options={"n": "7"}, data=hakoiri.data / farm, resources=resources) as run,
+        ):
             assert run.store.state.digest == expected
             why = run.store.state.work_log.get("here")
             assert (why is None) == (farm == "always")
@@ -128,6 +131,7 @@ def test_layers_that_are_never_sent_are_made_in_bitmaps(
 def test_hosts_that_come_late_go_on_from_bitmaps(
     redis_server: RedisServer, hakoiri: Hakoiri, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    be_quick(monkeypatch)
     found, ended, expected = list[int](), ExitStack(), digest_by_ranges(hakoiri)
 
     def come(*given: Any) -> None:

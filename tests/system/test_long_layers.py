@@ -270,8 +270,11 @@ def test_cancelled_in_a_long_layer(hakoiri: Hakoiri, undisturbed: Undisturbed, w
     expected = undisturbed(CUBE)
     running = stood_still(hakoiri, "run", *CUBE, *STARVED, depth=LONGEST[CUBE], what=what)
     before = standing_of(hakoiri)[1:]
+    cancelling = hakoiri.start("cancel", "last", "--json")
+    with Ledger(hakoiri.run_directory()) as ledger:
+        wait_until(ledger.cancel_requested, what="the request")
     running.send(signal.SIGCONT)
-    assert hakoiri.ask("cancel", "last")["status"] == "cancelled"
+    assert cancelling.finish().json["status"] == "cancelled"
     assert running.finish().code == 1
     state, records, partial = standing_of(hakoiri)
     assert state.status == "cancelled"
@@ -353,7 +356,7 @@ def truncate(file: Path, known: int) -> None:
 
 HARMS: dict[str, Harm] = {
     "first-byte": flip(0), "middle": flip(0.5), "last-byte": flip(1), "blank": blank, "truncated": truncate,
-    "gone": lambda file, _: file.unlink(), "all-gone": lambda file, _: shutil.rmtree(file.parent),
+    "gone": lambda file, _: file.unlink(),
 }  # fmt: skip
 
 
@@ -376,6 +379,16 @@ def test_a_damaged_spill_file(
         assert standing(directory)[1] == records
         assert hakoiri.ask("status", "last")["status"] == "interrupted"
     hakoiri("resume", "last", "--repair", *AT_SPEED)
+    assert_as_undisturbed(hakoiri, undisturbed(PANCAKES))
+
+
+def test_without_any_spill_file_the_layer_begins_again(
+    hakoiri: Hakoiri, undisturbed: Undisturbed, half_done: Path
+) -> None:
+    """As in a run that was archived in the midst of a layer."""
+    directory = Path(shutil.copytree(half_done, hakoiri.data / half_done.name))
+    shutil.rmtree(directory / SPILL_FOLDER)
+    hakoiri("resume", "last", *AT_SPEED)
     assert_as_undisturbed(hakoiri, undisturbed(PANCAKES))
 
 

@@ -265,6 +265,8 @@ def test_an_audited_worker_that_hides_a_configuration_is_left_out(
     hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, honest: tuple[str, int]
 ) -> None:
     """Others do its chunks."""
+    # Or the coordinator does them alone before there is an honest one.
+    redis_server.pretend_worker()
     with other_worker(redis_server, LIAR.format(hidden=honest[1])) as liar:
         running = hakoiri.start("run", *CENSUS, "--redis", redis_server.url, "--audit", "100%", "--json")
         running.wait_for(f"worker {liar} is excluded from this run: its result of chunk ")

@@ -69,6 +69,11 @@ def test_each_service_is_scraped_under_a_run_by_hosts(
 ) -> None:
     where = {name: at_port(service) for name, service in services.items()}
     wait_until(lambda: sums(scraped(where["coordinator"]), "hakoiri_hosts") == 2, what="the hosts")
+
+    def workers() -> float:
+        return sum(value for (name, _), value in scraped(where["coordinator"]).items() if name == "hakoiri_workers")
+
+    wait_until(lambda: workers() == 2, what="the workers")
     env = {"HAKOIRI_REDIS": redis_server.url}
     run = hakoiri.json("enqueue", *TILES, "--hosts", "all", "--farm", "1", env=env)["run"]
 

@@ -46,6 +46,7 @@ from hakoiri.worker.transport.payload import Arrays, Event
 from tests.support.commands import START_OF_248, FinishedRuns, Hakoiri, wait_until
 from tests.support.runs import Notes
 from tests.support.servers import RedisServer, Workers, comes_out_right, other_worker
+from tests.support.toy_runs import before_call
 from tests.system.conftest import StartWorkers
 
 #: A run whose work is chunks.
@@ -129,7 +130,7 @@ def test_what_is_waited_for_is_renewed(kind: str, redis_server: RedisServer, key
         assert lives[-1] > 0, "gone"
         return len(lives) > 1 and lives[-1] > lives[-2]
 
-    with working(redis_server, [[keys[:1]]], "goals", [keys[:3], np.zeros(3, dtype=np.uint64)], Tuning(keep=5)):
+    with working(redis_server, [[keys[:1]]], "goals", [keys[:3], np.zeros(3, dtype=np.uint64)], Tuning(keep=60)):
         key, *_ = redis_server.client.scan_iter(kind)
         wait_until(renewed)
 
@@ -174,9 +175,9 @@ def test_a_job_that_was_just_taken_is_no_lost_one(redis_server: RedisServer, key
 
     def look_at(seconds: float) -> None:
         """Let the executor look after its chunks at that time, which renews what was kept for ever."""
-        clock.monotonic.return_value = seconds
         (key,) = redis_server.client.scan_iter("hakoiri:*:in:*")
         redis_server.client.persist(key)
+        clock.monotonic.return_value = seconds
         wait_until(lambda: redis_server.client.ttl(key) > 0)
 
     with working(redis_server, [[keys[:1]]], "neighbours", (), Tuning()):
@@ -268,20 +269,19 @@ def test_a_worker_of_other_code_does_not_verify(hakoiri: Hakoiri, redis_server: 
 
 
 @pytest.mark.ci_slow
-def test_a_worker_that_refuses_leaves_time_for_others(redis_server: RedisServer, keys: Keys) -> None:
+def test_a_worker_that_refuses_leaves_time_for_others(
+    redis_server: RedisServer, keys: Keys, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Or it would take all chunks, as nobody is as quick as who does nothing."""
-
-    def sent(times: int) -> bool:
-        return bool(list(redis_server.client.scan_iter(f"rq:job:*-1-0-{times}")))
-
+    times = list[float]()
+    before_call(monkeypatch, in_flight.InFlight, "_put", lambda *_: times.append(monotonic()))
     with (
         working(redis_server, [[keys[:1]]], "neighbours", (), Tuning()),
         other_worker(redis_server, next(iter(OTHER_VERSIONS.values()))),
     ):
-        wait_until(lambda: sent(2))
-        began = monotonic()
-        wait_until(lambda: sent(4))
-        assert monotonic() - began > 1
+        wait_until(lambda: len(times) >= 4)
+    # The third is taken only after the pause that follows the second.
+    assert times[3] - times[1] > 1
 
 
 def test_inputs_in_flight_take_a_quarter_of_the_memory(redis_server: RedisServer) -> None:

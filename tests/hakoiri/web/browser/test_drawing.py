@@ -223,6 +223,9 @@ def test_boards_are_generated_and_played(page: Page) -> None:
     boards = page.locator(".central figure")
     expect(boards).to_have_count(2)
     expect(page.locator(".state")).to_contain_text("complete")
+    # As the run ended: its boards may have changed until then.
+    page.reload()
+    expect(boards).to_have_count(2)
     generated, moves = address_of(page), boards.first.locator("strong").inner_text()
     page.get_by_role("button", name="Play board 1").click()
     page.get_by_role("link", name="Analyse", exact=True).click()

@@ -212,6 +212,6 @@ def test_a_map_is_as_wide_as_the_window_and_fills_a_screen(page: Page, site: Sit
     page.set_viewport_size({"width": 1800, "height": 900})
     expect(page.locator(".mapped")).to_have_js_property("clientWidth", 1752)
     page.get_by_role("button", name="Full screen").click()
-    page.wait_for_function("document.fullscreenElement?.className === 'mapped'")
+    page.wait_for_function("() => document.fullscreenElement?.className === 'mapped'")
     page.get_by_role("button", name="Full screen").click()
-    page.wait_for_function("document.fullscreenElement === null")
+    page.wait_for_function("() => document.fullscreenElement === null")

@@ -177,12 +177,13 @@ def test_a_move_is_seen_before_its_answer_and_taken_back_without_one(page: Page,
         held.append(route)
 
     page.route("**/pictures/**", hold)
-    page.get_by_role("button", name=re.compile("^G down")).last.click()
-    page.wait_for_function("document.querySelector('[data-piece=G]').style.transform.includes('192px')")
+    with page.expect_request("**/pictures/**"):
+        page.get_by_role("button", name=re.compile("^G down")).last.click()
+    page.wait_for_function("() => document.querySelector('[data-piece=G]').style.transform.includes('192px')")
     expect(page.locator(".figures")).to_contain_text("0 played")
     held[0].abort()
     expect(page.get_by_role("alert")).to_contain_text("the server does not answer")
-    page.wait_for_function("document.querySelector('[data-piece=G]').style.transform.includes('144px')")
+    page.wait_for_function("() => document.querySelector('[data-piece=G]').style.transform.includes('144px')")
     assert piece.evaluate("piece => piece.style.transform") == there
 
 
@@ -198,7 +199,8 @@ def test_a_slow_answer_keeps_no_piece_waiting(page: Page, served: Served, where:
     page.evaluate(
         """piece => {
           const place = () => document.querySelector(piece).style.transform;
-          const answers = () => performance.getEntriesByType("resource").length;
+          const isAnswer = ({name}) => !name.includes("/api/runs?");
+          const answers = () => performance.getEntriesByType("resource").filter(isAnswer).length;
           const before = [place(), answers()];
           addEventListener("pointerup", () => { window.seen = [place() !== before[0], answers() - before[1]]; });
         }""",
@@ -314,7 +316,7 @@ def test_a_game_is_kept_with_its_variations_and_read_and_written_as_text(page: P
     expect(text).to_have_value("I right\nJ left\n(\nD down\n)")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.get_by_role("dialog").get_by_role("button", name="Copy").click()
-    page.wait_for_function("async () => (await navigator.clipboard.readText()).endsWith('D down\\n)')")
+    wait_until(lambda: page.evaluate("() => navigator.clipboard.readText()").endswith("D down\n)"), what="the copy")
     path = page.request.get(f"/api/runs/{served.run}/path?to=goal").json()["moves"]
     text.fill("\n".join(path))
     page.get_by_role("button", name="Play these").click()

@@ -168,6 +168,7 @@ def test_the_focus_is_never_lost_and_a_sheet_names_the_keys(page: Page, site: Si
     page.goto(f"/#/runs/{site.explored}/board")
     page.locator(".move").first.click()
     undo = page.get_by_role("button", name="Undo")
+    expect(undo).to_be_enabled()
     undo.focus()
     page.keyboard.press("Enter")
     expect(undo).to_be_disabled()

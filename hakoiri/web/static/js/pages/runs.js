@@ -35,19 +35,23 @@ export async function show(place, where, current) {
     wrong, list, more));
   let timer = null;
   let shown = PAGE;
+  let turn = 0;
 
   // Goes on if the server does not answer for a while.
   async function refresh() {
     clearTimeout(timer);
+    // An answer that comes after one to a later question is of no use.
+    const mine = ++turn;
+    const wanted = () => current() && mine === turn;
     let pause = IDLE;
     await seen();
     try {
       const chosen = filter.value || sort.selectedIndex;
       const {runs, next} = await get(["runs"], {limit: chosen ? MOST : shown});
-      if (!current()) return;
+      if (!wanted()) return;
       const found = await Promise.all(nested(runs, filter.value, SORTS[sort.value])
         .map(async ([run, derived]) => [run, derived, await calledOf(run)]));
-      if (!current()) return;
+      if (!wanted()) return;
       if (found.length) put(list, found.map(([run, derived, name]) => cardOf(run, derived, name, thumbs, refresh)));
       else if (runs.length) put(list, h("li", {class: "card empty"}, h("p", {},
         `No run has the words “${filter.value}”.`), button("Show all", () => { filter.value = ""; refresh(); })));
@@ -60,9 +64,9 @@ export async function show(place, where, current) {
       wrong.textContent = "";
       pause = runs.some(moving) ? BUSY : IDLE;
     } catch (error) {
-      wrong.textContent = error.message;
+      if (wanted()) wrong.textContent = error.message;
     }
-    if (current()) timer = setTimeout(refresh, pause);
+    if (wanted()) timer = setTimeout(refresh, pause);
   }
 
   await refresh();
