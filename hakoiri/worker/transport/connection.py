@@ -66,7 +66,7 @@ _CONNECT_SECONDS, _ANSWER_SECONDS = 5.0, 15.0
 #: Seconds between the beats of a worker, and of silence after which it is taken for dead.
 BEAT_SECONDS, ALIVE_SECONDS = 1.0, 5
 #: A worker that ends waits for Redis no longer than this.
-_FAREWELL_SECONDS = 1.0
+_FAREWELL_SECONDS = 3.0
 #: Refusals without an exception of their own. UNBLOCKED ends blocking commands when Redis becomes a replica.
 _REFUSALS = re.compile(r"(?:^|caused error: )(?:BUSY|MISCONF|NOREPLICAS|UNBLOCKED)\b")
 #: A URL without user and password: scheme, host and port, path. Text after another colon may be a password.
