@@ -118,7 +118,6 @@ class Overview {
   // The workers and hosts; without any, threads of the coordinator do the work.
   async #helpers() {
     const found = await health().catch(() => null);
-    // That the server does not answer is said by the stream.
     if (found) Object.assign(this.run, {hosts: found.hosts, living: found.keepers, missing: found.reason});
     this.#figures();
   }

@@ -33,9 +33,7 @@ export async function show(place, where, current) {
     h("div", {class: "heading"}, h(landing ? "h2" : "h1", {}, "Runs"),
       h("div", {class: "row"}, filter, sort, h("a", {class: "button strong", href: "#/new"}, "New run"))),
     wrong, list, more));
-  let timer = null;
-  let shown = PAGE;
-  let turn = 0;
+  let [timer, shown, turn] = [null, PAGE, 0];
 
   // Goes on if the server does not answer for a while.
   async function refresh() {
@@ -48,7 +46,6 @@ export async function show(place, where, current) {
     try {
       const chosen = filter.value || sort.selectedIndex;
       const {runs, next} = await get(["runs"], {limit: chosen ? MOST : shown});
-      if (!wanted()) return;
       const found = await Promise.all(nested(runs, filter.value, SORTS[sort.value])
         .map(async ([run, derived]) => [run, derived, await calledOf(run)]));
       if (!wanted()) return;
