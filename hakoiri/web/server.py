@@ -236,9 +236,11 @@ def _driving(
             stopping.wait(pause)
 
     thread = Thread(target=keep_alive, name="coordinator")
-    thread.start()
     try:
+        # IMPORTANT: here, as a signal may raise before this returns; the process would wait for the thread for ever.
+        thread.start()
         yield
     finally:
         stopping.set()
-        thread.join()
+        if thread.is_alive():
+            thread.join()

@@ -272,8 +272,15 @@ def test_permutations_by_chance_have_the_layers_of_a_plain_search(seeds: range, 
         found = first_layers(puzzle)
         assert found == plain_layers(kinds, moves)[: len(found)], (seed, text)
         if definition.alike and max(definition.orientations) == 1:
-            found = first_layers(definition_class("a.g", definition.text())({"metric": "given", "pieces": "identical"}))
-            assert found == plain_layers([kinds[0], kinds[0], *kinds[2:]], moves)[: len(found)], (seed, text)
+            expected = plain_layers([kinds[0], kinds[0], *kinds[2:]], moves)
+            try:
+                found = first_layers(
+                    definition_class("a.g", definition.text())({"metric": "given", "pieces": "identical"})
+                )
+            except PuzzleError as error:
+                assert (str(error), expected) == ("no move of a changes anything", [1]), (seed, text)
+                continue
+            assert found == expected[: len(found)], (seed, text)
 
 
 def plain_layers(kinds: list[int], moves: list[_Row]) -> list[int]:

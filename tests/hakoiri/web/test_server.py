@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.testclient import TestClient
 
 from hakoiri.errors import OUTCOMES
-from hakoiri.web import guard
+from hakoiri.web import guard, server
 from hakoiri.web.app import make_app
 from hakoiri.web.routes.runs import Streams
 from hakoiri.web.runs.opened import OpenRuns
@@ -380,3 +380,17 @@ def test_the_first_two_passes_of_a_request_are_looked_at(stranger: TestClient) -
     for others, code in ((0, 200), (1, 200), (2, 401), (4_000, 401)):
         cookie = f"{'hakoiri-8080=1; ' * others}{mine}"
         assert stranger.get("/api/puzzles", headers={"Cookie": cookie}).status_code == code
+
+
+def test_a_signal_while_the_coordinator_begins_leaves_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Or the process would wait for it for ever."""
+    start = threading.Thread.start
+
+    def interrupted(thread: threading.Thread) -> None:
+        start(thread)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(server.Thread, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt), server._driving(Settings(tmp_path), ["--help"], print, threading.Event()):
+        raise AssertionError("it has not begun")
+    assert "coordinator" not in {thread.name for thread in threading.enumerate()}
