@@ -390,7 +390,7 @@ def test_a_signal_while_the_coordinator_begins_leaves_none(monkeypatch: pytest.M
         start(thread)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(server.Thread, "start", interrupted)
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
     with pytest.raises(KeyboardInterrupt), server._driving(Settings(tmp_path), ["--help"], print, threading.Event()):
         raise AssertionError("it has not begun")
     assert "coordinator" not in {thread.name for thread in threading.enumerate()}
