@@ -271,7 +271,7 @@ def test_permutations_by_chance_have_the_layers_of_a_plain_search(seeds: range, 
             continue
         found = first_layers(puzzle)
         assert found == plain_layers(kinds, moves)[: len(found)], (seed, text)
-        if definition.alike and max(definition.orientations) == 1:
+        if definition.alike and not is_followed(0, moves):
             expected = plain_layers([kinds[0], kinds[0], *kinds[2:]], moves)
             try:
                 found = first_layers(
@@ -281,6 +281,18 @@ def test_permutations_by_chance_have_the_layers_of_a_plain_search(seeds: range, 
                 assert (str(error), expected) == ("no move of a changes anything", [1]), (seed, text)
                 continue
             assert found == expected[: len(found)], (seed, text)
+
+
+def is_followed(point: int, moves: list[_Row]) -> bool:
+    """Return whether another point is of the same piece: what leaves one of them in its place leaves the other."""
+    points = range(len(moves[0]))
+    known = found = {tuple(points)}
+    while found:
+        found = {tuple(state[place] for place in row) for state in found for row in moves} - known
+        known = known | found
+    return any(
+        all((state[point] == point) == (state[other] == other) for state in known) for other in points if other != point
+    )
 
 
 def plain_layers(kinds: list[int], moves: list[_Row]) -> list[int]:
