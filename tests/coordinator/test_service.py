@@ -405,3 +405,17 @@ def test_a_run_whose_process_was_killed_is_tried_again_after_a_second(
     ends = serve(queued.parent, Resources(), None, clock.control, lambda _: clock.observed(), lambda *_: None, runs=2)
     assert [end.status for end in ends] == ["complete"]
     assert clock.attempts == [0, 1]
+
+
+def test_a_burst_ends_although_a_process_dies_before_it_holds_its_run(
+    queued: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or it would wait for a next time again and again."""
+
+    def driven(directory: Path, resources: Resources, control: Control) -> Any:
+        raise drive.DiedError("killed")
+
+    monkeypatch.setattr(service, "drive_apart", driven)
+    quiet = SilentObserver()
+    ends = serve(queued.parent, Resources(), None, Control(), lambda _: quiet, lambda *_: None, burst=True, runs=2)
+    assert [end.status for end in ends] == ["error"]

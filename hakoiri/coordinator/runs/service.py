@@ -49,7 +49,7 @@ class _Driven(NamedTuple):
 
 
 class RunEnd(NamedTuple):
-    """A run that a coordinator has released in good order, and its status at that time."""
+    """A run that a coordinator has released, and its status at that time."""
 
     run: str
     status: str
@@ -61,8 +61,7 @@ def serve(
 ) -> list[RunEnd]:  # fmt: skip
     """Drive queued runs, up to `runs` at a time; return how each ended.
 
-    It ends when `control` is interrupted, or with `burst` when none is left. A run whose process died is left, until
-    it is tried again.
+    It ends when `control` is interrupted, or with `burst` when none is left. One whose process died is tried again.
     A run that this process leaves unfinished stays queued, so the next coordinator takes it. Several coordinators may
     share a data directory: a run's lock lets only one of them drive it. `observed` makes an observer for a run, and
     `report` is told its name, a text and hints.
@@ -70,7 +69,7 @@ def serve(
     """
     ends: list[RunEnd] = []
     not_before: dict[Path, float] = {}
-    latest = dict[Path, str]()
+    died = set[Path]()
     memory = resources.budget().memory if runs > 1 else 0
     begin = partial(_drive_one, control=control, report=report, apart=runs > 1)
     in_hand = dict[Path, _Driven]()
@@ -80,6 +79,7 @@ def serve(
         while not control.interrupted:
             now, queued = time.monotonic(), queued_runs(data)
             not_before = {run: not_before[run] for run in queued if run in not_before}
+            died.intersection_update(queued)
             waiting = [run for run in queued if not_before.get(run, now) <= now and run not in in_hand]
             room = runs - len(in_hand)
             # The order is read from the runs.
@@ -97,13 +97,15 @@ def serve(
                 pause = _AGAIN_SECONDS if status == HELD or was_left(directory) else _RETRY_SECONDS
                 # Only a user queues an ended run again, and expects it to start at once.
                 not_before[directory] = time.monotonic() + (0 if status in ENDED else pause)
-                latest[directory] = status
-                if status not in (HELD, _DIED):
+                died.discard(directory)
+                if status == _DIED:
+                    died.add(directory)
+                elif status != HELD:
                     ends.append(RunEnd(directory.name, status))
             if in_hand:
                 wait([driven.end for driven in in_hand.values()], _LOOK_UNWOKEN_SECONDS, FIRST_COMPLETED)
             elif not waiting:
-                if burst and _DIED not in map(latest.get, queued):
+                if burst and not died:
                     break
                 _await_more(connection, resources.redis or "")
     last = [RunEnd(run.name, driven.end.result()) for run, driven in in_hand.items()]

@@ -244,8 +244,13 @@ def test_what_went_wrong_is_said_by_its_cause(loose: Page, served: Served) -> No
     expect(loose.get_by_role("alert")).to_contain_text("The depth is not valid: input should be a valid integer")
     loose.route("**/js/edit/editor.js", lambda route: route.abort())
     loose.goto("/#/new/klotski")
+    asked = list[str]()
+    loose.on("request", lambda request: asked.append(request.url))
     loose.get_by_label("Puzzle").select_option("sliding")
     expect(loose.get_by_role("alert")).to_contain_text("editor.js")
+    # Nothing that waits since then draws the form again, which would wipe that away.
+    loose.evaluate("() => new Promise(resolve => setTimeout(resolve, 150))")
+    assert not [url for url in asked if "/boards/sliding.json" in url]
 
 
 def test_a_link_leads_through_the_page_of_the_token_to_where_it_points(loose: Page, served: Served) -> None:
