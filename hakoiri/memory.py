@@ -37,7 +37,7 @@ def memory_left(root: Path = _CGROUPS, mine: Path = _MINE) -> Iterator[int]:
             ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
         ):
             most, used = text_of(folder / limit).strip(), text_of(folder / usage).strip()
-            if most.isdigit() and used.isdigit():
+            if most.isdecimal() and used.isdecimal():
                 statistics = dict(line.split() for line in text_of(folder / "memory.stat").splitlines())
                 yield max(0, int(most) - int(used) + int(statistics.get(cached, 0)))
 
@@ -116,7 +116,7 @@ def limit_for_children() -> dict[str, str]:
 def one_puzzle() -> Iterator[None]:
     """Count together what `claim` claims in the block."""
     given = _limit.get()
-    if given is None and (inherited := os.environ.get(TABLES, "")).isdigit():
+    if given is None and (inherited := os.environ.get(TABLES, "")).isdecimal():
         given = int(inherited)
     before = _tables.set(_Account(available_memory() // 2 if given is None else given))
     try:

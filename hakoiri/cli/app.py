@@ -266,7 +266,7 @@ _telling: list[int] = []
 
 def is_apart() -> bool:
     """Return whether another process started this one, and outlives it. Clears the mark for its own children."""
-    if (number := os.environ.pop(_ENDING, "")).isdigit():
+    if (number := os.environ.pop(_ENDING, "")).isdecimal():
         _telling.append(int(number))
     return SUPERVISOR in os.environ
 

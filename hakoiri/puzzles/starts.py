@@ -59,9 +59,13 @@ def _read_line(line: str, parse: Callable[[str], _Parsed]) -> tuple[str, str, _P
     errors = {}
     for part in dict.fromkeys([line, *sorted(parts, key=_rank, reverse=True)]):
         try:
-            return line[: line.rindex(part)].strip(), part, parse(part)
+            found = parse(part)
         except PuzzleError as error:
             errors[part] = error
+            continue
+        if part != line and any(_rank(each)[0] == _rank(part)[0] > 0 for each in words if each not in part):
+            raise ConfigurationError(f"{line!r} may be two starts; give each a line of its own")
+        return line[: line.rindex(part)].strip(), part, found
     raise errors[word if is_most else line]
 
 

@@ -14,11 +14,11 @@ from hakoiri.errors import ConfigurationError, Hint
 #: A comment, which ends a row.
 _COMMENT = re.compile(r"(^|\s)(;|//).*|(;|//)(\s.*)?$")
 #: A comment before the first row, if no other line is as long; a wall may be the first mark of a row.
-_PREFACE = re.compile(r"\s*#+\s.*(?!(.)\1\1)[A-Za-z]{3}.*[^#]")
+_PREFACE = re.compile(r"\s*#+\s.*?(?!(.)\1\1)[A-Za-z]{3}(?=.)")
 #: A board of one line in a list, with numbers.
 _LISTED = re.compile(r"\d+\s+\S{25,64}(\s+\d+)*|\S{25,64}(\s+\d+)+")
 #: The size of a board: one number or two. What follows a level, such as ``Title: one``.
-_SIZE, _ABOUT = re.compile(r"\d+([\s,x]+\d+)?[\s,]*"), re.compile(r"[A-Za-z][\w -]*:\s")
+_SIZE, _ABOUT = re.compile(r"\d{1,4}([\s,x]+\d{1,4})?[\s,]*"), re.compile(r"[A-Za-z][\w -]*:\s")
 #: The marks of levels of Sokoban, where a blank is floor.
 _SOKOBAN = "#@+$*. -_"
 #: Marks the exit beside a row, as a letter may that is nowhere else.
@@ -34,6 +34,11 @@ class _Line(NamedTuple):
     @property
     def words(self) -> list[str]:
         return re.split(r"[\s,]+", self.text.strip(" \t,"))
+
+    @property
+    def margin(self) -> int:
+        """The number of blanks before it."""
+        return len(self.text) - len(self.text.lstrip())
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -59,19 +64,21 @@ def board_in(text: str) -> str:
     lengths = Counter(map(len, text.splitlines()))
     for number, line in enumerate(text.splitlines(), 1):
         row = _COMMENT.sub("", line).rstrip()
-        if row and (lines or not _PREFACE.fullmatch(row) or lengths[len(line)] > 1):
+        if row and (lines or not _PREFACE.match(row) or row.endswith("#") or lengths[len(line)] > 1):
             lines.append(_Line(number, row, block))
         block += not line.strip()
     if lines and all(_LISTED.fullmatch(line.text.strip()) for line in lines):
         raise lines[0].refused("is of a list; give one board alone, or search them all by a study of starts")
     lines = _without_size(_levels(_without_titles(lines)))
+    if len({line.shape for line in lines}) == 1 and len(lines[0].words) == 1 and (shifted := _shifted(lines)):
+        raise shifted.refused("begins at another column than other rows; write '.' for an empty cell")
     rows = [line.text.strip() for line in lines]
     return "/".join([*(row.removesuffix("/") for row in rows[:-1]), *rows[-1:]])
 
 
 def one_line(text: str) -> str:
-    """Return the text of a configuration as one line: the board in several (`board_in`), else without blanks around."""
-    return board_in(text) if len(text.strip().splitlines()) > 1 else text.strip()
+    """Return the text of a configuration as one line: the board in several (`board_in`), or without its comment."""
+    return board_in(text) if len(text.strip().splitlines()) > 1 else _COMMENT.sub("", text).strip()
 
 
 def _without_titles(lines: list[_Line]) -> list[_Line]:
@@ -94,19 +101,27 @@ def _without_titles(lines: list[_Line]) -> list[_Line]:
     head, *rest = boards[0]
     if head.is_prose and head.shape not in {line.shape for line in rest} and not any(line.is_prose for line in rest):
         raise head.refused("is not a row like the others; leave a blank line behind a title")
-    return [line for line in lines if line in boards[0] or _SIZE.fullmatch(line.text.strip())]
+    kept = {line.number for line in boards[0]}
+    return [line for line in lines if line.number in kept or _SIZE.fullmatch(line.text.strip())]
 
 
 def _levels(lines: list[_Line]) -> list[_Line]:
     """Return the rows of a level of Sokoban with ``-`` for its floor, and a wall outside; other lines as they are."""
-    if not any(" " in line.text.strip() for line in lines) or any(
-        "#" not in line.text or line.text.strip(_SOKOBAN) for line in lines
-    ):
+    spaced = _shifted(lines) or any(" " in line.text.strip() for line in lines)
+    if not spaced or any("#" not in line.text or line.text.strip(_SOKOBAN) for line in lines):
         return lines
     width = max(len(line.text) for line in lines)
     marks = [line.text.lstrip().replace(" ", "-") for line in lines]
-    inner = ("#" * (len(line.text) - len(each)) + each for line, each in zip(lines, marks, strict=True))
+    inner = ("#" * line.margin + each for line, each in zip(lines, marks, strict=True))
     return [line._replace(text=text.ljust(width, "#")) for line, text in zip(lines, inner, strict=True)]
+
+
+def _shifted(lines: list[_Line]) -> _Line | None:
+    """Return a row that begins at another column than others. The first one may stand behind a quotation mark."""
+    if len(lines) < 2:
+        return None
+    first, column = lines[0], lines[1].margin
+    return first if first.margin > column else next((line for line in lines[2:] if line.margin != column), None)
 
 
 def _without_size(lines: list[_Line]) -> list[_Line]:
@@ -119,7 +134,7 @@ def _without_size(lines: list[_Line]) -> list[_Line]:
     letters = {mark for line in rest[1:] for mark in line.text if mark.isalpha()}
     pieces = rest[0].text.strip()
     # Without the piece that leaves, and the letter of the exit.
-    counted = pieces.isdecimal() and len(letters) - 2 <= int(pieces) <= len(letters)
+    counted = re.fullmatch(r"\d{1,4}", pieces) and len(letters) - 2 <= int(pieces) <= len(letters)
     for rows in (rest, rest[1:] if counted else []):
         wide = Counter(max(line.shape) for line in rows).most_common(1)
         if rows and sorted((len(rows), wide[0][0])) == stated:
@@ -138,10 +153,11 @@ def plain_rows(text: str) -> str:
     What was between bars or commas has blanks between it, and ``.`` for nothing. A row without the bar at its right end
     has `EXIT` there. Other texts are returned as they are.
     """
-    if re.fullmatch(r"""[\[(]\s*(["'])[^"']{2,}\1(\s*,\s*/?\s*\1[^"']{2,}\1)*[\s,/]*[\])]""", text):
+    if re.fullmatch(r"""[\[(]\s*(["'])[^"']{2,}\1(\s*+,\s*+/?\s*+\1[^"']{2,}\1)*[\s,/]*[\])]""", text):
         return "/".join(re.split("[\"']", text)[1::2])
     if re.fullmatch(r"[\[(].*[\])]", text):
-        inner = re.sub(r"[\])]\s*,?\s*/?\s*[\[(]", "/", text.strip("[]() "))
+        # Possessive: texts of the length that a request may have took hours otherwise.
+        inner = re.sub(r"[\])]\s*+,?\s*+/?\s*+[\[(]", "/", text.strip("[]() "))
         return re.sub(r"['\"]", "", inner)
     rows = text.split("/")
     framed = [row for row in rows if not _RULE.fullmatch(row)]

@@ -147,7 +147,7 @@ def fits(form: str, puzzle: Puzzle, array: Array, sizes: Sizes, own: bool = Fals
 
 
 def _agrees(sizes: Sizes, name: str, size: int) -> bool:
-    if name.isdigit():
+    if name.isdecimal():
         return int(name) == size
     # A letter, and perhaps the most that it may be.
     return size <= int(name[1:] or size) and sizes.setdefault(name[0], size) == size
@@ -160,7 +160,7 @@ def _holds(array: Array, sign: str, bound: str, sizes: Sizes) -> bool:
         return least >= 0 and most < 1 << 40 and _agrees(sizes, bound, int(array.sum(dtype=np.int64)))
     if sign == "!" and len(np.unique(array)) != len(array):
         return False
-    end = int(bound) if bound.isdigit() else sizes[bound]
+    end = int(bound) if bound.isdecimal() else sizes[bound]
     return not array.size or (least >= -(sign == "~") and most < end + (sign == "@"))
 
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from hakoiri.errors import ConfigurationError
 from hakoiri.puzzles.twisty.cube2 import Cube2
 from hakoiri.puzzles.twisty.pyraminx import Pyraminx
 
@@ -150,6 +151,9 @@ def test_well_known_algorithms() -> None:
     for solved in ("(R U R' U')6", "([R, U])6", "x y z", "Rw2 Uw'", "L R' x", "((R2 U2)3)2", "(R)999 R", "U2' U2"):
         assert CUBE.parse(solved) == CUBE.start, solved
     assert CUBE.parse("RUR'U'") == CUBE.parse("[R,U]") == CUBE.parse("R U\nR' U\u2019")
+    assert CUBE.parse("R U // F") == CUBE.parse("R U ; F") == CUBE.parse("R U")
+    with pytest.raises(ConfigurationError, match="turn 3, '//F', is not a turn"):
+        CUBE.parse("R U//F")
     assert PYRAMINX.parse("[R, U'] u l'") == PYRAMINX.parse("R U' R' U")
 
 

@@ -1,6 +1,7 @@
 """Puzzles of definitions: the numbering against a plain search, all formats, and files that are wrong."""
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -361,6 +362,12 @@ WRONG = {
     "two.gap": ("a:=(1,2,3);b:=(1,2);\nG:=Group(a);\nH:=Group([a,b]);", "line 3: there are 2 groups: name"),
     "lists.gap": ("a:=(1,2,3);b:=(1,2);\nG:=[a];\nH:=[a,b];", "there are 2 lists of permutations, G, H: name"),
     "again.gap": ("a:=(1,2,3);\na:=(1,2);", "line 2: 'a' is assigned already, in line 1"),
+    "range.gap": ("a:=(1,2,3);\nip:=[[1,2,3..4]];", "line 2: a range is not [first..last] or [first, second..last]"),
+    "range.step.gap": ("a:=(1,2,3);\nb:=PermList([1,3..4]);", "line 2: a range from 1 does not get to 4"),
+    "range.end.gap": ("a:=(1,2,3);\nip:=[[1..9999999]];", "is not a number of at most 4 digits"),
+    "gen.gap": ("a:=(1,2,3);\nGen:=[];", "has no permutations"),
+    "solved.tws": (TWS + "Solved\nCENTER\n1 2 3\nEnd\n", "line 28: CENTER has a solved position already"),
+    "illegal.zero.tws": (TWS + "Illegal CORNER 3 0\n", "line 26: CORNER has no piece 0"),
     "list.gap": ("a:=(1,2,3);\nGen:=[a,b];", "line 2: 'b' has no value yet"),
     "member.json": (
         '{"orbits": {"A": {"numPieces": 2, "orientations": 1}}, "moves": {"a": null},\n"b": 1}',
@@ -391,6 +398,7 @@ def test_a_wrong_file_is_refused_with_its_place(name: str, tmp_path: Path) -> No
         ("1 2+3 3 3/1 2 2", "'2+3' is turned 0 to 2 times"),
         ("1 2+1 3 3/1 2 2", "cannot be reached"),
         ("Z", "is not a turn"),
+        ("A//B", "turn 2, '//B', is not a turn"),
         ("", "expected 2 rows"),
     ],
 )
@@ -399,6 +407,29 @@ def test_a_wrong_text_is_refused(text: str, expected: str, tmp_path: Path) -> No
     puzzle = puzzle_of(read_definition(str(tmp_path / "small.tws")))
     with pytest.raises(ConfigurationError, match=re.escape(expected)):
         puzzle.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ("ip:=[[1..4],[5,6,7,8]];", [0, 0, 0, 0, 1, 1, 1, 1]),
+        ("ip:=[[1,3..7],[8,6..2]];", [0, 1, 0, 1, 0, 1, 0, 1]),
+        ("ip:=[[7..8],[6..6],[3..2]];", [0, 1, 2, 3, 4, 5, 6, 6]),
+    ],
+)
+def test_ranges_of_gap_are_all_their_numbers(text: str, pieces: list[int], tmp_path: Path) -> None:
+    (tmp_path / "a.gap").write_text(f"U:=(1,2,3,4);R:=(4,5,6,7,8);Gen:=[U,R];{text}")
+    puzzle = puzzle_of(read_definition(str(tmp_path / "a.gap")), pieces="identical")
+    # U is odd, so all orders are reached.
+    assert puzzle.size == math.factorial(8) // math.prod(math.factorial(pieces.count(piece)) for piece in {*pieces})
+
+
+def test_what_follows_quit_is_not_read_and_a_product_takes_points_as_in_gap(tmp_path: Path) -> None:
+    (tmp_path / "a.gap").write_text("a:=(1,2,3,4,5); b:=(1,2); c:=a*b; Gen:=[a,b,c];\nquit;\nd:=(6,7); %")
+    puzzle = puzzle_of(read_definition(str(tmp_path / "a.gap")))
+    assert puzzle.size == math.factorial(5)
+    assert puzzle.parse("c") == puzzle.parse("b a") != puzzle.parse("a b")
+    assert puzzle.parse("b // a") == puzzle.parse("b")
 
 
 def test_places_that_no_move_changes_hold_what_they_held() -> None:

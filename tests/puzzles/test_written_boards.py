@@ -12,7 +12,7 @@ from hakoiri.api import explore
 from hakoiri.errors import ConfigurationError, PuzzleError, PuzzleWarning, remarks
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.puzzles.texts import board_in
+from hakoiri.puzzles.texts import board_in, plain_rows
 from hakoiri.reading import read_board, read_text
 from tests.support.plain_search import layers_of
 
@@ -164,6 +164,7 @@ def test_a_run_of_before_keeps_having_no_goal() -> None:
         ("AAB\n.CBA\n.DD", "row 2 '.CBA' has 4 cells"), ("AAB\n.CBZ\n.DD", "which piece leaves beside row 2"),
         ("ABB\n.CC\nDDD;third", "row 3 'DDD;third'"), ("ABB//.CC/DDD\n", "row 2 ''"),
         ("6 6\n9\nAAB..F\n..BCDF\nGPPCDF\nGH.III\nGHJ...\nLLJMM.\n", "line 1 '6 6' is not the size"),
+        ("  AAB\n  C.B\nDD.", "line 3 'DD.' begins at another column"), (" AAB\nC.B", "line 1 'AAB' begins at another"),
         ("5,4,\n1,-1,-1,1,\n1,0,3,1,\n1,0,4,1,\n1,2,2,1,\n1,1,1,1,\n", "row 1 '1,-1,-1,1,'"),
     ],
 )  # fmt: skip
@@ -264,3 +265,16 @@ def test_titles_of_levels_and_floors_of_blanks() -> None:
     level = "Level 7\n\n; by hand\n  ####\n  # .#\n #*@ #\n #####\nTitle: one\nAuthor: two\n"
     assert board_in(level) == "######/###-.#/##*@-#/######"
     assert board_in("AABC/AADC\nE.DF\n") == "AABC/AADC/E.DF"
+    # Floor may be written while the outside is blank; the first row of a text in a program may begin before others.
+    assert board_in(" #####\n #-@-#\n#-$-#\n#-.-#\n#####\n") == "######/##-@-#/#-$-##/#-.-##/######"
+    assert board_in("AAB\n    C.B\n    DD.\n    ") == "AAB/C.B/DD."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [f"[[1,1,2]{' ' * 50_000}x]", f"['AAB',{' ' * 50_000}x]", f"# {'abc' * 30_000}#\nAB\n", "AB\n" * 33_000],
+    ids=["lists", "texts", "preface", "rows"],
+)
+def test_a_text_of_any_length_is_read_in_time(text: str) -> None:
+    """Each took half a minute to hours once."""
+    assert plain_rows(board_in(text))

@@ -207,7 +207,7 @@ class PlaySession:
             turn = self.moves[-1][0]
             self._undo()
             self._choose([choice for choice in self.choices if choice.words == turn + key], turn + key)
-        elif self._notation == "pegs" and self.selected and key.isdigit():
+        elif self._notation == "pegs" and self.selected and key.isdecimal():
             self._choose(self._going(key), f"{self.selected} to peg {key}")
         else:
             # In the case that the choices use.

@@ -83,7 +83,7 @@ class Solitaire(Dealt, Reversible):
             self.deal = self.random_deal(USUAL_SEED, 0)
         elif not (start.strip().lower().startswith("0x") or has_blanks(start)):
             rows = rows_of(start)
-            if len(rows) > SUITS and len(rows[0]) == 1 and rows[0][0].isdigit():
+            if len(rows) > SUITS and len(rows[0]) == 1 and rows[0][0].isdecimal():
                 # The contest's file of many deals begins with their number.
                 text = f"this text is a list of {rows[0][0]} deals, a run takes one"
                 raise ConfigurationError(text, Hint("solve", self.name))

@@ -1,5 +1,6 @@
 """Deals from texts and files, and the results of a study of deals, per deal and summed up."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
@@ -47,7 +48,7 @@ def deals_of(puzzle: Dealt, text: str) -> Iterator[str]:
     lines = [line for line in lines if line and not line.startswith(COMMENT)]
     rows, announced = puzzle.rows_of_deal, None
     # A deal may itself consist of digits, too.
-    if lines and lines[0].isdigit() and (rows > 1 or int(lines[0]) == len(lines) - 1):
+    if lines and re.fullmatch("[0-9]{1,9}", lines[0]) and (rows > 1 or int(lines[0]) == len(lines) - 1):
         announced = int(lines.pop(0))
     texts = lines
     if not any("/" in line for line in lines):

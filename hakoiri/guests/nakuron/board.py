@@ -17,6 +17,7 @@ optimum.
 """
 
 import heapq
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -85,7 +86,7 @@ class Tilted(NamedTuple):
 def parse_board(text: str) -> Board:
     """The board of a text whose lines are joined by ``/``; `ConfigurationError` names the line that is wrong."""
     lines = text.strip().strip("/").split("/")
-    if not lines[0].isascii() or not lines[0].isdigit() or not 1 <= int(lines[0]) <= MOST_SIZE:
+    if not re.fullmatch("0*[1-9][0-9]{0,2}", lines[0]) or int(lines[0]) > MOST_SIZE:
         raise ConfigurationError(
             f"the first line must be the size of the board, 1 to {MOST_SIZE}, not {_short(lines[0])}"
         )

@@ -3,6 +3,7 @@
 ``contest`` follows the rules of the Supercomputing Contest of 2011.
 """
 
+import re
 from dataclasses import asdict
 from itertools import chain, product
 from pathlib import Path
@@ -255,7 +256,7 @@ def _asked(puzzle: str, board: tuple[int, int, int], team: str, seconds: float) 
     from hakoiri.guests.nakuron.optimise import Optimise
 
     strategy, _, width = team.partition(":")
-    if width and not width.isdigit():
+    if width and not re.fullmatch("[0-9]{1,9}", width):
         raise PuzzleError(f"the width of team {team!r} is not a number")
     spec = PuzzleSpec(puzzle, {}, random_board(*board).text())
     return Optimise.parse_request(spec, strategy=strategy, width=int(width) if width else None, seconds=seconds)

@@ -1,5 +1,6 @@
 """Puzzles whose moves score, and plays of them."""
 
+import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
@@ -126,7 +127,8 @@ class Scored(Puzzle):
         """Yield the configuration after each move of a play, and the score of the move."""
         key = self.start if start is None else self.parse(start)
         for place, word in enumerate(play.split(), 1):
-            moves, number = self.scored(self.keys([key])).successors, int(word) if word.isdigit() else -1
+            moves = self.scored(self.keys([key])).successors
+            number = int(word) if re.fullmatch("[0-9]{1,9}", word) else -1
             after = key_at(moves, number) if 0 <= number < len(moves) else -1
             if after not in self.successors(key):
                 raise PuzzleError(f"move {place} of the play, {word[:20]!r}, is not a legal move")

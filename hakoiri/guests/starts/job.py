@@ -9,7 +9,7 @@ from hakoiri.coordinator.session.check import Check
 from hakoiri.coordinator.session.job import Request, Table
 from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.session import Observer
-from hakoiri.errors import Hint, PuzzleError, remark, remarks, require_within
+from hakoiri.errors import ConfigurationError, Hint, PuzzleError, remark, remarks, require_within
 from hakoiri.guests.deals.dealt import Family
 from hakoiri.guests.deals.searching import StartFigures, StartRequest, bytes_of_search, measure, puzzle_from
 from hakoiri.guests.starts import kind as kinds
@@ -78,7 +78,12 @@ class StudyStarts(Study[StartsPlan, StartFigures]):
         kind = cls.puzzle_kind(spec)
         require_within("cap", asked.cap, 1, _MOST_CAP)
         with remarks() as notes:  # A puzzle would remark on an option again for each start.
-            found = read_starts(asked.starts, lambda text: _goal_of(replace(spec, start=text)))
+            found = read_starts(asked.starts, lambda text: _read(replace(spec, start=text)))
+            rows = [text for _, text, (_, is_row) in found if is_row]
+            if len(rows) > 1:
+                raise ConfigurationError(
+                    f"the starts {rows[0]!r} and {rows[1]!r} are boards of one row; join the rows of a board by '/'"
+                )
             # As it is pinned: the text of a collection means a goal, too.
             first = replace(spec, start=found[0][1]).build().start_text()
         for note in notes:
@@ -86,7 +91,8 @@ class StudyStarts(Study[StartsPlan, StartFigures]):
         options = dict(spec.options)
         # A goal means other pieces for each board.
         goal = options.pop("goal", "") if issubclass(kind, Family) else ""
-        plan = {"listed": [*map(list, found)], "goal": goal, "cap": asked.cap, "starts_version": _VERSION}
+        listed = [[name, text, goal] for name, text, (goal, _) in found]
+        plan = {"listed": listed, "goal": goal, "cap": asked.cap, "starts_version": _VERSION}
         return Request(replace(spec, options=options, start=first), plan, {})
 
     def limit_resources(self, resources: Resources, observer: Observer) -> Resources:
@@ -174,7 +180,12 @@ def plain_figures(puzzle: Puzzle) -> tuple[list[int], int | None]:
     return [*map(len, layers)], next(goals, None)
 
 
-def _goal_of(spec: PuzzleSpec) -> str:
-    """Return the goal of a puzzle of a `Family` as a board, else nothing; raises as `PuzzleSpec.build` does."""
+def _read(spec: PuzzleSpec) -> tuple[str, bool]:
+    """Return the goal of a puzzle of a `Family` as a board, and whether it has one row, else nothing.
+
+    Raises as `PuzzleSpec.build` does.
+    """
     puzzle = spec.build()
-    return str(puzzle.parameters["goal"]) if isinstance(puzzle, Family) else ""
+    if not isinstance(puzzle, Family):
+        return "", False
+    return str(puzzle.parameters["goal"]), "/" not in puzzle.start_text()

@@ -33,9 +33,15 @@ _MOST_DIGITS = 3
 #: Signs of a wrong turn, and names of turns, in an error.
 _SHOWN = 30
 #: Characters that are written for ``'``: primes, accents, quotation marks.
-PRIMES = str.maketrans(dict.fromkeys("\u2019\u2018\u2032\u00b4\u02b9\uff07`", "'"))
+_PRIMES = str.maketrans(dict.fromkeys("\u2019\u2018\u2032\u00b4\u02b9\uff07`", "'"))
+_SLASH = re.compile("(?<!/)/(?!/)")
 _CLOSING = {"(": ")", "[": "]"}
 _GROUPS = "(R U)3, [R, U] or [R: U]"
+
+
+def joined_turns(text: str) -> str:
+    """Return an algorithm whose lines are joined by ``/`` as one line, with ``'`` for its primes; ``//`` stays."""
+    return _SLASH.sub(" ", text).translate(_PRIMES)
 
 
 @dataclass

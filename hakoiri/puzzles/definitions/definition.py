@@ -292,7 +292,7 @@ def _listed(names: Sequence[str]) -> str:
 
 def _multiple(name: str, times: int, inverse: bool) -> str:
     """Return the name of a multiple, as twsearch writes it: ``U2'``; ``g1^2'`` after a digit."""
-    number = "" if times == 1 else f"^{times}" if name[-1].isdigit() else f"{times}"
+    number = "" if times == 1 else f"^{times}" if name[-1].isdecimal() else f"{times}"
     return f"{name}{number}" + "'" * inverse
 
 

@@ -63,6 +63,8 @@ class Draft:
 
     def add_solved(self, orbit: Orbit, pieces: Row, twists: Row, mods: Row | None = None) -> None:
         """Add the solved position of an orbit. `mods` are orientations that can be told, 0 for all."""
+        if orbit.name in self._solved:
+            raise self.tokens.wrong(f"{orbit.name} has a solved position already", pieces.line)
         self._check(orbit, "pieces", pieces, 0, MOST_LABEL)
         most = orbit.orientations
         self._check(orbit, "orientations", twists, -1, max(most, 2) if mods else most)
@@ -121,6 +123,8 @@ class Draft:
         """Add a piece that may not be at a place, counted from 0."""
         if not 0 <= place < orbit.places:
             raise self.tokens.wrong(f"{orbit.name} has no place {place + 1}; expected 1 to {orbit.places}")
+        if piece < 0:
+            raise self.tokens.wrong(f"{orbit.name} has no piece {piece + 1}; the first one is 1")
         self._illegal[orbit.name, place, piece] = self.tokens.line
 
     def _check(self, orbit: Orbit, what: str, row: Row, low: int, end: int) -> None:

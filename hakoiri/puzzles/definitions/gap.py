@@ -1,11 +1,11 @@
 """Reads permutations for GAP (``.g``, ``.gap``), as PuzzleGeometry writes them and people type them.
 
 A file has assignments, ``U := (1,2,3)(4,5);``, of permutations, lists and groups. Permutations may be multiplied,
-``a*b`` (first a, then b), inverted and repeated, ``a^-1``, ``a^2``, and conjugated, ``a^b``. The moves are those of the
-list ``Gen``, or of the only group, or of the only list of permutations, or all. A list ``ip`` names identical pieces by
-one sticker of each; as in GAP itself, all pieces are distinct unless the user asks for identical ones. Place i takes
-the piece of the place that follows it in its cycle: so does PuzzleGeometry. Calls of functions that only look at a
-group are passed over; anything else is an error.
+``a*b``, inverted and repeated, ``a^-1``, ``a^2``, and conjugated, ``a^b``. The moves are those of the list ``Gen``, or
+of the only group, or of the only list of permutations, or all. A list ``ip`` names identical pieces by one sticker of
+each; as in GAP itself, all pieces are distinct unless the user asks for identical ones. Place i takes the piece of the
+place that follows it in its cycle: so does PuzzleGeometry. As ``a*b`` takes point i to (i^a)^b, it is the algorithm
+``b a``. Calls of functions that only look at a group are passed over; anything else is an error.
 
 Lines that begin with ``gap>`` or ``>`` are what was typed in a session; what GAP answered between them is not read.
 """
@@ -51,16 +51,16 @@ class _Gap:
     def __init__(self, tokens: Tokens) -> None:
         self.tokens, self._steps, self._depth = tokens, 0, 0
         self.names, self.at, self.groups = dict[str, Any](), dict[str, int](), list[list[Any]]()
-        while tokens.ahead:
+        while tokens.ahead not in ("", "quit", "QUIT"):
             self._statement()
             if tokens.ahead:
                 tokens.expect(";")
 
     def _statement(self) -> None:
         tokens, name = self.tokens, self.tokens.ahead
-        if name in (";", "quit", "QUIT"):
-            _ = name == ";" or tokens.take()
-        elif not name.isidentifier():
+        if name == ";":
+            return
+        if not name.isidentifier():
             self._product(self._atom())
         elif tokens.take() and not tokens.accept(":="):
             self._product(self._named(name))
@@ -105,7 +105,7 @@ class _Gap:
         raise tokens.wrong(f"{shown(word)} where a permutation, a list or a group is expected")
 
     def _until(self, closing: str) -> list[Any]:
-        """Return the values up to a bracket, separated by commas; ``a..b`` are all numbers between."""
+        """Return the values up to a bracket, separated by commas, or those of a range."""
         self._depth += 1
         if self._depth > _MOST_DEPTH:
             raise self.tokens.wrong(f"more than {_MOST_DEPTH} brackets are open")
@@ -114,13 +114,24 @@ class _Gap:
             if values and self.tokens.expect(",", closing) == closing:
                 break
             values.append(self._product(self._atom()))
-            if self.tokens.accept(".."):
-                self._product(self._atom())
+            if closing == "]" and self.tokens.accept(".."):
+                values = self._range(values, self._product(self._atom()))
+                self.tokens.expect(closing)
+                break
             if closing == ")" and self.tokens.accept(":"):
                 while self.tokens.ahead not in (")", ""):
                     self.tokens.take()
         self._depth -= 1
         return values
+
+    def _range(self, begin: list[Any], last: Any) -> list[Any]:
+        """Return the numbers of ``[a..last]``, or of ``[a, b..last]`` in steps from a to b."""
+        if len(begin) > 2 or not all(isinstance(each, int) for each in [*begin, last]):
+            raise self.tokens.wrong("a range is not [first..last] or [first, second..last]")
+        step = begin[-1] - begin[0] or 2 - len(begin)
+        if not step or (last - begin[0]) % step or abs(last - begin[0]) > MOST_LABEL:
+            raise self.tokens.wrong(f"a range from {begin[0]} does not get to {last}, or has too many numbers")
+        return [*range(begin[0], last + (1 if step > 0 else -1), step)]
 
     def _cycles(self) -> _Permutation:
         tokens, found = self.tokens, _Permutation()
@@ -194,8 +205,8 @@ class _Gap:
             name: value for name, value in self.names.items()
             if isinstance(value, list) and name != "ip" and any(isinstance(each, dict) for each in value)
         }  # fmt: skip
-        if "Gen" in lists:
-            found = [lists["Gen"]]
+        if isinstance(self.names.get("Gen"), list):
+            found = [self.names["Gen"]]
         else:
             groups = [each for number, each in enumerate(self.groups) if each not in self.groups[:number]]
             found = groups or list(lists.values()) or [[each for each in self.names.values() if isinstance(each, dict)]]

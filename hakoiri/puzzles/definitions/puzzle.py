@@ -17,7 +17,7 @@ from hakoiri.errors import ConfigurationError
 from hakoiri.keys.layout import Key, Keys, Mask, ints, key_at
 from hakoiri.keys.order import equal_rows
 from hakoiri.puzzles.contract import Expansion, Matching, Numbered, Puzzle
-from hakoiri.puzzles.definitions.algorithms import PRIMES
+from hakoiri.puzzles.definitions.algorithms import joined_turns
 from hakoiri.puzzles.definitions.definition import METRICS, Definition, Move
 from hakoiri.puzzles.definitions.numbering import PositionKeys, Table
 from hakoiri.puzzles.options import Choice, Text
@@ -234,7 +234,7 @@ class Defined(Numbered):
 
     def parse_text(self, text: str) -> Key:
         """Return the key of the pieces of each orbit, or of an algorithm made from the solved position on."""
-        words = text.replace("/", " ").translate(PRIMES).split()
+        words = joined_turns(text).split()
         rows = [row.replace(",", " ").split() for row in text.split("/")]
         # Moves may be named by numbers, too: what has the form of a position is one.
         formed = [len(row) for row in rows] == [orbit.places for orbit in self.definition.orbits]

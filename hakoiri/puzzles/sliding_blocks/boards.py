@@ -36,7 +36,7 @@ def expand_runs(text: str, blank: str = "") -> str:
     if "/" in text:
         raise ConfigurationError(f"the rows of {text!r} are joined by both '/' and '|'; with '|', numbers repeat marks")
     rows = []
-    for number, row in enumerate(text.split(_ROW_END), 1):
+    for number, row in enumerate(text.removesuffix(_ROW_END).split(_ROW_END), 1):
         runs = _RUN.findall(row)
         if "".join(map("".join, runs)) != row:
             raise ConfigurationError(
@@ -182,7 +182,7 @@ def parse_board(text: str, with_anything: bool = False) -> ParsedBoard:
             raise ConfigurationError(f"{BLOCKED!r} is a piece in a board that has '{EMPTY}'; write '{WALL}' for a wall")
         unfolded = "/".join(plain[begin : begin + side] for begin in range(0, len(plain), side))
     # A row of so few cells needs no digits as letters.
-    elif "/" not in plain and "|" not in plain and len(plain) < _DIGIT and any(map(str.isdigit, plain)):
+    elif "/" not in plain and "|" not in plain and len(plain) < _DIGIT and any(map(str.isdecimal, plain)):
         raise ConfigurationError(
             f"{text!r} may be one row or have runs; join rows by '|' if numbers repeat marks, else leave out digits"
         )

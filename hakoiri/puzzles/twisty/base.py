@@ -24,7 +24,7 @@ from hakoiri.compiling import jit
 from hakoiri.errors import ConfigurationError
 from hakoiri.keys.layout import Key, Keys, Mask
 from hakoiri.puzzles.contract import Matching, Numbered, Symmetric
-from hakoiri.puzzles.definitions.algorithms import PRIMES, Turn, read_algorithm
+from hakoiri.puzzles.definitions.algorithms import Turn, joined_turns, read_algorithm
 from hakoiri.puzzles.definitions.definition import Definition, Move, Orbit
 from hakoiri.puzzles.definitions.mixed import Mixed
 from hakoiri.puzzles.definitions.numbering import PositionKeys
@@ -140,7 +140,7 @@ class Twisty(Symmetric, Defined):
 
     def parse_text(self, text: str) -> Key:
         """The colours of the faces, or an algorithm made from the solved puzzle on, such as ``R U R' F2``."""
-        turns = text.replace("/", " ").translate(PRIMES)
+        turns = joined_turns(text)
         words = turns.split()
         if words and not any(word.isalpha() and len(word) > _TURN_LETTERS for word in words):
             turned = read_algorithm(turns, self.sticker_turns, self.name)

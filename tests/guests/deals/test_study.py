@@ -147,6 +147,15 @@ def test_as_many_deals_as_the_first_line_announces(announced: str, fits: bool) -
             list(deals_of(puzzle, text))
 
 
+@pytest.mark.parametrize("number", ["²", "9" * 5_000], ids=["superscript", "long"])
+def test_what_is_no_number_of_deals_is_a_row(number: str) -> None:
+    puzzle = PuzzleSpec("gap", {"ranks": "4"}).build()
+    assert isinstance(puzzle, Dealt)
+    text = puzzle.random_deal(1, 0).replace("/", "\n")
+    with pytest.raises(ConfigurationError, match="deal 2 has 1 rows, expected 4"):
+        list(deals_of(puzzle, f"{number}\n{text}"))
+
+
 def test_a_deal_is_solved_to_its_own_goal_alone() -> None:
     spec = PuzzleSpec("gap", {"ranks": "3", "goal": "** 11 ** **/** ** ** **/** ** ** **/** ** ** **"})
     assert spec.build().parameters["goal"].startswith("** 11")

@@ -135,6 +135,7 @@ def test_a_play_is_replayed_step_by_step(hakoiri: Hakoiri, tmp_path: Path) -> No
         (lambda lines: [*lines[:2], lines[2] + "1", *lines[3:]], "line 3, the frame's side right, '543345511' has 9"),
         (lambda lines: lines[:-1], "row 8 is missing"),
         (lambda lines: ["eight", *lines[1:]], "the first line must be the size of the board"),
+        (lambda lines: ["8" * 5_000, *lines[1:]], "the first line must be the size of the board"),
     ],
 )
 def test_bad_files_name_the_row(change: Any, said: str, hakoiri: Hakoiri, tmp_path: Path) -> None:

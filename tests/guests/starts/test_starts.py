@@ -166,6 +166,9 @@ def test_any_word_may_be_a_name(names: list[str]) -> None:
         (PuzzleSpec("tiles"), ".12/345/678\n.21/345/678", "line 2: "),
         (PuzzleSpec("cube2"), "R U R'\nR U X", "line 2: turn 3, 'X'"),
         (PuzzleSpec("gap", {"ranks": "3"}), "11 12 13/21 22 23/31 32 33/41 42 49", "line 1: "),
+        (PuzzleSpec("sliding"), "AABB\nAACC\nDE..\n", "the starts 'AABB' and 'AACC' are boards of one row"),
+        (PuzzleSpec("sliding"), "AAB/C.B AAC/B.C", "line 1: 'AAB/C.B AAC/B.C' may be two starts"),
+        (PuzzleSpec("sliding"), "one AAB/C.B\tAAC/B.C", "line 1: 'one AAB/C.B\\tAAC/B.C' may be two starts"),
         (PuzzleSpec("tiles"), "; nothing\n", "no starts found, expected 1 to 10,000"),
     ],
 )
