@@ -4,6 +4,8 @@ import errno
 import os
 import re
 import shutil
+import subprocess
+import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -21,13 +23,22 @@ from numpy.typing import NDArray
 from hakoiri.api import Run, explore, open_run, verify_run
 from hakoiri.coordinator.layers import file_maker
 from hakoiri.coordinator.layers.file_maker import FileMaker
-from hakoiri.coordinator.layers.memory_maker import DepthsMaker
+from hakoiri.coordinator.layers.memory_maker import DepthsMaker, LayersMaker
+from hakoiri.coordinator.runs import verify
 from hakoiri.coordinator.runs.archive import archive_run, restore_run
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.session.resources import Resources, Tuning
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.errors import DamagedError, DiskFullError, NotKeptError, OverBudgetError, PuzzleError, StorageError
+from hakoiri.errors import (
+    DamagedError,
+    DiskFullError,
+    NotKeptError,
+    OverBudgetError,
+    PuzzleError,
+    RunHeldError,
+    StorageError,
+)
 from hakoiri.keys.layout import ints
 from hakoiri.puzzles.definitions.stickers import from_permutations, generators
 from hakoiri.puzzles.registry import PuzzleSpec
@@ -37,10 +48,10 @@ from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.layers.table_file import TableFile, TableShape, checksum
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import State, seal
-from hakoiri.storage.names import TABLE_FILE
+from hakoiri.storage.names import DATA_FILE, TABLE_FILE
 from hakoiri.worker.layers import table
 from tests.support.plain_search import reference_distances
-from tests.support.runs import StoppingAfter, essence
+from tests.support.runs import Countdown, StoppingAfter, essence
 from tests.support.toy_runs import before_call, driven
 
 SPEC = PuzzleSpec("pancakes", {"n": "9"})
@@ -49,6 +60,8 @@ FILED = Resources(memory=1, workers=2, tuning=Tuning(least_bytes=400_000, commit
 OFTEN = replace(FILED, tuning=replace(FILED.tuning, checkpoint=-1.0, table_rest=0.0))
 #: Layers are held for some milliseconds, if there is room.
 SOMETIMES = replace(FILED, tuning=replace(FILED.tuning, checkpoint=0.004, table_rest=0.0))
+#: All layers after the first are made in bitmaps.
+BITMAPS = Tuning(bitmaps_from=1, bitmaps_within=1 << 20, commit=-1.0)
 SECTOR = 512
 
 
@@ -72,6 +85,10 @@ def codes_of(store: RunStore) -> NDArray[np.uint8]:
 
 class CutError(BaseException):
     """The power is cut."""
+
+
+def cut(*_: object) -> None:
+    raise CutError
 
 
 class Disk:
@@ -197,6 +214,28 @@ def test_no_cut_loses_what_was_held(seed: int, tmp_path: Path, monkeypatch: pyte
     with open_run("last", tmp_path / "file") as run:
         assert essence(run) == wanted
     assert verify_run("last", tmp_path / "file", full=True).faults == []
+
+
+@pytest.mark.parametrize(
+    ("maker", "keep", "resources"),
+    [
+        (FileMaker, "depths", FILED), (FileMaker, "frontier", FILED),
+        (DepthsMaker, "depths", replace(FILED, memory=None)), (LayersMaker, "layers", Resources(tuning=BITMAPS)),
+    ],
+)  # fmt: skip
+def test_a_session_that_ends_before_it_has_made_anything_is_idle(
+    maker: type, keep: str, resources: Resources, tmp_path: Path
+) -> None:
+    """Or a run that ends its process each time would never be set aside. A table in memory is committed seldom."""
+    directory = make_run(tmp_path, SPEC, None, {"keep": keep}, resources)
+    for merge, idle in ((3, False), (1, True), (1, True), (2, maker is DepthsMaker), (1, True)):
+        power = Countdown(merge, cut)
+        with pytest.MonkeyPatch.context() as patch, pytest.raises(CutError):
+            before_call(patch, maker, "_merge", power)
+            before_call(patch, Ledger, "_begin_commit", lambda *_, power=power: power.left < 1 and cut())
+            driven(directory, resources)
+        with Ledger(directory) as ledger:
+            assert (ledger.state.status, ledger.state.idle) == ("running", idle)
 
 
 @pytest.mark.ci_slow
@@ -391,8 +430,8 @@ def with_numbers_beyond(file: TableFile, block: int) -> None:
     ("change", "said"),
     [
         (with_a_wrong_word, "its table is damaged: block . has another checksum"),
-        (without_its_header, "its table has .* configurations, expected"),
-        (with_numbers_beyond, "its table has .* configurations, expected"),
+        (without_its_header, "its table is damaged: it has .* configurations, expected"),
+        (with_numbers_beyond, "its table is damaged: it has .* configurations, expected"),
     ],
 )  # fmt: skip
 def test_damage_is_found_by_verify(change: Callable[[TableFile, int], None], said: str, tmp_path: Path) -> None:
@@ -409,12 +448,47 @@ def test_a_forged_table_reaches_no_kernel(tmp_path: Path) -> None:
     """Its last block has numbers that the puzzle has not, with the right sums."""
     directory = half_made(tmp_path)
     changed(directory, with_numbers_beyond)
-    with pytest.raises(DamagedError, match=r"its table has .* configurations, expected"):
+    with pytest.raises(DamagedError, match=r"its table is damaged: it has .* configurations, expected"):
         driven(directory, FILED)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TableFile, "require_layers", lambda *_: None)
         with pytest.raises(PuzzleError, match=r"has the configuration .*, but the puzzle has 362,880 numbers"):
             driven(directory, FILED)
+
+
+def test_a_run_that_has_lost_its_table_takes_the_place_of_no_archive(tmp_path: Path) -> None:
+    directory, shelf = half_made(tmp_path / "data"), str(tmp_path / "shelf")
+    assert archive_run(directory, shelf).files == 3
+    for name, said in ((TABLE_FILE, "has lost its file table; restore it"), (DATA_FILE, "has lost its file data.mdb")):
+        away = (directory / name).rename(tmp_path / name)
+        with pytest.raises(DamagedError, match=said):
+            archive_run(directory, shelf)
+        away.rename(directory / name)
+    (directory / DATA_FILE).write_bytes(bytes(8192))
+    with pytest.raises(DamagedError, match=r"cannot be read; its archive in .* is left as it is"):
+        archive_run(directory, shelf)
+    restore_run(tmp_path / "again", directory.name, shelf)
+    assert driven(tmp_path / "again" / directory.name, FILED).status == "complete"
+
+
+def test_what_is_read_while_the_run_ends_is_no_damage(tmp_path: Path) -> None:
+    """It was killed while it listed its last layers, so none is in LMDB; at its end two are."""
+    directory = make_run(tmp_path, SPEC, None, {"keep": "frontier"}, FILED)
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(CutError):
+        before_call(patch, FileMaker, "_list_last", cut)
+        driven(directory, FILED)
+    command = [sys.executable, "-m", "hakoiri", "resume", "last", "--data", str(tmp_path), "--json"]
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(RunHeldError, match="went on while it was verified"):
+        before_call(patch, verify, "loaded", lambda *_: subprocess.run(command, check=True, capture_output=True))
+        verify_run("last", tmp_path)
+    assert verify_run("last", tmp_path).ok
+
+
+def test_a_backup_by_a_hard_link_is_not_to_be_removed(tmp_path: Path) -> None:
+    directory = half_made(tmp_path / "data")
+    (tmp_path / "backup").hardlink_to(directory / TABLE_FILE)
+    with pytest.raises(DamagedError, match=r"'table' in .* is the same file as another; put a copy in its place"):
+        driven(directory, FILED)
 
 
 def test_a_link_in_place_of_the_table_is_not_followed(tmp_path: Path) -> None:
@@ -511,7 +585,7 @@ def test_a_directed_table_that_lacks_older_keys_is_refused(tmp_path: Path) -> No
         os.pwrite(file._file, seal(head.tobytes()), int(file._slots[block]) * file.shape.slot_bytes)
 
     changed(directory, with_one_less)
-    with pytest.raises(DamagedError, match=r"its table has .* configurations, expected"):
+    with pytest.raises(DamagedError, match=r"its table is damaged: it has .* configurations, expected"):
         driven(directory, DIRECTED)
 
 

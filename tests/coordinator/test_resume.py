@@ -28,10 +28,11 @@ from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.storage.layers.blocks import digest_text, lanes_of
 from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Progress, State
 from hakoiri.storage.results import read_labels, read_profile, recorded_components, stage_labels, stage_profile
 from hakoiri.worker.layers.partition import BASE_BYTES
-from tests.support import toy
+from tests.support import toy, toy_runs
 from tests.support.plain_search import SlowRules, reference_layers
 from tests.support.published import HAKOIRI
 from tests.support.refusals import refused
@@ -628,3 +629,18 @@ def test_a_census_does_not_depend_on_its_ways(resources: Resources, whole_run: R
         assert essence(run) == essence(whole_run)
         assert run.components() == whole_run.components()
         assert run.diameter().pairs.tolist() == whole_run.diameter().pairs.tolist()
+
+
+@pytest.mark.parametrize(
+    "wrong", [Resources(redis="redis://127.0.0.1:1", hosts=2), Resources(hosts=-1, copies=2)], ids=["hosts", "copies"]
+)
+def test_a_wrong_request_to_resume_leaves_the_run_as_it_was(wrong: Resources, tmp_path: Path) -> None:
+    """Who prunes runs would delete a failed one."""
+    directory = make_run(tmp_path, PuzzleSpec("pancakes", {"n": "6"}), None, {"keep": "frontier"}, Resources())
+    before = toy_runs.driven(directory, Resources(workers=1), StoppingAfter(3))
+    with pytest.raises(PuzzleError, match="hosts"):
+        toy_runs.driven(directory, wrong)
+    with Ledger(directory) as ledger:
+        assert ledger.state == before
+    assert before.status == "interrupted"
+    assert toy_runs.driven(directory, Resources(workers=1)).status == "complete"

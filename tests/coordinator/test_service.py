@@ -407,15 +407,22 @@ def test_a_run_whose_process_was_killed_is_tried_again_after_a_second(
     assert clock.attempts == [0, 1]
 
 
-def test_a_burst_ends_although_a_process_dies_before_it_holds_its_run(
-    queued: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("deaths", "end"), [(1, "complete"), (2, "failed")])
+def test_a_run_whose_process_dies_before_it_holds_it_is_tried_once_more(
+    deaths: int, end: str, queued: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Or it would wait for a next time again and again."""
+    """At a third time a burst would never end."""
+    killed, clock = iter(range(deaths)), Clock(100)
 
     def driven(directory: Path, resources: Resources, control: Control) -> Any:
-        raise drive.DiedError("killed")
+        if next(killed, None) is not None:
+            raise drive.DiedError("killed")
+        return drive.drive(directory, replace(resources, workers=1), control, SilentObserver(), awaited=True)
 
+    monkeypatch.setattr(service, "time", clock)
     monkeypatch.setattr(service, "drive_apart", driven)
-    quiet = SilentObserver()
-    ends = serve(queued.parent, Resources(), None, Control(), lambda _: quiet, lambda *_: None, burst=True, runs=2)
-    assert [end.status for end in ends] == ["error"]
+    ends = serve(
+        queued.parent, Resources(), None, clock.control, lambda _: clock.observed(), lambda *_: None, burst=True, runs=2
+    )
+    assert ends == [RunEnd(queued.name, end)]
+    assert clock.attempts == [0, 1]

@@ -30,9 +30,10 @@ from hakoiri.coordinator.runs.catalogue import base_of, belonging_to, free_name,
 from hakoiri.errors import DamagedError, HakoiriError, Hint, NameTakenError, StorageError, TargetError, counted, visible
 from hakoiri.storage.engine.environment import require_free, translated
 from hakoiri.storage.engine.files import Given, flush
+from hakoiri.storage.layers.table_file import TableShape
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.lock import RunLock, making, move_restored, remove_abandoned
-from hakoiri.storage.names import ARCHIVED_FILES, DATA_FILE, MAP_BYTES, creating, restored
+from hakoiri.storage.names import ARCHIVED_FILES, DATA_FILE, MAP_BYTES, TABLE_FILE, creating, restored
 
 _INDEX, _CHUNK_BYTES = "archive.json", 1 << 20
 #: The most bytes of an index.
@@ -164,7 +165,9 @@ def archive_run(directory: Path, where: str, say: Say = str) -> Archived:
         index = _ArchiveIndex(1, [run.name for run in runs], {}, identities)
         if before is not None:
             name, was = directory.name, before.identities.get(directory.name)
-            if was and was != identities.get(name, was):
+            if was and name not in identities:
+                raise DamagedError(f"run {name} cannot be read; its archive in {where} is left as it is")
+            if was and was != identities[name]:
                 raise RunError(f"there is an archive of another run {name} in {where} already; choose another place")
             if sizes == {file: size for file, (size, _) in before.files.items()}:
                 _said(say, "comparing", [*sizes.values()])
@@ -253,7 +256,12 @@ def _index(place: _Folder | _Bucket) -> _ArchiveIndex | None:
 
 
 def _archived_files(run: Path) -> list[str]:
-    there = {*Given(run).names()}
+    """Return the files of a run that are archived; `DamagedError` without one that it needs."""
+    there, needed = {*Given(run).names()}, [DATA_FILE]
+    with suppress(StorageError), Ledger(run) as ledger:
+        needed += [TABLE_FILE] if TableShape.of(ledger) else []
+    if missing := [name for name in needed if name not in there]:
+        raise DamagedError(f"run {run.name} has lost its file {missing[0]}; restore it from an archive")
     return [name for name in ARCHIVED_FILES if name in there]
 
 

@@ -58,6 +58,9 @@ def drive(
                 raise errors.RunHeldError(f"run {directory.name} is not queued any more")
             if not (awaited and store.state.status in ENDED) and (store.state.status != "complete" or repair):
                 job = open_job(store, resources)
+                if not awaited:
+                    # What a user has requested wrongly leaves the run as it was.
+                    job.require_hosts(job.puzzle, store.manifest.plan, resources.over(store.manifest.settings))
                 if not repair and job.is_done():
                     store.commit(store.state.become("complete"))
                     return store.state

@@ -39,6 +39,8 @@ _RETRY_SECONDS = 30.0
 #: In place of a status: another coordinator drives the run, or it was deleted; its own process died amid the work.
 HELD = "held"
 _DIED = "died"
+#: Its own process died before it began.
+_STILLBORN = "stillborn"
 
 
 class _Driven(NamedTuple):
@@ -69,7 +71,7 @@ def serve(
     """
     ends: list[RunEnd] = []
     not_before: dict[Path, float] = {}
-    died = set[Path]()
+    died = dict[Path, str]()
     memory = resources.budget().memory if runs > 1 else 0
     begin = partial(_drive_one, control=control, report=report, apart=runs > 1)
     in_hand = dict[Path, _Driven]()
@@ -79,7 +81,7 @@ def serve(
         while not control.interrupted:
             now, queued = time.monotonic(), queued_runs(data)
             not_before = {run: not_before[run] for run in queued if run in not_before}
-            died.intersection_update(queued)
+            died = {run: how for run, how in died.items() if run in queued}
             waiting = [run for run in queued if not_before.get(run, now) <= now and run not in in_hand]
             room = runs - len(in_hand)
             # The order is read from the runs.
@@ -88,18 +90,19 @@ def serve(
                 if runs > 1:
                     left = memory - sum(driven.memory for driven in in_hand.values())
                     given = replace(resources, memory=_share(left, runs - len(in_hand), directory))
-                drive_it = partial(begin, directory, given, observer=observed(directory.name))
+                stillborn = died.get(directory) == _STILLBORN
+                drive_it = partial(begin, directory, given, observer=observed(directory.name), again=stillborn)
                 end = threads.submit(drive_it) if runs > 1 else _done(drive_it)
                 in_hand[directory] = _Driven(end, given.memory or 0)
             for directory in [run for run, driven in in_hand.items() if driven.end.done()]:
                 status = in_hand.pop(directory).end.result()
                 # What has ended the process of a run may be over, and twice in a row sets the run aside.
-                pause = _AGAIN_SECONDS if status == HELD or was_left(directory) else _RETRY_SECONDS
+                pause = _AGAIN_SECONDS if status in (HELD, _DIED, _STILLBORN) else _RETRY_SECONDS
                 # Only a user queues an ended run again, and expects it to start at once.
                 not_before[directory] = time.monotonic() + (0 if status in ENDED else pause)
-                died.discard(directory)
-                if status == _DIED:
-                    died.add(directory)
+                died.pop(directory, None)
+                if status in (_DIED, _STILLBORN):
+                    died[directory] = status
                 elif status != HELD:
                     ends.append(RunEnd(directory.name, status))
             if in_hand:
@@ -109,7 +112,7 @@ def serve(
                     break
                 _await_more(connection, resources.redis or "")
     last = [RunEnd(run.name, driven.end.result()) for run, driven in in_hand.items()]
-    return ends + [end for end in last if end.status not in (HELD, _DIED)]
+    return ends + [end for end in last if end.status not in (HELD, _DIED, _STILLBORN)]
 
 
 @contextmanager
@@ -172,19 +175,19 @@ def wake(connection: redis.Redis, url: str) -> None:
 
 def _drive_one(
     directory: Path, resources: Resources, control: Control, observer: Observer, report: Callable[..., None],
-    apart: bool = False,
+    apart: bool = False, again: bool = False,
 ) -> str:  # fmt: skip
-    """Drive one run, `apart` in a process of its own.
+    """Drive one run, `apart` in a process of its own; `again` if its last one died before it began.
 
-    Return its status, `HELD` if another process holds it, ``"died"`` if its own did, or ``"error"``.
+    Return its status, `HELD`, `_DIED`, `_STILLBORN`, or ``"error"``.
     """
     if holder_of(directory) is not None:
         return HELD
     report(directory.name, "started")
-    again = _died_idle(directory)
+    again, session = again or _died_idle(directory), 0
     try:
         with Ledger(directory) as ledger:
-            own = pinned_spec(ledger.manifest).digest
+            own, session = pinned_spec(ledger.manifest).digest, ledger.state.session
         # IMPORTANT: what has ended its process may end the next one, and a user's puzzle may end any.
         if own or again or apart:
             state = drive_apart(directory, resources, control)
@@ -194,9 +197,10 @@ def _drive_one(
         return HELD
     except DiedError as error:
         report(directory.name, str(error))
-        if again and _died_idle(directory):
+        stillborn = _is_stillborn(directory, session)
+        if again and (stillborn or _died_idle(directory)):
             return _set_aside(directory, str(error), report)
-        return _DIED if was_left(directory) else "error"
+        return _STILLBORN if stillborn else _DIED if was_left(directory) else "error"
     except Exception as error:  # One run's trouble, of whatever kind, must not keep the others waiting.
         report(directory.name, str(error), *getattr(error, "hints", ()))
         return HELD if isinstance(error, TakenOverError) else "error"
@@ -205,6 +209,13 @@ def _drive_one(
     done = counted(state.progress.done, state.progress.unit)
     report(directory.name, f"{state.status}, {done}, {state.seconds:.1f} s")
     return state.status
+
+
+def _is_stillborn(directory: Path, session: int) -> bool:
+    """Return whether the last process of a run, begun after `session` of its sessions, ended before its own began."""
+    with suppress(StorageError), Ledger(directory) as ledger:
+        return ledger.state.session == session and not was_left(directory)
+    return False
 
 
 def _died_idle(directory: Path) -> bool:

@@ -14,7 +14,7 @@ from hakoiri.coordinator.runs.opening import open_context, open_run_hosts, open_
 from hakoiri.coordinator.session.check import Report
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import ComputeContext, Control, Observer
-from hakoiri.errors import DamagedError, ElsewhereError, Hint, RunHeldError
+from hakoiri.errors import DamagedError, ElsewhereError, Hint, NotKeptError, RunHeldError
 from hakoiri.loading import loaded
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.audit import Audited, LayersAudit, Sample, duplicate_fault
@@ -38,12 +38,15 @@ def verify_directory(
     """
     try:
         with open_store(directory, resources.redis) as store:
+            report = None
             try:
                 report = verify_run(store, full, resources, control, observer, seed)
             except DamagedError as error:
                 report = Report(faults=[str(error)], hints=error.hints)
-            drops = "keep" in store.manifest.plan
-            if drops and not report.ok and store.read_state() != store.state:
+            except (KeyError, NotKeptError):
+                if not _went_on(store):
+                    raise
+            if report is None or (not report.ok and _went_on(store)):
                 name = directory.name
                 raise RunHeldError(
                     f"run {name} went on while it was verified; verify it when it rests", Hint("wait", name)
@@ -51,6 +54,11 @@ def verify_directory(
             return report
     except DamagedError as error:
         return Report(faults=[str(error)], hints=error.hints)
+
+
+def _went_on(store: RunStore) -> bool:
+    """Return whether another process may have dropped layers of an open run."""
+    return "keep" in store.manifest.plan and store.read_state() != store.state
 
 
 def verify_run(

@@ -256,11 +256,15 @@ class Session:
         return made
 
     def commit(self, state: State) -> State:
-        """Make staged data durable with `state`, the progress and the time since the last commit; return the state."""
+        """Make staged data durable with `state`, the progress and the time since the last commit; return the state.
+
+        A session is idle until it commits something.
+        """
         now, compiling = clock(), state.compiling + take_compiled()
         seconds, work_log = state.seconds + now - self._counted, self.work_log.as_dict()
+        idle = state == self.store.state and not self.store.staged and state.idle
         state = replace(
-            state, seconds=seconds, compiling=compiling, progress=self._progress, work_log=work_log, idle=False
+            state, seconds=seconds, compiling=compiling, progress=self._progress, work_log=work_log, idle=idle
         )
         self.store.commit(state)
         self._counted, self._committed, self._finished = now, time.monotonic(), None

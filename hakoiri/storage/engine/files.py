@@ -147,8 +147,10 @@ class Given:
 
     def _require_file(self, found: os.stat_result, name: str, flags: int) -> None:
         written = flags & os.O_ACCMODE != os.O_RDONLY
-        if not stat.S_ISREG(found.st_mode) or (written and found.st_nlink > 1):
+        if not stat.S_ISREG(found.st_mode):
             raise self._strange(name, "file")
+        if written and found.st_nlink > 1:
+            raise DamagedError(f"{name!r} in {self.directory} is the same file as another; put a copy in its place")
 
     def _strange(self, name: str, what: str) -> DamagedError:
         return DamagedError(f"{name!r} in {self.directory} is not a plain {what} of its own; remove it")

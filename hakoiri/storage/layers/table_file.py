@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakoiri.compiling import jit
-from hakoiri.errors import DamagedError
+from hakoiri.errors import DamagedError, Hint
 from hakoiri.memory import require_memory
 from hakoiri.puzzles.contract import Ranking
 from hakoiri.storage.engine.environment import require_free, translated
@@ -248,7 +248,7 @@ class TableFile:
         ahead = self.heads["layer"] > depth
         known = int(self.heads["known"].sum()) - int(self.heads["size"][ahead].sum())
         if known != wanted or (self.heads["layer"] > depth + 1).any():
-            raise self._ledger.damaged(f"its table has {known:,} configurations, expected {wanted:,}")
+            raise self.damaged(f"it has {known:,} configurations, expected {wanted:,}")
 
     def empty(self) -> Bitmaps:
         """Return room for the bitmaps of a block."""
@@ -405,7 +405,8 @@ class TableFile:
 
     def damaged(self, what: str) -> DamagedError:
         """Return the error for a part of the file that is damaged."""
-        return self._ledger.damaged(f"its table is damaged: {what}")
+        run, step = self._run.name, "restore it from an archive, or make it again"
+        return DamagedError(f"run {run}: its table is damaged: {what}; {step}", Hint("verify", run))
 
     def with_layer(self, depth: Depth) -> Iterator[int]:
         """Yield the blocks that have configurations of layer `depth`, one of the last two of the file."""
