@@ -82,7 +82,7 @@ def test_version() -> None:
     "content",
     [
         "AABC\nAADC\nE.DF\nE.GH\nIIGJ\n",
-        "\ufeff; the smallest component\r\n\r\nAABC\r\n  AADC  \r\nE.DF\r\n;\r\nE.GH\r\nIIGJ",
+        "\ufeff; the smallest component\r\n\r\nAABC\r\nAADC  \r\nE.DF\r\n;\r\nE.GH\r\nIIGJ",
         f"\n{START_OF_2}\n",
         "AABC/AADC\nE.DF\nE.GH/IIGJ",
     ],
