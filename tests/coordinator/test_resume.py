@@ -635,7 +635,7 @@ def test_a_census_does_not_depend_on_its_ways(resources: Resources, whole_run: R
     "wrong", [Resources(redis="redis://127.0.0.1:1", hosts=2), Resources(hosts=-1, copies=2)], ids=["hosts", "copies"]
 )
 def test_a_wrong_request_to_resume_leaves_the_run_as_it_was(wrong: Resources, tmp_path: Path) -> None:
-    """Who prunes runs would delete a failed one."""
+    """Nor does it fail, or it would be deleted with those that failed."""
     directory = make_run(tmp_path, PuzzleSpec("pancakes", {"n": "6"}), None, {"keep": "frontier"}, Resources())
     before = toy_runs.driven(directory, Resources(workers=1), StoppingAfter(3))
     with pytest.raises(PuzzleError, match="hosts"):
