@@ -270,17 +270,25 @@ def start_run(
             drive_and_report(where / twin, resources, work.json, wide=wide)
             return
         stderr().print(Text(f"run {twin} did the same and is complete; --reuse uses it instead of a new run"))
-    if resources.redis is not None and not queue and not again:
-        # Connect before the run is created, so that a missing server leaves nothing behind. An existing run may have
-        # nothing left to do.
-        from hakoiri.worker.transport.connection import connect
-
-        connect(resources.redis).close()
+    if not queue and not again:
+        # Before the run is created, so that a missing server leaves nothing behind. An existing run may have nothing
+        # left to do.
+        require_redis(resources)
     directory = make_planned(where, manifest, queue, asked.limits)
     if queue:
         report_queued(directory, resources.redis, work.json)
     else:
         drive_and_report(directory, resources, work.json, finish=finish, wide=wide)
+
+
+def require_redis(resources: "Resources") -> None:
+    """Raise `WorkerError` if the Redis of a run does not answer, or if hosts are to keep it and none is named."""
+    if resources.redis is not None:
+        from hakoiri.worker.transport.connection import connect
+
+        connect(resources.redis).close()
+    elif resources.hosts not in (None, -1) or (resources.copies or 1) > 1:
+        raise WorkerError("hosts need a Redis", Hint("change", "redis"), Hint("leave out", "hosts"))
 
 
 def refuse_with_queue(queue: bool, files: Mapping[str, Path | None]) -> None:

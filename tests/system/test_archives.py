@@ -302,3 +302,12 @@ def test_only_the_files_that_an_archive_has_are_restored(hakoiri: Hakoiri, shelf
     assert restore_run(hakoiri.data, run, str(where)).files == 2
     assert sorted(each.name for each in (hakoiri.data / run).iterdir()) == ["created", "data.mdb"]
     assert hakoiri.ask("status", run)["status"] == "complete"
+
+
+@pytest.mark.parametrize("words", ["archive last", "archive --all", "restore klotski"])
+def test_a_place_must_be_named(words: str, hakoiri: Hakoiri) -> None:
+    flag = "--from" if words.startswith("restore") else "--to"
+    missing = hakoiri.here(*words.split(), check=False)
+    assert (missing.code, missing.stdout) == (2, "") and f"Missing option '{flag}'" in missing.stderr
+    if "--all" not in words:
+        assert hakoiri.here(*words.split(), flag, "", check=False).code == 1

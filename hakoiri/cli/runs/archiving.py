@@ -27,7 +27,7 @@ def archive(
         "", "[RUN]", "Name of the run, a unique prefix of it, or 'last'.", autocompletion=runs_beginning, typed=None
     ),
     every: bool = flag("--all", "Archive all runs of the data directory that are at rest."),
-    to: str = parameter("--to", "DIR|URL", _WHERE),
+    to: str = parameter("--to", "DIR|URL", _WHERE, required=True),
     data: Path | None = shared.DATA,
     json: bool = shared.JSON,
 ) -> None:
@@ -84,7 +84,7 @@ def archives(where: str = parameter("", "DIR|URL", _WHERE), json: bool = shared.
 @command_line("restore 3f9a2c-klotski --from s3://puzzles/runs")
 def restore(
     name: str = parameter("", "RUN", "Name of the archived run."),
-    source: str = parameter("--from", "DIR|URL", _WHERE),
+    source: str = parameter("--from", "DIR|URL", _WHERE, required=True),
     new_name: str | None = parameter("--name", "NAME", "Name of the restored run.", "the one that it had"),
     data: Path | None = shared.DATA,
     json: bool = shared.JSON,

@@ -131,6 +131,8 @@ class _Bucket:
 @contextmanager
 def _opened(where: str, run: str) -> Iterator[_Folder | _Bucket]:
     """Yield the place of an archive; errors in the block name it."""
+    if not where:
+        raise TargetError("no place is named; name a folder, or s3://BUCKET/PREFIX")
     try:
         yield _Bucket(where, run) if where.startswith("s3://") else _Folder(where, run)
     except HakoiriError:

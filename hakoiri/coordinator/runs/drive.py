@@ -110,7 +110,7 @@ def _session(job: Job, resources: Resources, control: Control, observer: Observe
     try:
         hosted = job.require_hosts(job.puzzle, store.manifest.plan, resources)
         if hosted and resources.redis is None and not store.keepers():
-            raise WorkerError("hosts need a Redis", Hint("change", "redis"))
+            raise WorkerError("hosts need a Redis", Hint("change", "redis"), Hint("give", "hosts", "none"))
         resources = job.limit_resources(resources, observer)
         with (
             telling(partial(_compiling, job, control, observer)),

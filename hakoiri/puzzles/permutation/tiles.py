@@ -228,7 +228,9 @@ class Tiles(Numbered):
             text = "/".join("".join(numbered.get(word, word) for word in row) for row in rows)
         text = text.replace("0", ".")
         sizes = {"rows": text.count("/") + 1, "columns": len(text.partition("/")[0])}
-        hints = [Hint("give", "option", f"{name}={size}") for name, size in sizes.items()]
+        tiles = {".", anything, "/", *_LETTERS[: sizes["rows"] * sizes["columns"]]}
+        are_tiles = {*text.lower()} <= tiles
+        hints = [Hint("give", "option", f"{name}={size}") for name, size in sizes.items() if are_tiles]
         lines = rows_in(text, self.rows, self.columns, folded=True, hints=hints)
         board: Arrangement = []
         expected = f"a tile; the tiles are {letters[1:]}, the blank is '.'"
