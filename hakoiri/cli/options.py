@@ -3,11 +3,12 @@
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import MISSING, Field, fields, is_dataclass, replace
 from functools import wraps
 from inspect import Parameter, Signature, signature
+from itertools import starmap
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_type_hints
 
@@ -51,16 +52,21 @@ def ungrouped(command: Callable[..., None]) -> Callable[..., None]:
     """Return `command` with the options of each group in place of the group's parameter."""
     hints = get_type_hints(command)
     groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
-    parameters = []
+    options: list[tuple[str, Any, Field[Any]]] = []
     for name, given in signature(command).parameters.items():
         if name in groups:
             inner = get_type_hints(groups[name])
-            parameters += [_option(each.name, inner[each.name], each) for each in _shown(groups[name])]
+            options += [(each.name, inner[each.name], each) for each in _shown(groups[name])]
         else:
-            parameters.append(_option(name, hints[name], given.default))
+            options.append((name, hints[name], given.default))
+    parameters = list(starmap(_option, options))
+    files = {
+        name: [*each.metadata["names"], _FILE][0] for name, _, each in options if each.metadata["metavar"] == _FILE
+    }
 
     @wraps(command)
     def called(**given: Any) -> None:
+        _require_distinct({option: given[name] for name, option in files.items() if given[name] is not None})
         for name, group in groups.items():
             given[name] = group(**{option.name: _read(option, given.pop(option.name)) for option in _shown(group)})
         command(**given)
@@ -68,6 +74,19 @@ def ungrouped(command: Callable[..., None]) -> Callable[..., None]:
     called.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return called
+
+
+#: The metavar of options and arguments that name a file.
+_FILE = "FILE"
+
+
+def _require_distinct(files: Mapping[str, str | Path]) -> None:
+    """Raise `PuzzleError` if two options name one file: what is written last would replace the rest."""
+    places: dict[str, str] = {}
+    for option, file in files.items():
+        first = places.setdefault(os.path.realpath(file), option)
+        if first != option:
+            raise PuzzleError(f"{first} and {option} name the same file, {file}; choose another file for {option}")
 
 
 def _shown(group: Any) -> list[Field[Any]]:
