@@ -66,7 +66,7 @@ class Export(Question):
     growth: Path | None = parameter(
         "--growth", "FILE", "Add the sizes of the layers to a table of many runs, or replace them there: .csv."
     )
-    moves: bool = flag("--moves", "Include the name of each move.")
+    moves: bool = flag("--moves", "With .npz, .graphml, .dot or --edges: include the name of each move.")
     images: bool = flag("--images", "Write every solution of a tree, not one per symmetry class.")
     layers: int | None = parameter("--layers", "N", "Write only layers 0 to N: configurations within N moves.", min=0)
     per_page: int | None = parameter("--per-page", "N", "With .pdf: boards on a page.", "6", min=1, max=30)
@@ -80,17 +80,21 @@ class Export(Question):
     def ask(self, run: "Run", means: Means) -> dict[str, Any]:
         """Write the files; the number of things in each is the answer."""
         from hakoiri.export.tables import export_play
-        from hakoiri.render.files import export_edges, export_run
+        from hakoiri.render import files
 
+        own = None if self.target is None else files.contents_of(run, self.target)
+        given = {name: getattr(self, name) for name in ("images", "moves", "layers", "per_page")}
+        others = ((self.edges, files.EDGES), (self.play, files.PLAY), (self.growth, files.GROWTH))
+        # Before the first file is written.
+        files.require_options(given, [*([own] if own else []), *(kind for path, kind in others if path is not None)])
         row: dict[str, Any] = {}
-        how: dict[str, Any] = {
-            "moves": self.moves, "layers": self.layers, "control": means.control, "observer": means.observer
-        }  # fmt: skip
-        if self.target is not None:
-            count = export_run(run, self.target, images=self.images, per_page=self.per_page, **how)
+        by: dict[str, Any] = {"control": means.control, "observer": means.observer}
+        if self.target is not None and own is not None:
+            count = files.export_run(run, self.target, **{name: given[name] for name in own.options}, **by)
             row |= {"file": str(self.target), self._things(run, self.target): count}
         if self.edges is not None:
-            row |= {"edges_file": str(self.edges), "edges": export_edges(run, self.edges, **how)}
+            count = files.export_edges(run, self.edges, moves=self.moves, layers=self.layers, **by)
+            row |= {"edges_file": str(self.edges), "edges": count}
         if self.play is not None:
             count = export_play(run, self.play, means.control, means.observer)
             row |= {"play_file": str(self.play), "played": count}

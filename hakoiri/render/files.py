@@ -1,9 +1,12 @@
 """Writes a run to files in the format given by the ending of their names."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.runs.certificate import SUFFIX, certificate_of, write_certificate
+from hakoiri.coordinator.session.job import Job
 from hakoiri.coordinator.session.session import Control, Observer
 from hakoiri.errors import Hint
 from hakoiri.export.distances import to_pdb
@@ -30,11 +33,56 @@ PDF = ".pdf"
 _TABLES = {".csv": rows_to_table, ".parquet": rows_to_table, ".pdb": to_pdb}
 _GRAPHS = {".npz": to_npz, ".graphml": to_graphml, ".dot": to_dot}
 _TREES = (".csv", ".npz")
-#: Pages, which need no options for what is in them: the reason by ending.
+
+
+class Contents(NamedTuple):
+    """The contents of a file in words, and the options of an export that apply to it."""
+
+    what: str
+    options: tuple[str, ...] = ()
+
+
+#: The contents of files that every run may have, of those of a search or census, and of those of a tree, by ending.
 _PAGES = {
-    player.ENDING: "a page to play has all configurations and moves",
-    PDF: "a PDF has boards",
-}  # fmt: skip
+    SUFFIX: Contents("a certificate"),
+    player.ENDING: Contents("a page to play"),
+    PDF: Contents("boards to print", ("per_page",)),
+}
+_CONFIGURATIONS = (
+    dict.fromkeys(TABLES, Contents("a table of configurations", ("layers",)))
+    | {".pdb": Contents("a table of distances", ("layers",))}
+    | dict.fromkeys(_GRAPHS, Contents("a graph of configurations and moves", ("layers", "moves")))
+)
+_SOLUTIONS = dict.fromkeys(_TREES, Contents("a file of solutions", ("images",)))
+_ROWS = Contents("a table of results")
+EDGES = Contents("a table of moves", ("layers", "moves"))
+PLAY = Contents("a table of best moves")
+GROWTH = Contents("a table of the sizes of layers")
+
+
+def contents_of(run: OpenRun, target: Path) -> Contents:
+    """Return the contents of the file that `export_run` writes; `UnanswerableError` for an ending that it lacks."""
+    ending = target.suffix
+    if ending in _PAGES:
+        return _PAGES[ending]
+    if run.puzzle.is_tree:
+        return _SOLUTIONS[require_ending(target, _TREES)]
+    if run.kind.rows is not Job.rows:
+        check_ending(target)
+        return _ROWS
+    return _CONFIGURATIONS[require_ending(target, [*_TABLES, *_GRAPHS, *_PAGES])]
+
+
+def require_options(given: Mapping[str, object], files: Sequence[Contents]) -> None:
+    """Raise `UnanswerableError` for an option that applies to none of some files, or `layers` that not all allow.
+
+    Options that are ``None`` or false are not given.
+    """
+    for name, value in given.items():
+        others = [file for file in files if name not in file.options]
+        # `layers` may be 0.
+        if value is not None and value is not False and others and (name == "layers" or len(others) == len(files)):
+            raise UnanswerableError(f"{name} does not apply to {others[0].what}", Hint("leave out", name))
 
 
 def export_run(
@@ -52,15 +100,12 @@ def export_run(
     ``.html`` is a page to play, and ``.pdf`` has boards to print, `per_page` on a page. Raises `StopRun` by
     `control`; `target` is then unchanged.
     """
-    ending = target.suffix
-    if per_page is not None and ending != PDF:
-        raise UnanswerableError(f"{target.name} has no pages; per_page does not apply", Hint("leave out", "per_page"))
-    if ending in _PAGES:
-        for name, given in (("images", images), ("moves", moves), ("layers", layers is not None)):
-            if given:
-                raise UnanswerableError(f"{_PAGES[ending]}; {name} does not apply", Hint("leave out", name))
-        if ending == player.ENDING:
-            return player.save_player(run, target, control, observer)
+    given = {"images": images, "moves": moves, "layers": layers, "per_page": per_page}
+    ending, contents = target.suffix, contents_of(run, target)
+    require_options(given, [contents])
+    if ending == player.ENDING:
+        return player.save_player(run, target, control, observer)
+    if ending == PDF:
         printed: int = loaded(ANSWERS["sheet of boards"])(run, target, per_page, control, observer)
         return printed
     if ending == SUFFIX:
@@ -68,17 +113,11 @@ def export_run(
         write_certificate(certificate, target)
         return certificate.figures.positions
     if run.puzzle.is_tree:
-        require_ending(target, _TREES)
         with replaced(target) as part:
             count: int = loaded(ANSWERS["file of solutions"])(run, part, ending, images)
             return count
     if (rows := run.kind(run.store, run.puzzle).rows()) is not None:
-        check_ending(target)
         return write_rows(rows, target)
-    if images:
-        text = f"run {run.name} is not a tree, so its configurations have no images"
-        raise UnanswerableError(text, Hint("leave out", "images"))
-    require_ending(target, [*_TABLES, *_GRAPHS, SUFFIX, *_PAGES])
     stream = Stream(run, control, observer, layers)
     with replaced(target) as part:
         return _TABLES[ending](stream, part) if ending in _TABLES else _GRAPHS[ending](stream, part, moves)

@@ -23,6 +23,7 @@ from hakoiri.puzzles.registry import PUZZLES
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.render.files import export_edges, export_run
 from hakoiri.storage.ledger.manifest import Progress
+from tests.support.refusals import refused
 from tests.support.runs import StoppingAfter
 
 #: Layout of the keys, whether moves cannot be taken back, whether the run ends with its first goal.
@@ -200,6 +201,14 @@ def test_a_pattern_database_has_the_distance_of_each_key(
         halves = [half for byte in raw for half in (byte & 15, byte >> 4)] if bits == 4 else [*raw]
         assert {key: entry - 1 for key, entry in enumerate(halves) if entry} == run_keys(run)
         assert json.loads(head)["bits"] == bits and len(raw) == -(-(1 + max(run_keys(run))) * bits // 8)
+
+
+def test_options_that_do_not_apply_are_refused(small_run: Run, tmp_path: Path) -> None:
+    with refused(UnanswerableError, "layers does not apply to a certificate", Hint("leave out", "layers")):
+        small_run.export(tmp_path / "run.json", layers=3)
+    with refused(UnanswerableError, "images does not apply to a table of", Hint("leave out", "images")):
+        small_run.export(tmp_path / "run.csv", images=True)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_sparse_keys_and_a_whole_space_make_no_pattern_database(toy: Run, tmp_path: Path) -> None:

@@ -299,9 +299,9 @@ def test_the_same_run_gives_the_same_bytes(family: Run, tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_printed_is_refused(family: Run, usual_run: Run, tmp_path: Path) -> None:
-    with refused(UnanswerableError, "no pages; per_page does not apply", Hint("leave out", "per_page")):
+    with refused(UnanswerableError, "per_page does not apply to a table of results", Hint("leave out", "per_page")):
         family.export(tmp_path / "x.csv", per_page=2)
-    with refused(UnanswerableError, "a PDF has boards; layers does not apply", Hint("leave out", "layers")):
+    with refused(UnanswerableError, "layers does not apply to boards to print", Hint("leave out", "layers")):
         usual_run.export(tmp_path / "x.pdf", layers=2)
     with pytest.raises(PuzzleError, match="per page 31"):
         family.export(tmp_path / "x.pdf", per_page=31)

@@ -139,6 +139,46 @@ def test_a_target_that_cannot_be_written_leaves_nothing(ending: str, hakoiri: Ha
     assert sorted(path.name for path in place.rglob("*")) == ["file", f"taken.{ending}"]
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--to a.json --layers 0", "layers does not apply to a certificate; leave out --layers"),
+        ("--to a.csv --moves", "moves does not apply to a table of configurations; leave out --moves"),
+        ("--to a.pdb --moves", "moves does not apply to a table of distances; leave out --moves"),
+        ("--to b.json --moves", "moves does not apply to a certificate; leave out --moves"),
+        ("--to b.json --images", "images does not apply to a certificate; leave out --images"),
+        ("--to a.html --moves", "moves does not apply to a page to play; leave out --moves"),
+        ("--to a.npz --images", "images does not apply to a graph of configurations and moves; leave out --images"),
+        ("--to a.csv --per-page 4", "per_page does not apply to a table of configurations; leave out --per-page"),
+        ("--edges e.csv --per-page 4", "per_page does not apply to a table of moves; leave out --per-page"),
+        ("--play p.csv --layers 3", "layers does not apply to a table of best moves; leave out --layers"),
+        ("--play p.csv --moves", "moves does not apply to a table of best moves; leave out --moves"),
+        ("--growth g.csv --layers 3", "layers does not apply to a table of the sizes of layers; leave out --layers"),
+        ("--to a.csv --play p.csv --layers 3", "layers does not apply to a table of best moves"),
+        ("--to a.csv --growth g.csv --moves", "moves does not apply to a table of configurations"),
+    ],
+)
+def test_an_option_that_does_not_apply_is_refused_before_a_file_is_written(
+    options: str, said: str, finished: FinishedRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    refused = finished.hakoiri.here("export", finished.explored["run"], *options.split(), check=False)
+    assert (refused.code, refused.stdout) == (1, "")
+    assert said in refused.error
+    assert not list(tmp_path.iterdir())
+
+
+def test_options_may_be_for_one_file_of_several(hakoiri: Hakoiri, tmp_path: Path) -> None:
+    hakoiri.here("run", "klotski", "--from", START_OF_2)
+    target = tmp_path / "a.csv"
+    assert [row.keys() for row in edges_of(hakoiri, "last", tmp_path / "e.csv", "--moves", "--to", str(target))] == [
+        {"source", "target", "move"}
+    ]
+    assert len(read_csv(target)) == 2
+    hakoiri.here("export", "last", "--to", str(target), "--edges", str(tmp_path / "e.csv"), "--layers", "0")
+    assert [len(read_csv(file)) for file in (target, tmp_path / "e.csv")] == [1, 0]
+
+
 def edges_of(hakoiri: Hakoiri, run: str, target: Path, *more: str) -> list[dict[str, Any]]:
     told = hakoiri.ask("export", run, "--edges", str(target), *more)
     found: list[dict[str, Any]] = (

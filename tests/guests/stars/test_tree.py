@@ -351,6 +351,9 @@ def test_what_a_tree_cannot_answer_it_refuses(tmp_path: Path) -> None:
                 question()
         with pytest.raises(UnanswerableError, match=r"must end in \.csv, \.npz"):
             export_run(run, tmp_path / "stars.graphml")
+        for option in ({"layers": 3}, {"moves": True}):
+            with pytest.raises(UnanswerableError, match=f"{next(iter(option))} does not apply to a file of solutions"):
+                export_run(run, tmp_path / "stars.csv", **option)
     with (
         explore("magic-star", {"points": "6"}, data=tmp_path) as run,
         refused(UnanswerableError, "kept none", Hint("give", "option", "solutions=keep")),
