@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _LEAST_BAR = 10
 #: The default number of boards shown of a layer, which may have millions.
 _BOARDS = 12
+#: The default number of configurations of a random sample.
+_DRAWN = 10
 
 
 @dataclass(frozen=True)
@@ -188,14 +190,14 @@ class RandomSample(Question):
         "`depth` is a layer, such as `25`, or a range of layers, such as `20..30`; the same `seed` draws the same.",
         {
             "depth": {"max_length": 100},
-            "count": {"alias": "n", "default": 10, "ge": 1, "le": 1000},
+            "count": {"alias": "n", "default": _DRAWN, "ge": 1, "le": 1000},
             "seed": {"default": 0, "ge": 0, "le": MOST_SEED},
         },
         begins=False,
     )  # fmt: skip
 
     depth: str | None = parameter("--depth", "A..B", "Draw from these layers, such as 25 or 20..30.", "all")
-    count: int = parameter("-n", "N", "Number of configurations.", default=10, min=1)
+    count: int | None = parameter("-n", "N", "Number of configurations.", str(_DRAWN), min=1)
     seed: int | None = parameter("--seed", "S", "Draw again what this seed drew.", "a random one", min=0, max=MOST_SEED)
     per_layer: int | None = parameter("--per-layer", "N", "With --to: levels of each distance to the goal.", min=1)
     target: Path | None = parameter("--to", "FILE", "With --per-layer: the file of levels to write, .jsonl.")
@@ -203,6 +205,8 @@ class RandomSample(Question):
     def checked(self) -> Question:
         if (self.per_layer is None) != (self.target is None):
             raise typer.BadParameter("--per-layer N and --to FILE.jsonl go together")
+        if self.per_layer is not None and self.count is not None:
+            raise typer.BadParameter("-n and --per-layer cannot be combined; leave out -n")
         return self if self.seed is not None else replace(self, seed=secrets.randbelow(MOST_SEED))
 
     def ask(self, run: "Run", means: Means) -> "list[tuple[int, Key]] | int":
@@ -213,7 +217,7 @@ class RandomSample(Question):
                 raise PuzzleError(f"depth {self.depth} is malformed; expected layers such as 25 or 20..30")
             layers = int(match[1]), int(match[2] or match[1])
         if self.target is None:
-            return run.sample(self.count, layers, self.seed or 0)
+            return run.sample(self.count or _DRAWN, layers, self.seed or 0)
         from hakoiri.export.levels import to_levels
 
         return to_levels(run, self.target, self.per_layer or 1, layers, self.seed or 0, means.control, means.observer)

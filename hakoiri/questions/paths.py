@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.text import Text
 
-from hakoiri.errors import PuzzleError, counted
+from hakoiri.errors import Hint, PuzzleError, counted
 from hakoiri.parameters import flag, parameter
 from hakoiri.questions.question import CONFIGURATION, Cost, Long, Means, Question, Route, written
 from hakoiri.reading import read_board
@@ -123,6 +123,8 @@ class OnePath(_Ends):
                 raise PuzzleError("--film cannot be combined with --count or --all")
         if self.statistics and (self.count or self.every or self.film or self.avoid or self.target != "goal"):
             raise PuzzleError("--statistics cannot be combined with --count, --all, --film, --avoid or --to")
+        if self.count and self.every:
+            raise PuzzleError("--count and --all cannot be combined", Hint("leave out", "all"))
         end, source, avoid = self.read()
         if self.statistics:
             return BoardStatistics(source)

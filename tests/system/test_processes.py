@@ -123,6 +123,16 @@ def test_an_audited_child_that_lies_is_replaced(hakoiri: Hakoiri, tmp_path: Path
     audit = hakoiri.ask("status", "last")["work_log"]["audit"]
     assert len(audit["untrusted"]) > 2
     assert "is not the one made here" in ended.stderr
+    assert "no effect" not in ended.stderr
+
+
+@pytest.mark.parametrize("option", ["--deadline 5", "--audit 1%"])
+def test_a_setting_for_other_processes_without_any_is_said_to_have_no_effect(hakoiri: Hakoiri, option: str) -> None:
+    """Rules with a kernel are worked on by threads. Nothing is refused: a later session may have workers."""
+    name = option.split(maxsplit=1)[0].removeprefix("--")
+    said = f"{name} has no effect: only this process makes chunks; leave out --{name}"
+    assert said in hakoiri.here("run", "klotski", "--layers", "1", *option.split()).stderr
+    assert "no effect" not in hakoiri.here("run", "klotski", "--layers", "1").stderr
 
 
 @pytest.mark.ci_slow

@@ -161,6 +161,8 @@ def puzzles(
             raise PuzzleError(f"--classics and the puzzle {name} cannot be combined")
         _tell(name, options, json)
         return
+    if options:
+        raise PuzzleError(f"-o {options[0]} needs a puzzle; type: hakoiri puzzles PUZZLE -o {options[0]}")
     rows, known = puzzle_rows(), classic_rows()
     if json:
         print_json({"puzzles": rows, "classics": known})

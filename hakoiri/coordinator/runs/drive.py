@@ -111,12 +111,13 @@ def _session(job: Job, resources: Resources, control: Control, observer: Observe
         hosted = job.require_hosts(job.puzzle, store.manifest.plan, resources)
         if hosted and resources.redis is None and not store.keepers():
             raise WorkerError("hosts need a Redis", Hint("change", "redis"), Hint("give", "hosts", "none"))
-        resources = job.limit_resources(resources, observer)
+        asked, resources = resources, job.limit_resources(resources, observer)
         with (
             telling(partial(_compiling, job, control, observer)),
             open_context(job.puzzle, spec, resources, control, observer, job.hosts_may_keep) as context,
         ):
             session = Session(store, context)
+            _note_unused(asked, session)
             if repair:
                 job.repair(session)
             _work(job, session)
@@ -128,6 +129,14 @@ def _session(job: Job, resources: Resources, control: Control, observer: Observe
     except Exception as error:
         _leave(store, "interrupted", error)
         raise
+
+
+def _note_unused(asked: Resources, session: Session) -> None:
+    """Note settings for chunks of other processes, if this process makes all chunks."""
+    if session.context.farm.helpers is None:
+        for name, value in (("deadline", asked.deadline), ("audit", asked.audit)):
+            if value:
+                session.observer.note(f"{name} has no effect: only this process makes chunks", Hint("leave out", name))
 
 
 def _work(job: Job, session: Session) -> None:

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from hakoiri.cli import options as shared
 from hakoiri.cli.options import command_line
-from hakoiri.errors import PuzzleError, counted
+from hakoiri.errors import Hint, PuzzleError, counted
 from hakoiri.loading import loaded
 from hakoiri.memory import available_memory
 from hakoiri.parameters import flag, parameter
@@ -40,6 +40,12 @@ _REACH = parameter(
 _GAME = shared.puzzle_argument("gap, superpuzz, or FILE.py:NAME for your own with deals.")
 
 
+def _require_shortening(shorten: bool, reach: int) -> None:
+    """Raise `PuzzleError` for a `reach` that nothing uses."""
+    if reach and not shorten:
+        raise PuzzleError(f"--reach {reach} needs --shorten", Hint("leave out", "reach"))
+
+
 @command_line("solve gap deals.txt")
 def solve(
     puzzle: str = _GAME,
@@ -67,6 +73,7 @@ def solve(
     from hakoiri.guests.deals.table import deals_of, dealt
     from hakoiri.guests.deals.tasks import solved
 
+    _require_shortening(shorten, reach)
     game = dealt(shared.own_spec(puzzle, options))
     if shorten and not game.shortens:
         raise PuzzleError(f"--shorten is for superpuzz; no position of {game.name} repeats")
@@ -243,6 +250,7 @@ def replay(
 
     Uses the reference rules, and names the first move that breaks them.
     """
+    _require_shortening(shorten, reach)
     if film is not None:
         from hakoiri.render.films import FILMS, check_ending
 
