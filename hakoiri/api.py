@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import replace
 from html import escape
 from pathlib import Path
+from reprlib import repr as shortened
 from tempfile import TemporaryDirectory
 from typing import Any, cast
 
@@ -22,16 +23,18 @@ from hakoiri.coordinator.runs.opening import open_store
 from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session.check import Report
 from hakoiri.coordinator.session.job import Job
+from hakoiri.coordinator.session.kind import ExploreKind
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, Observer, SilentObserver
 from hakoiri.drawing import Drawing, DrawnBoard, DrawnPath
-from hakoiri.errors import Hint, PuzzleError
+from hakoiri.errors import Hint, PuzzleError, visible
 from hakoiri.export.graphs import to_dataframe, to_networkx, to_scipy
 from hakoiri.export.tables import export_play
 from hakoiri.guest_table import ANSWERS
 from hakoiri.hints import noted
 from hakoiri.keys.layout import Configuration, Keys, as_text
 from hakoiri.loading import loaded
+from hakoiri.parameters import fitting
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec, with_own_file
 from hakoiri.puzzles.user.files import require_loaded
@@ -269,13 +272,11 @@ def explore(
     or resumed if it was stopped.
     """
     spec = _spec(puzzle, options, start, merge_mirrors)
-    if starts is not None:
-        if start is not None:
-            raise PuzzleError("start and starts cannot be combined", Hint("leave out", "start"))
-        lines = [read_text(os.fspath(starts))] if isinstance(starts, str | os.PathLike) else map(as_text, starts)
-        spec = replace(spec, starts="\n".join(lines) or ";", start=None)
-    plan = Job.parse_request(spec, until_goal=until_goal, layers=layers, most=most, keep=keep).plan
-    return _run_to_end(spec, None, plan, data, resources, observer, reuse)
+    listed = "" if starts is None else _lines_of(starts)
+    # An instance has a start of its own.
+    spec = replace(spec, start=None) if listed and start is None else spec
+    asked = Job.parse_request(spec, until_goal=until_goal, layers=layers, most=most, keep=keep, starts=listed)
+    return _run_to_end(asked.spec, None, asked.plan, data, resources, observer, reuse)
 
 
 @noted()
@@ -293,12 +294,12 @@ def explore_graph(
     directed.
     """
     require_loaded()
-    word, met = graph_word(start, moves, goal, layers, most, until_goal)
+    asked = ExploreKind.of(until_goal=until_goal, layers=layers, most=most)
+    word, met = graph_word(start, moves, goal, asked.layers, asked.most, asked.until_goal)
     spec = with_own_file(PuzzleSpec(word))
     if met is not None:
         share(spec.kind(), start, met)
-    plan = Job.parse_request(spec, until_goal=until_goal, layers=layers, most=most).plan
-    return _run_to_end(spec, None, plan, data, resources, observer, reuse)
+    return _run_to_end(spec, None, Job.request(spec, asked).plan, data, resources, observer, reuse)
 
 
 @noted()
@@ -318,6 +319,7 @@ def explore_permutations(
     """
     from hakoiri.puzzles.definitions.stickers import from_permutations, generators
 
+    name, metric = fitting("name", name, str), fitting("metric", metric, str)
     definition = from_permutations(name, generators(permutations), identical, 0).checked().text()
     spec = PuzzleSpec(name, {"metric": metric}, None if start is None else as_text(start), definition=definition)
     plan = Job.parse_request(spec, until_goal=until_goal, layers=layers, most=most, keep=keep).plan
@@ -352,17 +354,34 @@ def _spec(
     start: Configuration | os.PathLike[str] | None, merge_mirrors: bool,
 ) -> PuzzleSpec:  # fmt: skip
     require_loaded()
+    texts, merged = _texts_of(options), fitting("merge_mirrors", merge_mirrors, bool)
     if isinstance(start, str | os.PathLike):
         start = read_board(start)
     if isinstance(puzzle, Puzzle):
-        options, start = puzzle.option_texts() | dict(options or {}), puzzle.start_text() if start is None else start
+        texts, start = puzzle.option_texts() | texts, puzzle.start_text() if start is None else start
     if not isinstance(puzzle, str):
         puzzle = _word_of(puzzle if isinstance(puzzle, type) else type(puzzle))
-    spec = with_own_file(
-        PuzzleSpec(puzzle, dict(options or {}), None if start is None else as_text(start), merge_mirrors)
-    )
+    spec = with_own_file(PuzzleSpec(puzzle, texts, None if start is None else as_text(start), merged))
     require_reopened(puzzle, spec.options, spec.start)
     return spec
+
+
+def _texts_of(options: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the options of a puzzle as texts; their values may be whole numbers."""
+    if not isinstance(options, Mapping | None):
+        text = f"options is {visible(shortened(options))}; expected a dict such as {{'rows': '3', 'columns': '4'}}"
+        raise PuzzleError(text, Hint("change", "option"))
+    given = {} if options is None else options
+    return {fitting("option", name, str): str(fitting(f"option {name}", given[name], str | int)) for name in given}
+
+
+def _lines_of(starts: Iterable[Configuration] | os.PathLike[str]) -> str:
+    """Return several starts as lines, never empty."""
+    if isinstance(starts, str | os.PathLike):
+        return read_text(os.fspath(starts)) or ";"
+    if not isinstance(starts, Iterable):
+        raise PuzzleError(f"starts is {visible(shortened(starts))}; expected a list of configurations, or a file")
+    return "\n".join(map(as_text, starts)) or ";"
 
 
 def _word_of(kind: type[Puzzle]) -> str:
@@ -385,7 +404,7 @@ def _run_to_end(
     spec: PuzzleSpec, kind: str | None, plan: Mapping[str, Any], data: str | os.PathLike[str] | None,
     resources: Resources | None, observer: Observer | None, reuse: bool,
 ) -> Run:  # fmt: skip
-    where = data_directory(data)
+    where, reuse = data_directory(data), fitting("reuse", reuse, bool)
     manifest = plan_run(where, spec, kind, plan, resources or Resources())
     if reuse and (twin := last_twin(where, manifest, "complete")) is not None:
         return _opened(where / twin, resources)

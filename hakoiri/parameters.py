@@ -4,8 +4,16 @@ A question to a run and a kind of run are such dataclasses (`hakoiri.questions`,
 groups of options (`hakoiri.cli.driving`). Options of the command line, fields of JSON and the reference follow.
 """
 
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import MISSING, field
-from typing import Any
+from numbers import Real
+from operator import index
+from reprlib import repr as shortened
+from types import NoneType, UnionType
+from typing import Any, Literal, get_args, get_origin
+
+from hakoiri.errors import Hint, PuzzleError, visible
 
 
 def parameter(
@@ -33,3 +41,38 @@ def flag(names: str, text: str, **more: Any) -> Any:
 def given(text: str, default: Any = MISSING, **more: Any) -> Any:
     """Return a field that JSON and Python have, and the command line has not; `more` is as for `parameter`."""
     return field(default=default, metadata={"help": text} | more)
+
+
+_WORDS = {bool: "True or False", int: "a whole number", float: "a number", str: "a text", NoneType: "None"}
+
+
+def fitting(name: str, value: Any, kind: Any) -> Any:
+    """Return a value given in Python to a parameter of the type `kind`; an integer of numpy as one of Python.
+
+    Raises `PuzzleError` for a value of another type.
+    """
+    kinds = get_args(kind) if isinstance(kind, UnionType) else (kind,)
+    for each in kinds:
+        with suppress(TypeError):
+            return _fitted(value, each)
+    expected = " or ".join(_WORDS.get(each) or _words_of(each) for each in kinds)
+    raise PuzzleError(f"{name} is {visible(shortened(value))}; expected {expected}", Hint("change", name))
+
+
+def _fitted(value: Any, kind: Any) -> Any:
+    """Return a value as a `kind`; ``TypeError`` for one of another type."""
+    if kind is int and not isinstance(value, bool):
+        return index(value)
+    if kind is float and isinstance(value, Real) and not isinstance(value, bool):
+        return value if isinstance(value, int | float) else float(value)
+    if get_origin(kind) is Sequence and not isinstance(value, str | bytes | Mapping):
+        return [_fitted(each, *get_args(kind)) for each in value]
+    words = get_args(kind) if get_origin(kind) is Literal else ()
+    if (kind in (bool, str, NoneType) and isinstance(value, kind)) or (isinstance(value, str) and value in words):
+        return value
+    raise TypeError
+
+
+def _words_of(kind: Any) -> str:
+    """Return a type in words: one of some texts, or a list."""
+    return ", ".join(get_args(kind)) if get_origin(kind) is Literal else "a list of whole numbers"

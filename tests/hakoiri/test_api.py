@@ -1,15 +1,29 @@
 """The Python interface takes configurations however they are named, and says what a run is."""
 
+from collections.abc import Callable, Mapping
+from dataclasses import fields
 from pathlib import Path
+from typing import Any, get_type_hints
 
 import numpy as np
 import pytest
 
-from hakoiri.api import Run, delete_run, explore, open_run, resume_run, verify_run
+from hakoiri.api import (
+    Run,
+    census,
+    delete_run,
+    explore,
+    explore_graph,
+    explore_permutations,
+    open_run,
+    resume_run,
+    verify_run,
+)
 from hakoiri.coordinator.errors import UnanswerableError, UnknownRunError
-from hakoiri.errors import ConfigurationError
+from hakoiri.coordinator.runs.kinds import KINDS, kind_class, kind_of
+from hakoiri.errors import ConfigurationError, PuzzleError
 from hakoiri.keys.layout import ints
-from hakoiri.puzzles.registry import PUZZLES
+from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
 from tests.support.plain_search import reference_distances
 
 
@@ -85,3 +99,77 @@ def test_a_run_is_verified_resumed_and_deleted(tmp_path: Path) -> None:
     delete_run(name, tmp_path)
     with pytest.raises(UnknownRunError):
         open_run(name, tmp_path)
+
+
+def on(state: int) -> list[int]:
+    return [(state + 1) % 5]
+
+
+_TEXT, _TRUTH, _NUMBER = "a text", "True or False", "a whole number or None"
+
+
+@pytest.mark.parametrize(
+    ("asked", "field", "wrong", "expected"),
+    [
+        *((explore, "layers", wrong, _NUMBER) for wrong in ("3", 1.5, True, [3], "x\ny", np.array([1, 2]))),
+        (explore, "most", "x", _NUMBER),
+        (explore, "until_goal", "no", _TRUTH),
+        (explore, "until_goal", 1, _TRUTH),
+        (explore, "keep", None, _TEXT),
+        (explore, "merge_mirrors", "no", _TRUTH),
+        (explore, "reuse", "no", _TRUTH),
+        (explore, "options", "metric=unit", "a dict such as"),
+        (explore, "options", ["metric"], "a dict such as"),
+        (explore, "starts", 3, "a list of configurations, or a file"),
+        (census, "most", "3", _NUMBER),
+        (census, "diameters", 3, _TEXT),
+        (census, "by", 1, _TEXT),
+        (census, "merge_mirrors", 0, _TRUTH),
+        *((explore_graph, field, "x", _NUMBER) for field in ("layers", "most")),
+        (explore_graph, "until_goal", "x", _TRUTH),
+        *((explore_permutations, field, 3, _TEXT) for field in ("name", "metric", "keep")),
+        (explore_permutations, "layers", 2.0, _NUMBER),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_a_wrong_type_is_refused_before_a_run_is_made(
+    tmp_path: Path, asked: Callable[..., Run], field: str, wrong: object, expected: str
+) -> None:
+    what = {explore_graph: (0, on), explore_permutations: (["(0 1)"],)}.get(asked, ("hanoi",))
+    with pytest.raises(PuzzleError, match=f"^{field} is .*; expected {expected}") as refused:
+        asked(*what, **{"data": tmp_path / "runs", field: wrong})
+    assert "\n" not in str(refused.value)
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("wrong", [{"discs": None}, {"discs": 2.5}, {3: "x"}])
+def test_an_option_is_a_text_or_a_whole_number(tmp_path: Path, wrong: Mapping[str, str]) -> None:
+    with pytest.raises(PuzzleError, match=r"^option (discs )?is .*; expected a text"):
+        explore("hanoi", wrong, data=tmp_path)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_field_of_every_kind_of_run_has_a_type(kind: str) -> None:
+    hints = get_type_hints(kind_class(kind))
+    for each in fields(kind_class(kind)):
+        for wrong in (object(), b"x", {}, "x" if hints[each.name] is not str else 1):
+            with pytest.raises(PuzzleError, match=f"^{each.name} is .*; expected "):
+                kind_of(kind).parse_request(PuzzleSpec("hanoi"), **{each.name: wrong})
+
+
+def test_integers_of_numpy_are_integers(tmp_path: Path) -> None:
+    options: Any = {"discs": np.int64(3)}
+    with explore("hanoi", options, layers=np.int64(2), most=np.uint8(50), data=tmp_path) as run:  # type: ignore[arg-type]
+        assert (run.depth, run.store.manifest.plan) == (2, {"layers": 2, "most": 50})
+        assert run.puzzle.parameters["discs"] == 3
+    assert kind_class("study").of(sizes=np.arange(3, 5), seed=np.int32(2)) == kind_class("study").of(
+        sizes=[3, 4], seed=2
+    )
+
+
+def test_a_start_and_several_cannot_be_combined(tmp_path: Path) -> None:
+    with pytest.raises(PuzzleError, match="start and starts cannot be combined"):
+        explore("hanoi", start=0, starts=[1, 2], data=tmp_path)
+    # An instance has a start of its own, which is not one of the user's.
+    with explore(PuzzleSpec("hanoi", {"discs": "2"}).build(), starts=[1, 2], data=tmp_path) as run:
+        assert run.layer_sizes[0] == 2

@@ -100,8 +100,8 @@ class Job(ABC):
 
     @classmethod
     def parse_request(cls, spec: PuzzleSpec, **given: Any) -> Request:
-        """Return the requested run from the fields of its `parameters`; raises as `request` does."""
-        return cls.request(spec, cls.parameters(**given))
+        """Return the requested run from the fields of its `parameters`; raises as `RunKind.of` and `request` do."""
+        return cls.request(spec, cls.parameters.of(**given))
 
     @classmethod
     def request(cls, spec: PuzzleSpec, asked: Any) -> Request:

@@ -8,10 +8,10 @@ limits of a run, and the reference. `job` names the class that does the work. A 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self, get_type_hints
 
 from hakoiri.errors import Hint, PuzzleError, require_within
-from hakoiri.parameters import given
+from hakoiri.parameters import fitting, given
 from hakoiri.puzzles.options import MOST_SEED
 from hakoiri.puzzles.registry import PuzzleSpec
 
@@ -44,6 +44,12 @@ class RunKind:
     note: ClassVar[str] = ""
     #: How pydantic reads the fields, from JSON.
     __pydantic_config__: ClassVar[Mapping[str, Any]] = {"strict": True, "extra": "forbid"}
+
+    @classmethod
+    def of(cls, **given: Any) -> Self:
+        """Return the kind with these fields, which a user gave in Python; raise `PuzzleError` for a wrong type."""
+        hints = get_type_hints(cls)
+        return cls(**{name: fitting(name, value, hints[name]) for name, value in given.items()})
 
     @classmethod
     def fits(cls, puzzle: type[Any]) -> bool:
@@ -82,6 +88,12 @@ def require_bounds(asked: Any) -> None:
     for each in fields(asked):
         if "min" in each.metadata and isinstance(value := getattr(asked, each.name), int):
             require_within(each.name, value, each.metadata["min"], each.metadata.get("max", MOST_SEED))
+
+
+def require_one(spec: PuzzleSpec, starts: str) -> None:
+    """Raise `PuzzleError` if a run is given a start and several `starts`."""
+    if starts and spec.start is not None:
+        raise PuzzleError("start and starts cannot be combined", Hint("leave out", "start"))
 
 
 #: The most configurations that a run may be told to stop at; no disk holds as many.
@@ -127,6 +139,7 @@ class ExploreKind(RunKind):
     def checked(self, spec: PuzzleSpec) -> PuzzleSpec:
         if self.keep not in KEEPS:
             raise PuzzleError(f"a run keeps {', '.join(KEEPS)}, not {self.keep!r}", Hint("change", "keep"))
+        require_one(spec, self.starts)
         return super().checked(replace(spec, starts=self.starts) if self.starts else spec)
 
 

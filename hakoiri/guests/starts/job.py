@@ -7,6 +7,7 @@ from typing import Any
 from hakoiri.coordinator.errors import NO_GOAL
 from hakoiri.coordinator.session.check import Check
 from hakoiri.coordinator.session.job import Request, Table
+from hakoiri.coordinator.session.kind import require_one
 from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.session import Observer
 from hakoiri.errors import ConfigurationError, Hint, PuzzleError, remark, remarks, require_within
@@ -76,6 +77,7 @@ class StudyStarts(Study[StartsPlan, StartFigures]):
     @classmethod
     def request(cls, spec: PuzzleSpec, asked: kinds.StartsKind) -> Request:
         kind = cls.puzzle_kind(spec)
+        require_one(spec, asked.starts)
         require_within("cap", asked.cap, 1, _MOST_CAP)
         with remarks() as notes:  # A puzzle would remark on an option again for each start.
             found = read_starts(asked.starts, lambda text: _read(replace(spec, start=text)))

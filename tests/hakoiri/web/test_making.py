@@ -94,7 +94,7 @@ def wanted_of(client: TestClient, data: Path, kind: str) -> dict[str, dict[str, 
     made = {name: client.post("/api/runs", json=puzzle | few.get(name, {})).json() for name, puzzle in puzzles.items()}
     drive(data, client)
     if kind == "starts":
-        return {name: puzzles[name] | {"starts": row["start"] or ""} | own for name, row in made.items()}
+        return {name: puzzles[name] | {"starts": row["start"] or "", "start": None} | own for name, row in made.items()}
     return {name: own | {"base": row["run"]} for name, row in made.items()}
 
 
