@@ -59,6 +59,14 @@ def fitting(name: str, value: Any, kind: Any) -> Any:
     raise PuzzleError(f"{name} is {visible(shortened(value))}; expected {expected}", Hint("change", name))
 
 
+def at_least(least: int, name: str, value: Any) -> int:
+    """Return a whole number given in Python; raise `PuzzleError` if it is below `least`, or of another type."""
+    found: int = fitting(name, value, int)
+    if found < least:
+        raise PuzzleError(f"{name} is {found}; expected a whole number from {least} on", Hint("change", name))
+    return found
+
+
 def _fitted(value: Any, kind: Any) -> Any:
     """Return a value as a `kind`; ``TypeError`` for one of another type."""
     if kind is int and not isinstance(value, bool):

@@ -23,6 +23,7 @@ from hakoiri.export.tables import (
 )
 from hakoiri.guest_table import ANSWERS, REFUSALS
 from hakoiri.loading import loaded
+from hakoiri.parameters import at_least
 from hakoiri.render import player
 from hakoiri.run.opened import OpenRun
 from hakoiri.storage.engine.files import replaced
@@ -100,6 +101,7 @@ def export_run(
     ``.html`` is a page to play, and ``.pdf`` has boards to print, `per_page` on a page. Raises `StopRun` by
     `control`; `target` is then unchanged.
     """
+    layers = None if layers is None else at_least(0, "layers", layers)
     given = {"images": images, "moves": moves, "layers": layers, "per_page": per_page}
     ending, contents = target.suffix, contents_of(run, target)
     require_options(given, [contents])

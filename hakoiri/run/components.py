@@ -18,6 +18,7 @@ from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, SilentObserver
 from hakoiri.errors import Hint
 from hakoiri.keys.layout import Configuration, Keys, ints
+from hakoiri.parameters import at_least, fitting
 from hakoiri.run.opened import OpenRun
 from hakoiri.storage.ledger.manifest import ComponentRecord
 from hakoiri.storage.results import Diameter, read_arrays, read_component, read_diameter, read_profile
@@ -32,8 +33,10 @@ _WRITTEN = 12
 def components(run: OpenRun, limit: int | None = None) -> list[ComponentRecord]:
     """Return the components, largest first, ties by least key; a search from a start has only one.
 
-    The components of a directed puzzle have no distances: use `weak_components` and `strong_components`.
+    The components of a directed puzzle have no distances: use `weak_components` and `strong_components`. Raises
+    `PuzzleError` for a limit below 1.
     """
+    limit = None if limit is None else at_least(1, "limit", limit)
     found = weak_components(run, limit) if run.is_census else [diameter(run).record]
     _require_undirected(run)
     return found
@@ -58,10 +61,10 @@ def weak_components(run: OpenRun, limit: int | None = None) -> list[ComponentRec
 
     A search from a start is one of them. Only components measured by a census have distances.
     """
+    most = _count(run) if limit is None else min(_count(run), at_least(1, "limit", limit))
     require_listed(run)
     if run.is_census:
-        count = _count(run)
-        return [read_component(run.store, number) for number in range(min(count, limit or count))]
+        return [read_component(run.store, number) for number in range(most)]
     least = min(run.store.first_keys(depth)[0] for depth in range(run.store.state.depth + 1))
     return [ComponentRecord(0, run.reached.configurations, None, None, None, None, None, least)]
 
@@ -191,7 +194,7 @@ def summed_profile(run: OpenRun) -> list[int]:
 def number_of(run: OpenRun, component: int | None) -> int:
     """Return the number of an existing component, by default that of the puzzle's start."""
     count = _count(run)
-    number = start_component(run) if component is None else component
+    number: int = start_component(run) if component is None else fitting("component", component, int)
     if not 0 <= number < count:
         raise UnanswerableError(f"run {run.name} has the components 0 to {count - 1}, not {number}")
     return number

@@ -1,8 +1,9 @@
 """Answers from an open run about its goals: the farthest from them, distances, statistics of boards."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import cast
+from reprlib import repr as shortened
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +13,10 @@ from hakoiri.coordinator.goals.job import METRIC, GoalDistances, distances_run
 from hakoiri.coordinator.runs.drive import drive_to_end
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, Observer, SilentObserver
-from hakoiri.errors import Hint, PuzzleError, counted
-from hakoiri.keys.layout import Key, Keys, key_at
+from hakoiri.errors import ConfigurationError, Hint, PuzzleError, counted, visible
+from hakoiri.keys.layout import Configuration, Key, Keys, key_at
+from hakoiri.parameters import at_least, fitting
+from hakoiri.puzzles.contract import Puzzle
 from hakoiri.run.opened import OpenRun
 from hakoiri.storage.layers.store import StoredLayer
 
@@ -56,6 +59,7 @@ def hardest(
     Unknown goal distances are computed in this process and kept, as a run of its own, which is resumed if
     interrupted; `resources` are those of that run. Raises `RunError` if `control` ends it.
     """
+    limit = at_least(1, "limit", limit)
     require_goals(run)
     other = other_metric(run, metric)
     if (known := run.known_distances(other)) is None:
@@ -76,6 +80,7 @@ def other_metric(run: OpenRun, metric: str | None) -> str:
     """Return `metric` if it is not the run's own, else ``""``; `PuzzleError` if there is no choice."""
     if metric is not None and METRIC not in run.puzzle.options:
         raise PuzzleError(f"{run.puzzle.name} has no option {METRIC}")
+    metric = fitting("metric", metric, str | None)
     return "" if metric is None or metric == _metric_among(run, run.puzzle.parameters) else metric
 
 
@@ -85,13 +90,27 @@ def _metric_among(run: OpenRun, options: Mapping[str, str]) -> str | None:
     return None if option is None else options.get(METRIC, option.default)
 
 
-def goal_distances(run: OpenRun, keys: Keys) -> NDArray[np.int64]:
+def goal_distances(run: OpenRun, keys: Keys | Iterable[Configuration]) -> NDArray[np.int64]:
     """Return the moves from each key to its nearest goal; -1 if it reaches none or is not in the run.
 
-    Costs little for a few keys, such as the successors of one. `UnanswerableError` unless `hardest` was called
-    before.
+    `keys` are an array of whole numbers, or a list of texts, keys or rows of a layer. Costs little for a few, such as
+    the successors of one. `ConfigurationError` for any others, `UnanswerableError` unless `hardest` was called before.
     """
-    return known_distances(run).of(keys)
+    return known_distances(run).of(_batch(run.puzzle, keys))
+
+
+def _batch(puzzle: Puzzle, given: Any) -> Keys:
+    """Return configurations that a user named as keys in the puzzle's layout."""
+    if puzzle.layout.holds(given):
+        return cast(Keys, given)
+    if isinstance(given, np.ndarray) and given.ndim == 1 and given.dtype.kind in "iu":
+        for key in map(int, (given.min(), given.max()) if len(given) else ()):
+            if not 0 <= key <= puzzle.layout.greatest:
+                raise ConfigurationError(f"{key} is not a key of {puzzle.name}: not in 0..{puzzle.layout.greatest}")
+        return puzzle.keys(given.tolist())
+    if isinstance(given, str) or not isinstance(given, Iterable) or (isinstance(given, np.ndarray) and not given.ndim):
+        raise ConfigurationError(f"{visible(shortened(given))} is not a list of configurations, or an array of keys")
+    return puzzle.keys([puzzle.parse(each) for each in given])
 
 
 def at_goal_distance(run: OpenRun, distance: int, number: int) -> Key:
@@ -100,8 +119,11 @@ def at_goal_distance(run: OpenRun, distance: int, number: int) -> Key:
     `UnanswerableError` unless `hardest` was called before.
     """
     known = known_distances(run)
-    size = next(record.size for depth, record in enumerate(known.store.layer_records()) if depth == distance)
-    return key_at(next(StoredLayer(known.store, distance, size).chunks(number % size, 1)), 0)
+    sizes = [record.size for record in known.store.layer_records()]
+    if not 0 <= (depth := fitting("distance", distance, int)) < len(sizes):
+        raise UnanswerableError(f"run {run.name} has goal distances 0 to {len(sizes) - 1}, not {depth}")
+    index = fitting("number", number, int) % sizes[depth]
+    return key_at(next(StoredLayer(known.store, depth, sizes[depth]).chunks(index, 1)), 0)
 
 
 def known_distances(run: OpenRun) -> GoalDistances:

@@ -4,6 +4,7 @@ Every answer comes from the run's store alone: no Redis, no worker, no other pro
 """
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from functools import cache, cached_property
 from itertools import accumulate
@@ -23,11 +24,13 @@ from hakoiri.coordinator.runs.opening import open_context, redis_of_hosts
 from hakoiri.coordinator.runs.summary import summarise
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, SilentObserver
-from hakoiri.errors import ConfigurationError, Hint
+from hakoiri.errors import ConfigurationError, Hint, PuzzleError, require_within
 from hakoiri.keys.layout import Configuration, Key, Keys, ints, key_at
 from hakoiri.keys.order import order_of
 from hakoiri.keys.splitmix import random_words
+from hakoiri.parameters import at_least, fitting
 from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.options import MOST_SEED
 from hakoiri.storage.layers.blocks import ROOM_BYTES
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord
@@ -36,6 +39,14 @@ from hakoiri.worker.graphs.searches import Graph
 
 #: Bytes to sort a configuration, besides two copies of its key: its place in the order, and two copies of its depth.
 _BYTES_BESIDE_KEY = 16
+
+
+def _range_of(layers: Any) -> tuple[Depth, Depth]:
+    """Return the first and the last of some layers; `PuzzleError` unless these are two numbers in order."""
+    found = fitting("layers", layers, Sequence[int])
+    if len(found) != 2 or found[0] > found[1]:
+        raise PuzzleError(f"layers is {found}; expected the first and the last, such as (20, 30)")
+    return found[0], found[1]
 
 
 class OpenRun:
@@ -116,12 +127,14 @@ class OpenRun:
 
     def layer(self, depth: Depth) -> Keys:
         """Return the keys of layer `depth`, strictly increasing, in the puzzle's layout; -1 is the last layer."""
+        depth = fitting("depth", depth, int)
         found = depth + self.depth + 1 if -self.depth - 2 < depth < 0 else depth
         self.require_layer(found)
         return self.store.layer(found)
 
     def antipodes(self, limit: int | None = None) -> list[str]:
         """Return the configurations farthest from the start, up to `limit`, as texts; for an exhausted run."""
+        limit = None if limit is None else at_least(1, "limit", limit)
         self.require_complete("its antipodes are")
         return self.texts(self.layer(-1)[:limit])
 
@@ -137,12 +150,15 @@ class OpenRun:
         """Draw configurations, each with its depth: all of layers `layers` (first, last) are equally likely.
 
         By default from all layers. The same seed draws the same; draws are independent, so one may come twice. Each
-        reads a few blocks: one is chosen, and a place in it that is taken if the block is that long.
+        reads a few blocks: one is chosen, and a place in it that is taken if the block is that long. Raises
+        `PuzzleError` for a count below 1, a seed that is not in 0 to 2^32 - 1, or layers that are no range.
         """
+        count, seed = at_least(1, "count", count), fitting("seed", seed, int)
+        require_within("seed", seed, 0, MOST_SEED)
         if layers is None:
             self.require_stored()
         self.require_graph()
-        first, last = layers or (0, self.store.state.depth)
+        first, last = _range_of(layers) if layers is not None else (0, self.store.state.depth)
         for depth in (first, last):
             self.require_layer(depth)
         bounds = list(accumulate(self.layer_sizes[first : last + 1]))

@@ -1,6 +1,6 @@
 """The Python interface takes configurations however they are named, and says what a run is."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -173,3 +173,72 @@ def test_a_start_and_several_cannot_be_combined(tmp_path: Path) -> None:
     # An instance has a start of its own, which is not one of the user's.
     with explore(PuzzleSpec("hanoi", {"discs": "2"}).build(), starts=[1, 2], data=tmp_path) as run:
         assert run.layer_sizes[0] == 2
+
+
+@pytest.fixture(scope="module")
+def towers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    """A run whose goal distances are known."""
+    with explore("hanoi", {"discs": "3"}, data=tmp_path_factory.mktemp("towers")) as run:
+        run.hardest()
+        yield run
+
+
+def test_goal_distances_take_configurations_however_they_are_named(towers: Run) -> None:
+    row = towers.layer(2)
+    expected = towers.goal_distances(row).tolist()
+    texts = towers.texts(row)
+    arrays = (row.astype(np.int64), row.astype(np.uint64))
+    forms = (texts, ints(row), list(row), tuple(map(hex, ints(row))), *arrays, iter(texts))
+    assert [towers.goal_distances(form).tolist() for form in forms] == [expected] * len(forms)
+    empty: list[int] = []
+    for nothing in (empty, np.array([], dtype=np.int64), row[:0]):
+        assert towers.goal_distances(nothing).tolist() == []
+    # A number that is no configuration is not in the run.
+    assert towers.goal_distances(np.array([1 << 20])).tolist() == [-1]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [3, None, "0x0", b"x", ["x"], [1.5], [None], np.array([0.5]), np.array(3), np.array([0, -1]),
+     np.array([1 << 40]), np.zeros((2, 2)), [1 << 40]],
+    ids=repr,
+)  # fmt: skip
+def test_goal_distances_of_anything_else_are_refused(towers: Run, wrong: Any) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        towers.goal_distances(wrong)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("wrong", ["x", 1.5, None, True])
+def test_a_layer_has_a_whole_number(towers: Run, wrong: Any) -> None:
+    with pytest.raises(PuzzleError, match=r"^depth is .*; expected a whole number"):
+        towers.layer(wrong)
+    assert towers.layer(np.int64(2)).tolist() == towers.layer(2).tolist()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 1.5, "x"])
+def test_a_limit_is_at_least_1(towers: Run, whole_run: Run, wrong: Any) -> None:
+    asks = (towers.components, whole_run.components, whole_run.weak_components, towers.antipodes, towers.hardest)
+    for ask in asks:
+        with pytest.raises(PuzzleError, match=f"^limit is {wrong!r}; expected a whole number"):
+            ask(wrong)
+    with pytest.raises(PuzzleError, match=f"^count is {wrong!r}; expected a whole number"):
+        towers.sample(wrong)
+    assert len(whole_run.components(np.int64(2))) == 2  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("wrong", [(3, 1), ("a", 2), 3, (1, 2, 3), "ab"])
+def test_layers_of_a_sample_are_a_range(towers: Run, wrong: Any) -> None:
+    with pytest.raises(PuzzleError, match=r"^layers is .*; expected "):
+        towers.sample(1, wrong)
+
+
+def test_other_numbers_out_of_range_are_refused(towers: Run, tmp_path: Path) -> None:
+    with pytest.raises(PuzzleError, match="seed -1 is not in 0"):
+        towers.sample(1, seed=-1)
+    with pytest.raises(PuzzleError, match="component is 'x'; expected a whole number"):
+        towers.diameter("x")  # type: ignore[arg-type]
+    with pytest.raises(UnanswerableError, match="has goal distances 0 to 5, not 99"):
+        towers.at_goal_distance(99, 0)
+    with pytest.raises(PuzzleError, match="layers is -1; expected a whole number from 0 on"):
+        towers.export(tmp_path / "x.csv", layers=-1)
