@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
+from traceback import clear_frames
 from typing import Any
 
 from fastapi import Depends, FastAPI
@@ -19,7 +20,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import HTMLResponse, Response
 from starlette.staticfiles import StaticFiles
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.logs import set_up
@@ -51,6 +52,34 @@ class _Compressed(GZipMiddleware):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         whole = scope["type"] != "http" or "range" not in Headers(scope=scope)
         await (super().__call__ if whole else self.app)(scope, receive, send)
+
+
+class _HeadSent(Exception):  # noqa: N818
+    """Ends a GET whose head was sent in answer to HEAD."""
+
+
+class _Heads:
+    """Answers HEAD as GET, without the body; a file is not read then, nor a stream followed."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_head(message: Message) -> None:
+            await send(message)
+            if message["type"] == "http.response.start":
+                await send({"type": "http.response.body"})
+                raise _HeadSent
+
+        try:
+            await self._app(dict(scope, method="GET"), receive, send_head)
+        except _HeadSent as sent:
+            # Else its frames would hold a stream, which counts until it is collected.
+            clear_frames(sent.__traceback__)
 
 
 class _Versioned(StaticFiles):
@@ -117,7 +146,7 @@ def make_app(settings: Settings) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         lifespan=lifespan,
-        middleware=[Middleware(Guard, settings=settings), Middleware(_Compressed, compresslevel=6)],
+        middleware=[Middleware(Guard, settings=settings), Middleware(_Heads), Middleware(_Compressed, compresslevel=6)],
         exception_handlers=HANDLERS,
     )
     app.state.settings, app.state.streams = settings, Streams(settings.processes)
@@ -130,7 +159,7 @@ def make_app(settings: Settings) -> FastAPI:
     app.state.metrics = ServerMetrics(app.state.runs, app.state.streams, settings.redis)
     for router in _ROUTERS:
         app.include_router(router, dependencies=[Depends(known_query)])
-    app.api_route("/", methods=["GET", "HEAD"], include_in_schema=False)(_index)
+    app.get("/", include_in_schema=False)(_index)
     app.mount("/v/{version}", _Versioned(directory=_STATIC, check_dir=False), "versioned")
     app.mount("/", StaticFiles(directory=_STATIC, html=True, check_dir=False), "page")
     return app

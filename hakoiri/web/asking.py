@@ -65,17 +65,20 @@ async def open_runs(request: Request) -> OpenRuns:
 Runs = Annotated[OpenRuns, Depends(open_runs)]
 
 
-def _queried(dependant: Dependant) -> set[str]:
-    """Return the query parameters of a route, and of all that it depends on."""
-    return {field.alias for field in dependant.query_params}.union(*map(_queried, dependant.dependencies))
+def _queried(dependant: Dependant) -> dict[str, bool]:
+    """Return the query parameters of a route, and of all that it depends on; true for one that may be repeated."""
+    found = {field.alias: "list" in str(field.field_info.annotation) for field in dependant.query_params}
+    return found | dict(chain.from_iterable(_queried(each).items() for each in dependant.dependencies))
 
 
 async def known_query(request: Request) -> None:
-    """Refuse a query parameter that the route does not have: a misspelt one would have no effect."""
-    known = _queried(request.scope["route"].dependant) if request.query_params else set()
-    if unknown := sorted(request.query_params.keys() - known):
-        texts = ((name, f"there is no such parameter{did_you_mean(name, known)}") for name in unknown)
-        raise RequestValidationError([{"loc": ("query", name), "msg": text} for name, text in texts])
+    """Refuse a query parameter that the route does not have, or twice what it has once: neither would have effect."""
+    given = [name for name, _ in request.query_params.multi_items()]
+    known = _queried(request.scope["route"].dependant) if given else {}
+    texts = {name: f"there is no such parameter{did_you_mean(name, known)}" for name in given if name not in known}
+    texts |= {name: "given more than once; send it once" for name in known if given.count(name) > 1 and not known[name]}
+    if texts:
+        raise RequestValidationError([{"loc": ("query", name), "msg": texts[name]} for name in sorted(texts)])
 
 
 class _FileAnswer(FileResponse):

@@ -99,6 +99,9 @@ def _plain(error: HTTPException) -> JSONResponse:
 def _unfit(error: RequestValidationError) -> JSONResponse:
     """Return the response to a request that does not match the interface."""
     faults = [{"at": ".".join(map(str, fault["loc"])), "fault": fault["msg"]} for fault in error.errors()]
+    if isinstance(error.body, bytes):
+        # FastAPI reads no body of another type.
+        faults = [{"at": "body", "fault": "its type is not JSON; send it as Content-Type: application/json"}]
     detail = "; ".join(f"{fault['at']}: {fault['fault']}" for fault in faults)
     return problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail, "request", faults=faults)
 

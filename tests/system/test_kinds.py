@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from hakoiri.coordinator.errors import UnknownRunError
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.kinds import KINDS, kind_of
 from hakoiri.coordinator.session.resources import Resources
@@ -173,7 +172,7 @@ def test_limits_may_grow_and_the_identity_stays(hakoiri: Hakoiri) -> None:
 def test_a_kind_of_another_program_is_named(hakoiri: Hakoiri) -> None:
     run = count(hakoiri.data)
     del KINDS["count"]
-    with pytest.raises(UnknownRunError, match="kind of run 'count'; known kinds: explore"):
+    with pytest.raises(PuzzleError, match="kind of run 'count'; known kinds: explore"):
         kind_of("count")
     refused = hakoiri.here("resume", run.name, check=False)
     assert (refused.code, "there is no kind of run 'count'" in refused.error) == (1, True)

@@ -6,7 +6,7 @@ The rows of guests are in `hakoiri.guest_table`.
 from typing import TYPE_CHECKING
 
 from hakoiri import guest_table
-from hakoiri.coordinator.errors import UnknownRunError
+from hakoiri.errors import PuzzleError
 from hakoiri.loading import loaded
 
 if TYPE_CHECKING:
@@ -25,15 +25,15 @@ KINDS: dict[str, str] = {
 
 
 def kind_class(name: str) -> "type[RunKind]":
-    """Return a kind of run; `UnknownRunError` for an unknown one."""
+    """Return a kind of run; `PuzzleError` for an unknown one."""
     if name not in KINDS:
-        raise UnknownRunError(f"there is no kind of run {name!r}; known kinds: {', '.join(KINDS)}")
+        raise PuzzleError(f"there is no kind of run {name!r}; known kinds: {', '.join(KINDS)}")
     found: type[RunKind] = loaded(KINDS[name])
     return found
 
 
 def kind_of(name: str) -> "type[Job]":
-    """Return the class of the runs of a kind; `UnknownRunError` for an unknown one."""
+    """Return the class of the runs of a kind; `PuzzleError` for an unknown one."""
     found: type[Job] = loaded(kind_class(name).job)
     return found
 

@@ -27,7 +27,7 @@ from hakoiri.coordinator.runs.create import make_planned, plan_for, plan_run
 from hakoiri.coordinator.runs.kinds import KINDS, kind_class, kind_of
 from hakoiri.coordinator.runs.summary import layer_row
 from hakoiri.coordinator.session.job import Request as Asked
-from hakoiri.coordinator.session.kind import documented
+from hakoiri.coordinator.session.kind import EccentricitiesKind, documented
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.errors import GoneError, HakoiriError, remarks
 from hakoiri.puzzles.contract import Puzzle
@@ -305,7 +305,9 @@ def _of_base(opened: OpenRuns, asked: RunRequest) -> tuple[PuzzleSpec, dict[str,
         raise _unfit(min(said), "the base run sets it; leave it out")
     with opened.asked(opened.base(wanted.base or "")) as (run, _):
         if wanted.kind == ECCENTRICITIES:
-            run.component_asked(None)
+            # Another type is refused with the other fields.
+            number = asked.own.get("component", EccentricitiesKind.component)
+            run.component_asked(number if type(number) is int else None)
         else:
             run.require_goals()
         return run.spec, plan_for(run.store)

@@ -136,6 +136,11 @@ def test_a_bad_wish_is_refused_and_leaves_nothing_behind(
     assert not data.exists()
 
 
+def test_an_unknown_kind_is_a_wrong_request(client: TestClient) -> None:
+    response = client.post("/api/runs", json={"puzzle": "klotski", "kind": "foo"})
+    assert (response.status_code, response.json()["type"]) == (422, "urn:hakoiri:puzzle")
+
+
 def test_the_same_key_gives_the_same_run_also_after_a_restart(client: TestClient, data: Path) -> None:
     key = {"Idempotency-Key": "order 1"}
     first = client.post("/api/runs", json=TILES, headers=key).json()["run"]
@@ -193,6 +198,9 @@ def test_goal_distances_are_a_run_that_a_question_queues(client: TestClient, dat
     assert client.post("/api/runs", json=wanted).json()["status"] == "queued"
     drive(data, client)
     assert (found["distance"], found["count"], sum(found["layers"])) == (6, 1, 12)
+    for number, status, said in ((5, 409, "has the components 0 to 0, not 5"), ("x", 422, "a valid integer")):
+        other = client.post("/api/runs", json={"kind": ECCENTRICITIES, "base": wanted["base"], "component": number})
+        assert (other.status_code, said in other.json()["detail"]) == (status, True)
     every = client.post("/api/runs", json={"kind": ECCENTRICITIES, "base": wanted["base"]})
     drive(data, client)
     row = client.get(every.headers["location"]).json()

@@ -216,6 +216,39 @@ def test_nothing_secret_is_logged(served: Served, stranger: TestClient, caplog: 
     assert TOKEN not in said
 
 
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/metrics", "/api/runs", "/api/runs/{}", "/api/runs/{}/layers/9?limit=1", "/api/runs/nope", "/api/x", "/x"],
+)
+def test_head_has_the_head_of_get_and_no_body(served: Served, path: str) -> None:
+    path = path.format(served.small)
+    whole, head = served.client.get(path), served.client.head(path)
+    assert (head.status_code, head.content) == (whole.status_code, b"")
+    same = {"content-type", "etag", "cache-control"}
+    assert [head.headers.get(name) for name in same] == [whole.headers.get(name) for name in same]
+
+
+def test_the_head_of_a_stream_ends(served: Served) -> None:
+    head = served.client.head(f"/api/runs/{served.small}/events")
+    assert (head.status_code, head.headers["content-type"]) == (200, "text/event-stream; charset=utf-8")
+    assert len(served.client.app.state.streams) == 0  # type: ignore[attr-defined]
+
+
+def test_an_option_that_may_be_repeated_is_given_twice(served: Served) -> None:
+    assert served.client.get("/api/boards/tiles.svg?o=rows=2&o=columns=2").status_code == 200
+    row = served.client.get(f"/api/runs/{served.small}/layers/9?limit=1&limit=2").json()
+    assert row["detail"] == "query.limit: given more than once; send it once"
+
+
+@pytest.mark.parametrize("path", ["/api/runs", "/api/runs/{}/title", "/api/probe"])
+@pytest.mark.parametrize("kind", [None, "text/plain", "application/x-www-form-urlencoded"])
+def test_a_body_of_another_type_is_told_its_type(served: Served, path: str, kind: str | None) -> None:
+    headers = {} if kind is None else {"Content-Type": kind}
+    refused = served.client.post(path.format(served.small), content=b'{"puzzle": "klotski"}', headers=headers)
+    text = "body: its type is not JSON; send it as Content-Type: application/json"
+    assert (refused.status_code, refused.json()["detail"]) == (422, text)
+
+
 def test_limits(served: Served) -> None:
     post, get = served.client.post, served.client.get
     long = json.dumps({"puzzle": "x" * (1 << 20)})
