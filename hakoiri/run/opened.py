@@ -134,7 +134,7 @@ class OpenRun:
 
     def antipodes(self, limit: int | None = None) -> list[str]:
         """Return the configurations farthest from the start, up to `limit`, as texts; for an exhausted run."""
-        limit = None if limit is None else at_least(1, "limit", limit)
+        limit = None if limit is None else at_least(0, "limit", limit)
         self.require_complete("its antipodes are")
         return self.texts(self.layer(-1)[:limit])
 

@@ -218,7 +218,7 @@ def test_a_layer_has_a_whole_number(towers: Run, wrong: Any) -> None:
 
 @pytest.mark.parametrize("wrong", [0, -1, 1.5, "x"])
 def test_a_limit_is_at_least_1(towers: Run, whole_run: Run, wrong: Any) -> None:
-    asks = (towers.components, whole_run.components, whole_run.weak_components, towers.antipodes, towers.hardest)
+    asks = (towers.components, whole_run.components, whole_run.weak_components, towers.hardest)
     for ask in asks:
         with pytest.raises(PuzzleError, match=f"^limit is {wrong!r}; expected a whole number"):
             ask(wrong)
@@ -236,6 +236,8 @@ def test_layers_of_a_sample_are_a_range(towers: Run, wrong: Any) -> None:
 def test_other_numbers_out_of_range_are_refused(towers: Run, tmp_path: Path) -> None:
     with pytest.raises(PuzzleError, match="seed -1 is not in 0"):
         towers.sample(1, seed=-1)
+    with pytest.raises(PuzzleError, match="limit is -1; expected a whole number from 0 on"):
+        towers.antipodes(-1)
     with pytest.raises(PuzzleError, match="component is 'x'; expected a whole number"):
         towers.diameter("x")  # type: ignore[arg-type]
     with pytest.raises(UnanswerableError, match="has goal distances 0 to 5, not 99"):
