@@ -41,20 +41,19 @@ static Key key_of(Cells piece) {
 
 static int first_of(Cells piece) { return __builtin_ctz(piece); }
 
-// The pieces of a key, in the order of their first cells.
-static int pieces_of(Key key, Cells *pieces) {
+// The pieces of a key that have some of the cells, in the order of the first of these.
+static int pieces_of(Key key, Cells sought, Cells *pieces) {
     const Cells joined = key & whole, below = key >> below_at & (whole >> columns);
-    Cells filled = key >> filled_at & whole;
     int count = 0;
-    while (filled) {
-        Cells piece = filled & -filled, before;
+    while (sought) {
+        Cells piece = sought & -sought, before;
         do {
             before = piece;
-            piece |= (piece & joined & ~last_column) << 1 | (piece >> 1 & joined & ~last_column);
+            piece |= (piece & joined) << 1 | (piece >> 1 & joined);
             piece |= (piece & below) << columns | (piece >> columns & below);
         } while (piece != before);
         pieces[count++] = piece;
-        filled &= ~piece;
+        sought &= ~piece;
     }
     return count;
 }
@@ -67,6 +66,10 @@ static Cells stepped(Cells piece, int direction) {
         case 2: return piece & first_row << (cells - columns) ? 0 : piece << columns;
         default: return piece & first_row ? 0 : piece >> columns;
     }
+}
+
+static Cells beside(Cells some) {
+    return (some & ~last_column) << 1 | (some & ~first_column) >> 1 | some << columns | some >> columns;
 }
 
 static Cells pushed(Cells piece, int direction, int other) {
@@ -89,6 +92,18 @@ struct Met {
         if (enter(key)) order.push_back(key);
     }
 
+    // Add it with others, when its place in the table has come from memory.
+    void add_later(Key key) {
+        __builtin_prefetch(&table[mixed(key) & (table.size() - 1)], 1);
+        waiting[waits++] = key;
+        if (waits == 64) add_waiting();
+    }
+
+    void add_waiting() {
+        for (int each = 0; each < waits; each++) add(waiting[each]);
+        waits = 0;
+    }
+
     void clear() {
         if (table.size() > 1 << 12 && table.size() > 64 * order.size()) table = std::vector<Key>(1 << 12, 0);
         else std::fill(table.begin(), table.end(), 0);
@@ -96,6 +111,9 @@ struct Met {
     }
 
   private:
+    Key waiting[64];
+    int waits = 0;
+
     bool enter(Key key) {
         size_t at = mixed(key) & (table.size() - 1);
         while (table[at] && table[at] != key) at = (at + 1) & (table.size() - 1);
@@ -141,11 +159,17 @@ static void search(const End *first, const End *last, Met &met) {
     int moves = 0, found = -1;
     met.clear();
     for (const End *end = first; end < last; end++) met.add(end->key);
-    for (size_t at = 0, layer = met.order.size(); at < met.order.size(); at++) {
-        if (at == layer) moves++, layer = met.order.size();
+    for (size_t at = 0, layer = met.order.size();; at++) {
+        if (at == layer) {
+            met.add_waiting();
+            if (at == met.order.size()) break;
+            moves++, layer = met.order.size();
+        }
         const Key key = met.order[at];
-        const int count = pieces_of(key, pieces), marked = key >> marked_at;
-        const Cells filled = key >> filled_at & whole;
+        const int marked = key >> marked_at;
+        const Cells filled = key >> filled_at & whole, empty = whole & ~filled;
+        // Only pieces beside an empty cell move: with the places fetched, 15 pieces on 4x5 take 3.7 CPU s in place of 8.7.
+        const int count = pieces_of(key, filled & beside(empty), pieces);
         if (filled & 1 && !marked && moves > found) found = moves, farthest = key;
         for (int each = 0; each < count; each++) {
             const Cells others = filled & ~pieces[each];
@@ -158,7 +182,7 @@ static void search(const End *first, const End *last, Met &met) {
                     const Cells to = stepped(reached[from], direction);
                     if (!to || to & others || std::find(reached, reached + known, to) != reached + known) continue;
                     reached[known++] = to;
-                    met.add(rest | key_of(to) | (is_marked ? Key(first_of(to)) << marked_at : 0));
+                    met.add_later(rest | key_of(to) | (is_marked ? Key(first_of(to)) << marked_at : 0));
                 }
         }
     }
@@ -168,7 +192,7 @@ static void search(const End *first, const End *last, Met &met) {
 
 static std::string text_of(Key key) {
     Cells pieces[32];
-    const int count = pieces_of(key, pieces), marked = key >> marked_at;
+    const int count = pieces_of(key, key >> filled_at & whole, pieces), marked = key >> marked_at;
     std::string text(cells, '.');
     char letter = 'B';
     for (int each = 0; each < count; each++) {
@@ -188,8 +212,7 @@ static void list_connected() {
     for (size_t at = 0; at < known.size(); at++) {
         const Cells piece = known[at];
         beginning[first_of(piece)].push_back(piece);
-        const Cells across = (piece & ~last_column) << 1 | (piece & ~first_column) >> 1;
-        for (Cells around = (across | piece << columns | piece >> columns) & whole & ~piece; around; around &= around - 1) {
+        for (Cells around = beside(piece) & whole & ~piece; around; around &= around - 1) {
             const Cells more = piece | (around & -around);
             if (!is_known[more]) is_known[more] = true, known.push_back(more);
         }
