@@ -84,12 +84,13 @@ def work_log_row(work_log: Mapping[str, Any]) -> dict[str, Any] | None:
         for name, host in sorted(work_log["hosts"].items()):
             chunks = {str(task): int(number) for task, number in host["chunks"].items()}
             hosts.append({"host": str(name) or None, "workers": int(host["workers"]), "chunks": chunks})
-        if (audit := work_log.get("audit")) is not None:
-            audit = {"chunks": int(audit["chunks"]), "untrusted": [str(name) for name in audit["untrusted"]]}
+        found = work_log.get("audit", {"chunks": 0, "untrusted": []})
+        audit = {"chunks": int(found["chunks"]), "untrusted": [str(name) for name in found["untrusted"]]}
         expanders, repeated = expander_rows(work_log.get("expanders", {})), int(work_log.get("repeated", 0))
         return {
-            "layers": layers, "expanders": expanders, "repeated": repeated, "hosts": hosts, "audit": audit,
-            "kept": _kept_rows(work_log), "here": str(work_log.get("here", "")) or None,
+            "layers": layers, "expanders": expanders, "repeated": repeated, "hosts": hosts,
+            "audit": audit if any(audit.values()) else None, "kept": _kept_rows(work_log),
+            "here": str(work_log.get("here", "")) or None,
         }  # fmt: skip
     except (AttributeError, KeyError, TypeError, ValueError):
         return None

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from hakoiri.worker.tasks import TASKS
 from hakoiri.worker.transport.connection import connect
 from hakoiri.worker.transport.payload import Arrays
 from tests.support.commands import Hakoiri
+from tests.support.process_setup import stand_still_after_layer
 from tests.support.runs import Notes
 from tests.support.servers import RedisServer, other_worker
 from tests.system.conftest import StartWorkers
@@ -180,6 +182,26 @@ def test_an_audited_worker_that_lies_about_a_frontier_is_left_out(
         ended = hakoiri("run", *puzzle, *farmed)
     assert ended.json["digest"] == digest
     assert hakoiri("status", "last", "--json").json["work_log"]["audit"]["untrusted"] == [liar]
+
+
+@pytest.mark.ci_slow
+def test_what_a_liar_answered_in_a_session_without_audit_is_made_again(
+    hakoiri: Hakoiri, redis_server: RedisServer
+) -> None:
+    """Nothing else would tell: of directed moves no layer knows its size."""
+    puzzle = ("superpuzz", "-o", "columns=4")
+    digest = hakoiri("run", *puzzle, "--json").json["digest"]
+    farmed = ("--redis", redis_server.url, "--farm", "always")
+    lie = OMITTING.replace("keys != {hidden}", "keys % 97 != 5")
+    with other_worker(redis_server, lie) as liar:
+        running = hakoiri.start("run", *puzzle, *farmed, before=partial(stand_still_after_layer, 8))
+        running.stands_still()
+        running.kill()
+        ended = hakoiri("resume", "last", *farmed, "--audit", "100%", "--json")
+    assert (
+        f"worker {liar} gave wrong answers, and the run has used some of its answers; the run restarts" in ended.stderr
+    )
+    assert ended.json["digest"] == digest
 
 
 @pytest.mark.ci_slow

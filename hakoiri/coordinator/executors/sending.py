@@ -338,8 +338,8 @@ class SendingExecutor:
 
     def _counted(self, chunk: Chunk, worker: str, result: list[Array]) -> list[Array]:
         self._log(chunk, result, worker)
-        if self._audit:
-            self.work_log.answered.add(worker)
+        # IMPORTANT: without an audit, too. A later session may have one, and a malformed result is found without.
+        self.work_log.answered.add(worker)
         return result
 
     def _log(self, chunk: Chunk, result: list[Array], worker: str = "") -> None:

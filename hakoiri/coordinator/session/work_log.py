@@ -13,7 +13,7 @@ workers in any session. Hosts that keep ranges are in `kept`. Each has its `rang
 layers its `configurations`, the bytes `stored`, `spilled`, `sent` and `received`, and the seconds it `waited` for other
 hosts. `slowest` and `mean` are the seconds that the slowest host and the average host took to expand, summed over the
 layers. `worst` is the layer in which these differ most: {"depth": 37, "host": "host-b", "seconds": 1.9, "mean": 1.3}.
-`audit`, if there was one, has the number of chunks computed again, the faulty workers, and the others that answered.
+`audit` has the number of chunks computed again, the faulty workers, and the others that answered.
 `here` says why this session sends nothing to the workers that live, with the option that changes it, if any.
 
 Older runs have "cheaper" for layers made here, and hosts with a data Redis.
