@@ -153,7 +153,7 @@ def _certificate(path: Path | None, kind: type[RunKind], spec: PuzzleSpec, work:
 
         best = job.best
         if best is None:
-            stderr().print("no record found yet; give more --time, or a greater --cap")
+            stderr().print("no record found yet; give more --time or --legs, or a greater --cap")
         if best is None or target is None:
             return {"certificate": None}
         with shown_progress(stderr()) as progress:

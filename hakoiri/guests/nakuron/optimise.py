@@ -282,6 +282,8 @@ class Optimise(Study[OptimisePlan, plans.Round]):
         score = self.puzzle.replay(best.sequence, self.plan.board)
         if score != best.score:
             check.report.fault(f"the score of the best play is {best.score:,}, but {score:,} by the reference rules")
+        if better := [number + 1 for number, each in self.stored().items() if each.score > best.score]:
+            check.report.fault(f"round {better[0]} scores more than the best play")
         said = OptimiseFigures.of(self.store.state)
         if (said.score, said.moves) != (best.score, best.moves):
             check.report.fault(

@@ -194,6 +194,10 @@ class StudySizes(Study[None, SizeRow]):
         check.report.sampled = len(again) < len(rows)
         for number in check.each(again, "members measured again"):
             self._derive(rows[number], check)
+        for number, row in rows.items():
+            member = row.size, SizedMember(row.options, row.place, row.series)
+            if self._members.get(number, member) != member or row.configurations != sum(row.layers):
+                check.report.fault(f"{row.options} has another size, place or number of configurations in the run")
         self.check_rows(check, len(rows.keys() & self._members.keys()), len(self._members), "members", "measured")
 
     def _derive(self, row: SizeRow, check: Check) -> None:

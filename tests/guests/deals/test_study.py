@@ -24,6 +24,7 @@ from hakoiri.render.tables import facts_of
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Progress, State, typed
 from hakoiri.storage.names import DATA_FILE
+from hakoiri.storage.results import ResultRows
 from tests.support import card_rules as rules
 from tests.support.refusals import refused
 from tests.support.runs import SILENT, Notes, StoppingAfter, driven, opened, repaired, verified
@@ -422,6 +423,22 @@ def test_damage_to_what_is_measured_is_told_of_the_study(tmp_path: Path) -> None
         studied(tmp_path, "pancakes", [4, 6])
     repaired(stopped)
     assert [row.depth for row in rows_of(stopped)] == [4, 7]
+
+
+def test_every_figure_of_a_size_is_verified(tmp_path: Path) -> None:
+    directory = studied(tmp_path, "pancakes", [3, 4])
+    row, _ = rows_of(directory)
+    with RunStore(directory) as store:
+        number = ResultRows(store, "size").numbers()[0]
+    for changes in ({"configurations": 7}, {"place": 9}, {"size": 4}, {"series": "x"}, {"options": {"n": "4"}}):
+        with RunStore(directory, writable=True) as store:
+            ResultRows(store, "size").stage(number, replace(row, **changes))
+            store.commit(store.state)
+        assert not verified(directory).ok, changes
+    with RunStore(directory, writable=True) as store:
+        ResultRows(store, "size").stage(number, row)
+        store.commit(store.state)
+    assert verified(directory).ok
 
 
 @pytest.mark.ci_slow

@@ -30,7 +30,7 @@ from hakoiri.render.tables import facts_of
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import State
 from hakoiri.storage.names import BEAM as BEAM_DATABASE
-from hakoiri.storage.results import read_arrays
+from hakoiri.storage.results import ResultRows, read_arrays
 from tests.guests.nakuron.test_best_play import STONES, by_brute_force
 from tests.support.published import KNOWN, Known
 from tests.support.refusals import refused
@@ -162,6 +162,15 @@ def test_the_bound_and_the_gap_are_told_and_a_bound_that_lies_is_found_out(found
         found_out = verified(found.directory).faults
         assert len(found_out) == len(faults)
         assert all(fault in each for fault, each in zip(faults, found_out, strict=True))
+
+
+def test_a_round_better_than_the_best_play_is_found_out(found: Found) -> None:
+    with opened(found.directory) as job:
+        number, one = next(iter(job.stored().items()))
+    with RunStore(found.directory, writable=True) as store:
+        ResultRows(store, "round").stage(number, replace(one, score=found.best.score + 1), "number")
+        store.commit(store.state)
+    assert verified(found.directory).faults == [f"round {number + 1} scores more than the best play"]
 
 
 @pytest.mark.ci_slow
