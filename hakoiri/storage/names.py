@@ -62,6 +62,8 @@ KEPT_KEY = b"kept"
 TABLE_KEY = b"table"
 #: The hosts that keep layers of the run, with the ranges of each.
 HOSTS_KEY = b"hosts"
+#: The same of a run whose layers are all here, until the hosts have deleted their parts.
+LEAVING_KEY = b"leaving"
 #: At a host: the ranges of all layers that it keeps (`HostRequest.own_digest`).
 OWN_RANGES_KEY = b"ranges"
 #: The last round of the layer under way that all hosts have stored.

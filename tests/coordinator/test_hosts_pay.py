@@ -12,7 +12,13 @@ import redis
 from hakoiri.coordinator.errors import StopRun
 from hakoiri.coordinator.executors import remote, worker_pool
 from hakoiri.coordinator.hosts import hosts as hosts_module
-from hakoiri.coordinator.hosts.hosts import HostGoneError, HostLostError, HostPool
+from hakoiri.coordinator.hosts.hosts import (
+    HostGoneError,
+    HostLostError,
+    HostPool,
+    HostRefusedError,
+    TooFewHostsError,
+)
 from hakoiri.coordinator.runs import opening
 from hakoiri.coordinator.session.resources import DEFAULT, Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
@@ -20,11 +26,12 @@ from hakoiri.errors import WorkerError
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.worker import supervisor
 from hakoiri.worker.transport.connection import HostBeat
+from tests.support.runs import Notes
 
 
 def pool_of(wanted: int | None) -> HostPool:
     made = HostPool.__new__(HostPool)
-    vars(made).update(wanted=wanted, _redis=None, _mute={}, copies=1)
+    vars(made).update(wanted=wanted, _redis=None, _mute={}, _refusing={}, copies=1)
     return made
 
 
@@ -40,8 +47,36 @@ def test_hosts_pay_with_twice_the_threads_or_where_they_are_asked_for(
 ) -> None:
     living = {f"host-{number}": HostBeat("1-a", count, "") for number, count in enumerate(threads)}
     monkeypatch.setattr(hosts_module, "living_hosts", lambda connection: living)
+    monkeypatch.setattr(hosts_module, "draining_hosts", lambda connection: set())
     assert pool_of(wanted).pays(4, 0.3) == pays
     assert pool_of(wanted).pays(4, 0.2) == (pays and wanted is not None)
+
+
+@pytest.fixture
+def three(monkeypatch: pytest.MonkeyPatch) -> HostPool:
+    """A pool of three hosts of four threads: `a` has refused, and `b` is to leave."""
+    living = {name: HostBeat(f"1-{name}", 4, "") for name in "abc"}
+    monkeypatch.setattr(hosts_module, "living_hosts", lambda connection: living)
+    monkeypatch.setattr(hosts_module, "draining_hosts", lambda connection: {"b"})
+    made, retry = pool_of(None), SimpleNamespace(call=lambda call: call())
+    vars(made).update(_observer=Notes(), _control=Control(), _redis_retry=retry)
+    made.exclude(HostRefusedError("a", "1-a", "its code differs"))
+    return made
+
+
+def test_hosts_that_refuse_or_are_to_leave_do_not_pay(three: HostPool) -> None:
+    assert three.pays(2, 9.0)
+    assert not three.pays(3, 9.0)
+    assert vars(three)["_observer"].texts == ["host a is excluded from this run: its code differs"]
+
+
+def test_hosts_that_refuse_or_are_to_leave_are_not_chosen(three: HostPool) -> None:
+    """A member stays one, whatever it refuses."""
+    assert three.choose() == ["c"]
+    assert three.living().keys() == {*"abc"}
+    three.wanted = 2
+    with pytest.raises(TooFewHostsError, match="1 host live, 2 are wanted; b are to leave; excluded: a"):
+        three.choose(again=True)
 
 
 @pytest.mark.parametrize("error", [redis.ConnectionError("cut"), redis.TimeoutError("slow")])

@@ -16,7 +16,7 @@ import pytest
 import hakoiri.coordinator.runs.drive as driving
 from hakoiri.coordinator.errors import StopRun
 from hakoiri.coordinator.hosts import layers as rounds
-from hakoiri.coordinator.hosts.hosts import HostGoneError, HostLostError, HostPool
+from hakoiri.coordinator.hosts.hosts import HostGoneError, HostLostError, HostPool, HostRefusedError
 from hakoiri.coordinator.hosts.range_map import RangeMap
 from hakoiri.coordinator.hosts.run_hosts import HostedBlocks, RunHosts
 from hakoiri.coordinator.runs import hosted as collect
@@ -72,12 +72,14 @@ class NearHosts(HostPool):
         self.memory, self.puzzle, self.wanted, self.address = 1, cast(Puzzle, None), 0, "redis://near"
         self._control, self._observer, self.chosen = Control(), SilentObserver(), NAMES
         self.copies, self.leaving = 1, set[str]()
+        #: Hosts of other code, and the names of those that the pool has excluded.
+        self.refusing, self._refusing = set[str](), dict[str, str]()
         self.gone, self.told = set[str](), Counter[str]()
         self.asked, self.then = Counter[str](), cast(Callable[[str, str, HostRequest], None], lambda *_: None)
 
     def for_run(self, puzzle: Puzzle, observer: Observer) -> "NearHosts":
         """The same for another session."""
-        self.puzzle, self._observer = puzzle, observer
+        self.puzzle, self._observer, self._refusing = puzzle, observer, {}
         return self.anew()
 
     def anew(self) -> "NearHosts":
@@ -86,12 +88,12 @@ class NearHosts(HostPool):
         return self
 
     def choose(self, again: bool = False) -> list[str]:
-        """Those that were not lost for good."""
-        return self.chosen
+        """Those that were not lost for good, and have not refused."""
+        return [name for name in self.chosen if name not in self._refusing]
 
     def living(self) -> dict[str, HostBeat]:
         """All of them, for those are back."""
-        return {name: HostBeat("", 2, "") for name in self.hosts}
+        return {name: HostBeat(name, 2, "") for name in self.hosts}
 
     def await_all(self, names: list[str], dispensable: Collection[str] = ()) -> dict[str, HostBeat]:
         """They live, and their messages lie in the Redis of the queue; but for those that are gone."""
@@ -103,7 +105,7 @@ class NearHosts(HostPool):
 
     def changes(self, members: Sequence[str]) -> tuple[set[str], list[str]]:
         """Those that are to leave, and the others that are there."""
-        return self.leaving, sorted({*self.living()} - {*members} - self.leaving - self.gone)
+        return self.leaving, sorted({*self.willing()} - {*members} - self.leaving - self.gone)
 
     def add(self, name: str) -> None:
         """Start another host."""
@@ -132,6 +134,8 @@ class NearHosts(HostPool):
         """As `HostPool.ask`, one host after the other."""
         answers = {}
         for name, arrays in requests.items():
+            if name in self.refusing:
+                raise HostRefusedError(name, living[name].process, "its code differs from the run's: tasks")
             try:
                 answers[name] = self.perform(task, name, shared, arrays, str(self._near))
             except Killed:

@@ -18,6 +18,7 @@ from hakoiri.coordinator.session.resources import Resources
 from hakoiri.keys.layout import ints
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.names import run_directories
+from hakoiri.worker import program
 from hakoiri.worker.transport.connection import ALIVE_SECONDS, DRAINING, input_key, living_hosts, worker_key
 from tests.support.commands import Finished, Hakoiri, Running, wait_until
 from tests.support.disks import FILLER, small_disk
@@ -132,6 +133,30 @@ def assert_comes_home(hakoiri: Hakoiri, hosts: Hosts, run: str) -> None:
     status = hakoiri.here("status", run).stdout
     assert "was kept" in status and "kept by" not in status
     assert "no host keeps layers" in hakoiri.here("collect", run, "--redis", hosts.url, check=False).error
+
+
+def be_edited() -> None:
+    """Be a host of other code."""
+    known = program._source
+    vars(program)["_source"] = lambda name: (known(name)[0] + "edited" * name.endswith("hosts.part"), known(name)[1])
+
+
+@pytest.mark.ci_slow
+def test_a_host_of_other_code_stops_no_run(hakoiri: Hakoiri, hosts: Hosts) -> None:
+    """Neither one that asks for all hosts, nor one that asks for none, nor one that comes home, nor a drain."""
+    hosts.start(2, "-n", "64", before=be_edited)
+    excluded = f"host {hosts.name(2)} is excluded from this run: its code differs from the run's: tasks"
+    made = hakoiri("run", *GAP, *hosts.arguments(), "--json")
+    assert (made.code, made.stderr.count(excluded)) == (0, 1), made
+    assert hakoiri.ask("status", made.json["run"])["keepers"] == sorted([hosts.name(0), hosts.name(1)])
+    too_few = hakoiri("run", *GAP, "--redis", hosts.url, "--hosts", "3", "--farm", "1", check=False)
+    assert (too_few.code, "2 hosts live, 3 are wanted" in too_few.error) == (1, True), too_few
+    free = hakoiri("run", *GAP, "--redis", hosts.url, "--memory", "200MB", "--farm", "1", "--json")
+    assert (free.code, free.stderr.count(excluded)) == (0, 1), free
+    assert hakoiri.ask("status", free.json["run"])["keepers"] == []
+    assert_comes_home(hakoiri, hosts, made.json["run"])
+    for number in range(2):
+        hakoiri("drain", hosts.name(number), "--redis", hosts.url)
 
 
 @pytest.mark.slow
@@ -409,9 +434,15 @@ def await_absence(hosts_that_leave: Hosts, host: str) -> None:
 
 
 def drained_by(hakoiri: Hakoiri, hosts_that_leave: Hosts, host: str, running: Running) -> tuple[Finished, Finished]:
-    """Drain a host while a run stands still; let the run go on, and return how both commands ended."""
+    """Drain a host while a run stands still; let the run go on, and return how both commands ended.
+
+    Redis comes back empty meanwhile, and knows again which host is to leave.
+    """
     drain = hakoiri.start("drain", host, "--redis", hosts_that_leave.url, "--json")
     drain.wait_for("is in progress; its ranges move as soon as it allows")
+    with redis.Redis.from_url(hosts_that_leave.url) as client:
+        client.delete(DRAINING)
+        wait_until(lambda: client.sismember(DRAINING, host), what="the mark of the host that leaves")
     running.send(signal.SIGCONT)
     drained, finished = drain.finish(), running.finish()
     assert drained.code == 0, drained

@@ -51,6 +51,18 @@ class HostGoneError(WorkerError):
         self.host = host
 
 
+class HostRefusedError(WorkerError):
+    """A host takes no request of the run: it has other code, or lacks the puzzle; `process` is its present process."""
+
+    def __init__(self, host: str, process: str, detail: str, *hints: Hint) -> None:
+        super().__init__(f"host {host}: {detail}", *hints)
+        self.host, self.process, self.detail = host, process, detail
+
+
+class TooFewHostsError(WorkerError):
+    """Fewer hosts than wanted may begin a run."""
+
+
 class HostPool:
     """Sends requests to hosts at the Redis `url`. `wanted` hosts keep a new run; 0 stands for all living hosts.
 
@@ -73,6 +85,8 @@ class HostPool:
         self._stage, self._redis_answers = 0, True
         #: By process of a host: the time until which it counts as away, because it took no request.
         self._mute = dict[str, float]()
+        #: The names of hosts that have refused to join the run, by process.
+        self._refusing = dict[str, str]()
 
     def living(self) -> dict[str, HostBeat]:
         """Return the hosts that live and take requests, by name."""
@@ -82,6 +96,18 @@ class HostPool:
         """Return the living hosts, except hosts that have just left a request waiting."""
         now = time.monotonic()
         return {name: beat for name, beat in living.items() if self._mute.get(beat.process, 0.0) < now}
+
+    def willing(self) -> dict[str, HostBeat]:
+        """Return the hosts that live and take requests, except hosts that have refused to join the run."""
+        return self._willing(self.living())
+
+    def _willing(self, living: Mapping[str, HostBeat]) -> dict[str, HostBeat]:
+        return {name: beat for name, beat in living.items() if beat.process not in self._refusing}
+
+    def exclude(self, refused: HostRefusedError) -> None:
+        """Ask a host, which keeps nothing of the run, no more; note why."""
+        self._refusing[refused.process] = refused.host
+        self._observer.note(f"host {refused.host} is excluded from this run: {refused.detail}", *refused.hints)
 
     @property
     def is_requested(self) -> bool:
@@ -95,34 +121,37 @@ class HostPool:
         if seconds < _LEAST_SECONDS:
             return False
         try:
-            living = self._responsive(living_hosts(self._redis))
+            living, leaving = self._responsive(living_hosts(self._redis)), draining_hosts(self._redis)
         except redis.RedisError:
             # Threads need no Redis.
             return False
-        return sum(beat.threads for beat in living.values()) >= _TIMES_THREADS * threads
+        free = [beat.threads for name, beat in self._willing(living).items() if name not in leaving]
+        return sum(free) >= _TIMES_THREADS * threads
 
     def choose(self, again: bool = False) -> list[str]:
-        """Return the hosts for a new run, after two heartbeats if too few live at first.
+        """Return the hosts for a new run, after two heartbeats if the user has asked for more than live at first.
 
-        Raises `WorkerError` if there are too few, `HostLostError` if they are chosen `again`.
+        Raises `TooFewHostsError`, or `HostLostError` if hosts are chosen `again` and may come back.
         """
         # Redis may have lost all heartbeats a moment ago.
-        until = time.monotonic() + 2 * BEAT_SECONDS
+        until = time.monotonic() + 2 * BEAT_SECONDS * self.is_requested
         while True:
             leaving, names = self.changes([])
             wanted = max(self.copies, self.wanted or len(names), 1)
             if len(names) >= wanted:
                 return names[:wanted]
-            if again or time.monotonic() > until:
+            if again or time.monotonic() >= until:
                 text = f"{counted(len(names), 'hosts')} live, {wanted} are wanted"
                 text += f"; {', '.join(sorted(leaving))} are to leave" if leaving else ""
-                raise (HostLostError if again else WorkerError)(text, Hint("host", "DIR"))
+                text += f"; excluded: {', '.join(sorted(self._refusing.values()))}" if self._refusing else ""
+                comes_back = again and self.is_requested and not self._refusing
+                raise (HostLostError if comes_back else TooFewHostsError)(text, Hint("host", "DIR"))
             self._control.check()
             time.sleep(_WAIT_SECONDS)
 
     def changes(self, members: Sequence[str]) -> tuple[set[str], list[str]]:
         """Return the hosts that are to leave, and the living hosts that may join a run with these members."""
-        living = self.living()
+        living = self.willing()
         leaving = self.draining()
         free = sorted(living.keys() - leaving - {*members})
         return leaving, free[: max(0, self.wanted - len(members))] if self.wanted else free
@@ -158,7 +187,7 @@ class HostPool:
     ) -> dict[str, list[Array]]:
         """Return the answer of each host to its request, which has a `shared` part; `living` comes from `await_all`.
 
-        Raises `HostLostError`, `WorkerError` if a host cannot answer, and `StopRun`.
+        Raises `HostLostError`, `HostRefusedError`, `WorkerError` if a host cannot answer, and `StopRun`.
         """
         with redis_errors(self._url):
             flight, waiting = self._flight(task, shared, requests)
@@ -169,6 +198,8 @@ class HostPool:
                     for event in read_events(self._redis, self._request.session, _WAIT_SECONDS, self._observer):
                         if event.token in waiting and event.kind != "started":
                             host = waiting[event.token]
+                            if event.kind == "refused":
+                                raise HostRefusedError(host, living[host].process, event.detail, *event.hints)
                             answers[host] = self._answer(flight, flight.chunks[event.token], host, event)
                             del waiting[event.token]
                     self._control.check()

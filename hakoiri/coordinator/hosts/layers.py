@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from hakoiri.coordinator.hosts.hosts import HostGoneError, HostLostError, HostPool, goes_on
+from hakoiri.coordinator.hosts.hosts import HostGoneError, HostLostError, HostPool, TooFewHostsError, goes_on
 from hakoiri.coordinator.hosts.moving import HostBalancer, RangeMover
 from hakoiri.coordinator.hosts.range_map import NOBODY, RangeMap, copies_of
 from hakoiri.coordinator.hosts.run_hosts import RunHosts
@@ -108,7 +108,7 @@ class HostedStep:
     def begin(cls, session: Session, depth: Depth, known: list[Layer]) -> "HostedStep":
         """Deal out the layers that make layer `depth`, the layer before it first; the record of hosts is staged.
 
-        If a host is lost meanwhile, hosts are chosen again.
+        Raises as `RunHosts.dealt_out`.
         """
         pool: HostPool = session.context.hosts
         sample, layout = _spread_sample(session, depth, known[0].sample()), session.puzzle.layout
@@ -170,7 +170,8 @@ class HostedStep:
             tuning = self._hosts.pool.tuning
             if monotonic() > self._looked + tuning.host_look:
                 copies, joining = self._hosts.range_map.copies, self._moving.let_leave()
-                if joining and (self._seconds > tuning.host_joins or NOBODY in copies):
+                wanted = self._seconds > tuning.host_joins or NOBODY in copies
+                if wanted and (joining := self._moving.begun_at(joining)):
                     self._balancing.cut_for(len(self._hosts.range_map.hosts) + len(joining))
                     self._moving.admit(joining)
                 self._looked = monotonic()
@@ -345,8 +346,12 @@ class HostMaker(LayerMaker):
             self._hosting = HostedStep.begun(session, within)
 
     def takes(self, following: Next) -> bool:
-        if self._hosting is not None:
-            return True
+        # Hosts that refuse to begin are excluded, and the others may not pay.
+        while self._hosting is None and self._pays(following):
+            self._hosting = self._begun(following.depth)
+        return self._hosting is not None
+
+    def _pays(self, following: Next) -> bool:
         context = self._session.context
         seconds = math.inf if context.budget.is_given else following.seconds
         if not (context.budget.is_large(following.current.size) and context.hosts.pays(context.local.workers, seconds)):
@@ -356,22 +361,29 @@ class HostMaker(LayerMaker):
         return not self._store.has_partial
 
     def make(self, following: Next) -> Made:
-        depth = following.depth
-        if self._hosting is None:
-            self._hosting = self._begin(depth)
-        record = self._hosting.make(depth, following.current.size, following.is_last)
+        # Layer 0 within another run is made unasked.
+        hosting = self._hosting = self._hosting or self._begun(following.depth)
+        if hosting is None:
+            raise AssertionError("no layer is made that is not taken")
+        record = hosting.make(following.depth, following.current.size, following.is_last)
         return Made(record if record.size else None, "hosts", None, record.net_flow, at_once=True)
 
     def end(self) -> None:
         if self._hosting is not None:
             self._hosting.end()
 
-    def _begin(self, depth: Depth) -> HostedStep:
+    def _begun(self, depth: Depth) -> HostedStep | None:
+        """Return the hosting of a run that begins; ``None`` if hosts cannot begin, and the user has asked for none."""
         if self._within is not None:
             return HostedStep.begin_within(self._session, self._within)
         first = max(0, depth - 2) if self._session.puzzle.undirected else 0
         known = [self._layers.layer(each) for each in range(depth - 1, first - 1, -1)]
-        hosting = HostedStep.begin(self._session, depth, known)
+        try:
+            hosting = HostedStep.begin(self._session, depth, known)
+        except TooFewHostsError:
+            if self._session.context.hosts.is_requested:
+                raise
+            return None
         self._layers.forget()
         self._layers.forget_older()
         return hosting

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hakoiri.coordinator.hosts.hosts import HostGoneError, HostLostError
+from hakoiri.coordinator.hosts.hosts import HostGoneError, HostLostError, HostRefusedError
 from hakoiri.coordinator.hosts.range_map import NOBODY, RangeMap, spread
 from hakoiri.coordinator.hosts.run_hosts import RunHosts
 from hakoiri.errors import ElsewhereError, Hint, WorkerError, counted
@@ -110,13 +110,26 @@ class RangeMover:
     def let_leave(self) -> list[str]:
         """Move ranges away from living hosts that are to leave; return the hosts that may join the run."""
         pool, range_map = self._hosts.pool, self._hosts.range_map
-        if range_map.left and (back := sorted({*range_map.left} & pool.living().keys())):
+        if range_map.left and (back := sorted({*range_map.left} & pool.willing().keys())):
             self.let_go(back)
         leaving, joining = pool.changes(range_map.hosts)
         for host in sorted(leaving & {*range_map.hosts} & pool.living().keys()):
-            if joining or len(self._hosts.range_map.hosts) > 1:
+            if len(self._hosts.range_map.hosts) > 1 or (joining := self.begun_at(joining)):
                 self.drain(host, joining)
         return [host for host in joining if host not in self._hosts.range_map.hosts]
+
+    def begun_at(self, hosts: Sequence[str]) -> list[str]:
+        """Have hosts begin their parts of the run, without ranges; return the hosts that do not refuse."""
+        begun, range_map = list[str](), self._hosts.range_map
+        for host in hosts:
+            joined = self._hosts.under(range_map.joined_by([host]))
+            try:
+                self._hosts.pool.insist("the beginning of more hosts", partial(joined.ask, "host-take", 0, {host: {}}))
+            except HostRefusedError as refused:
+                self._hosts.pool.exclude(refused)
+            else:
+                begun.append(host)
+        return begun
 
     def admit(self, hosts: Sequence[str]) -> None:
         """Add hosts to the run, and move ranges to them so that all hosts have equally many."""
@@ -163,6 +176,7 @@ class RangeMover:
         """Move the ranges of a host to the other hosts of the run, or to `others` if it has none, and let it go."""
         range_map = self._hosts.range_map
         if range_map.hosts == [host]:
+            others = self.begun_at(others)
             range_map = range_map.joined_by(others[:1] if range_map.neighbours else others)
         targets = range_map.from_host(host)
         self._note(f"moving {counted(len(range_map.owned(host)), 'ranges')} of host {host} to others")
@@ -173,6 +187,9 @@ class RangeMover:
         """Have living hosts that have left the run drop their parts of it."""
         try:
             self._hosts.let_go(hosts, waits=False)
+        except HostRefusedError as refused:
+            self._hosts.pool.exclude(refused)
+            return
         except (HostLostError, ElsewhereError):
             self._note(f"{', '.join(hosts)}: no answer; a part of the run stays there until it goes on or is collected")
             return

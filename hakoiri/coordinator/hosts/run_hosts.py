@@ -16,7 +16,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hakoiri.coordinator.hosts.hosts import HostGoneError, HostLostError, HostPool
+from hakoiri.coordinator.hosts.hosts import (
+    HostGoneError,
+    HostLostError,
+    HostPool,
+    HostRefusedError,
+    TooFewHostsError,
+)
 from hakoiri.coordinator.hosts.range_map import NOBODY, RangeMap
 from hakoiri.coordinator.session.session import ComputeContext, Session
 from hakoiri.errors import ElsewhereError, Hint, WorkerError
@@ -25,7 +31,7 @@ from hakoiri.keys.order import lower_bounds
 from hakoiri.storage.layers.audit import Audit, Audited, Sample, duplicate_fault
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth, Progress
-from hakoiri.storage.names import HOSTS_KEY, LABELS, META, block_key, number_key, split_block_key
+from hakoiri.storage.names import HOSTS_KEY, LABELS, LEAVING_KEY, META, block_key, number_key, split_block_key
 from hakoiri.worker.census.slabs import even_slabs, slabs_in
 from hakoiri.worker.hosts.requests import HostChecked, HostRequest
 from hakoiri.worker.hosts.wire import expanded
@@ -87,7 +93,8 @@ class RunHosts:
     ) -> "RunHosts":
         """Have living hosts take `layers` before `depth`, by the map `planned` for them; the record of it is staged.
 
-        If a host is lost meanwhile, hosts are chosen again.
+        If a host is lost meanwhile, or refuses, hosts are chosen again. Raises `TooFewHostsError` if a host refuses
+        and the user has asked for none: others may not pay.
         """
         pool: HostPool = session.context.hosts
         asked = list[str]()
@@ -101,6 +108,14 @@ class RunHosts:
                 run_hosts.ask("host-take", depth, arrays=dict.fromkeys(range_map.hosts, layers))
             except HostGoneError as gone:
                 raise HostLostError(str(gone)) from gone
+            except HostRefusedError as refused:
+                pool.exclude(refused)
+                asked[:] = [host for host in asked if host != refused.host]
+                # Others may have taken their parts, and may not be chosen again.
+                run_hosts.tell("host-leave", depth)
+                if pool.is_requested:
+                    return deal_out()
+                raise TooFewHostsError(str(refused), *refused.hints) from refused
             return run_hosts
 
         found = pool.insist("dealing out", deal_out)
@@ -192,7 +207,8 @@ class RunHosts:
 
 
 def _range_map_of(store: RunStore) -> RangeMap:
-    return store.read_as(RangeMap, META, HOSTS_KEY, "record of its hosts")
+    kept = store.read(META, HOSTS_KEY) is not None
+    return store.read_as(RangeMap, META, HOSTS_KEY if kept else LEAVING_KEY, "record of its hosts")
 
 
 #: Size of the block cache in bytes, and blocks prefetched in a sequential scan. A merge of 60 layers evicts no block

@@ -1,25 +1,27 @@
 """Runs that hosts keep: copied to the coordinator's disk, or moved off one host."""
 
 import time
-from contextlib import suppress
-from dataclasses import replace
+from contextlib import closing, suppress
+from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 
 from hakoiri.coordinator.errors import ContradictionError, RunError
+from hakoiri.coordinator.hosts.hosts import HostRefusedError
 from hakoiri.coordinator.hosts.moving import RangeMover
 from hakoiri.coordinator.hosts.run_hosts import HostedBlocks, RunHosts
 from hakoiri.coordinator.runs.catalogue import base_of
 from hakoiri.coordinator.runs.opening import open_run_hosts
 from hakoiri.coordinator.session.resources import Tuning
 from hakoiri.coordinator.session.session import Control, Observer
-from hakoiri.errors import FormatError, GoneError, Hint, RunHeldError
+from hakoiri.errors import ElsewhereError, FormatError, GoneError, Hint, RunHeldError, WorkerError
 from hakoiri.storage.engine.environment import refuse_network_file_system
 from hakoiri.storage.layers.blocks import NOTHING, add_lanes, digest_text, join_blocks, lanes_of
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.ledger.manifest import LayerRecord, Progress
-from hakoiri.storage.names import BLOCKS, HOSTS_KEY, META, ROUND_KEY, number_key, run_directories
+from hakoiri.storage.names import BLOCKS, HOSTS_KEY, LEAVING_KEY, META, ROUND_KEY, number_key, run_directories
 from hakoiri.storage.results import read_slab, stage_labels
 from hakoiri.worker.census.slabs import slabs_in
 from hakoiri.worker.transport.connection import DRAINING, connect, living_hosts, redis_errors
@@ -34,6 +36,9 @@ def collect_run(directory: Path, redis: str, control: Control, observer: Observe
     """
     with RunLock(directory), RunStore(directory, writable=True) as store:
         if not store.keepers():
+            if store.read(META, LEAVING_KEY) is not None:
+                _take_leave(store, open_run_hosts(store, redis, control, observer), observer)
+                return 0
             raise RunError(f"no host keeps layers of run {directory.name}", Hint("status", directory.name))
         refuse_network_file_system(directory)
         run_hosts = open_run_hosts(store, redis, control, observer)
@@ -54,8 +59,8 @@ def collect_run(directory: Path, redis: str, control: Control, observer: Observe
             control.check()
             observer.progress(Progress(number, len(away), "layers collected"))
             _copy_layer(store, record, control, tuning)
-        for host in _forget(store, run_hosts):
-            observer.note(f"host {host} is away: remove run-{directory.name}-* from its directory, if it is there")
+        _record_home(store, run_hosts)
+        _take_leave(store, run_hosts, observer)
         return len(away)
 
 
@@ -80,17 +85,35 @@ def _copy_layer(store: RunStore, record: LayerRecord, control: Control, tuning: 
     store.commit(replace(store.state, stored_bytes=store.state.stored_bytes + stored - record.stored_bytes))
 
 
-def _forget(store: RunStore, run_hosts: RunHosts) -> list[str]:
-    """Have all hosts delete their parts of the run; return hosts that have left the run and are away."""
-    pool, range_map = run_hosts.pool, run_hosts.range_map
-    # IMPORTANT: before the record of hosts is erased, or their parts would stay there for ever. All living hosts are
-    # asked: one that stood still while the run was dealt out has been left out, and may have taken its part since.
-    pool.insist("taking leave", lambda: run_hosts.let_go([*dict.fromkeys([*range_map.hosts, *sorted(pool.living())])]))
-    away = sorted({*range_map.left} - pool.living().keys())
+def _is_home(store: RunStore) -> bool:
+    return store.state.depth >= 0 and not any(record.hosted for record in store.layer_records())
+
+
+def _record_home(store: RunStore, run_hosts: RunHosts) -> None:
+    """Commit that no host keeps layers of the run, and which hosts are still to delete their parts."""
+    store.stage_record(META, LEAVING_KEY, asdict(run_hosts.range_map))
     store.erase(META, HOSTS_KEY)
     store.erase(META, ROUND_KEY)
     store.commit(store.state)
-    return away
+
+
+def _take_leave(store: RunStore, run_hosts: RunHosts, observer: Observer) -> None:
+    """Have hosts delete their parts of a run whose layers are all here; note hosts outside the run that have not."""
+    pool, range_map, run = run_hosts.pool, run_hosts.range_map, store.directory.name
+    pool.insist("taking leave", partial(run_hosts.let_go, range_map.hosts))
+    remaining = dict.fromkeys({*range_map.left} - pool.living().keys(), "is away")
+    # A host that stood still while the run was dealt out has been left out, and may have taken its part since.
+    for host in sorted(pool.living().keys() - {*range_map.hosts}):
+        try:
+            pool.insist("taking leave", partial(run_hosts.let_go, [host], waits=False))
+        except ElsewhereError:
+            remaining |= {host: "is away"} if host in range_map.left else {}
+        except HostRefusedError as refused:
+            remaining |= {host: f"refuses ({refused.detail})"} if host in range_map.left else {}
+    for host, why in sorted(remaining.items()):
+        observer.note(f"host {host} {why}: remove run-{run}-* from its directory, if it is there")
+    store.erase(META, LEAVING_KEY)
+    store.commit(store.state)
 
 
 _PAUSE_SECONDS = 0.5
@@ -115,6 +138,12 @@ def leave_out(host: str, redis: str, kept: list[Path]) -> None:
         connection.sadd(DRAINING, host)
 
 
+def _leave_out_again(host: str, url: str) -> None:
+    """Mark a host as one that is to leave, if Redis has lost the mark or the host was started again."""
+    with suppress(WorkerError), redis_errors(url), closing(connect(url)) as connection:
+        connection.sadd(DRAINING, host)
+
+
 def drain_run(directory: Path, host: str, redis: str, control: Control, observer: Observer) -> None:
     """Return when a host that has been left out keeps nothing of a run.
 
@@ -133,6 +162,7 @@ def drain_run(directory: Path, host: str, redis: str, control: Control, observer
             if not told:
                 observer.note(f"run {directory.name} is in progress; its ranges move as soon as it allows")
                 told = True
+            _leave_out_again(host, redis)
             time.sleep(_PAUSE_SECONDS)
 
 
@@ -140,6 +170,14 @@ def _drain(store: RunStore, host: str, redis: str, control: Control, observer: O
     run_hosts = open_run_hosts(store, redis, control, observer)
     moving = RangeMover(store, run_hosts, observer.note)
     living, status = run_hosts.pool.living().keys(), store.state.status
+    if _is_home(store):
+        _record_home(store, run_hosts)
+        if away := sorted({*run_hosts.range_map.hosts} - living):
+            run = store.directory.name
+            observer.note(f"{', '.join(away)} do not answer; once they do, collect run {run} to delete their parts")
+        else:
+            _take_leave(store, run_hosts, observer)
+        return
     if away := sorted({*run_hosts.range_map.hosts} - {host} - living):
         raise run_hosts.away(away)
     if host not in run_hosts.range_map.hosts:
