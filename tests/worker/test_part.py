@@ -229,22 +229,22 @@ def test_an_inbox_tells_what_does_not_come_and_what_goes_wrong() -> None:
         inbox.await_all([0, 1, 0], 60.0)
 
 
-def test_a_closed_inbox_takes_in_nothing_more() -> None:
+def test_a_closed_inbox_takes_in_nothing_more_and_drops_what_comes() -> None:
     """Not even what it is about to take in."""
     layout, begun, goes_on, taken = LAYOUTS["u64"], Event(), Event(), list[int]()
-    message = pack_message(1, 0, some_blocks(layout, 3, 2))
+    messages = [pack_message(1, number, some_blocks(layout, 3, 2)) for number in range(3)]
 
-    def receive() -> bytes:
+    def receive() -> bytes | None:
         begun.set()
         assert goes_on.wait(60.0)
-        return message
+        return messages.pop() if messages else None
 
     inbox = Inbox(receive, lambda number, _: taken.append(number))
     assert begun.wait(60.0)
     inbox.close()
     goes_on.set()
     inbox._thread.join(60.0)
-    assert (taken, inbox._thread.is_alive()) == ([], False)
+    assert (taken, messages, inbox._thread.is_alive()) == ([], [], False)
 
 
 def test_to_close_an_inbox_waits_for_what_it_is_taking_in() -> None:
@@ -255,7 +255,7 @@ def test_to_close_an_inbox_waits_for_what_it_is_taking_in() -> None:
         begun.set()
         assert goes_on.wait(60.0)
 
-    inbox = Inbox(lambda: message, put)
+    inbox = Inbox(lambda: None if begun.is_set() else message, put)
     assert begun.wait(60.0)
     closing = Thread(target=inbox.close, daemon=True)
     closing.start()

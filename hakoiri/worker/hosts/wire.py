@@ -260,18 +260,19 @@ class Inbox:
                     raise PayloadError(f"{count} messages of other hosts have not arrived")
 
     def close(self) -> None:
-        """Accept no more messages once this returns; the thread ends in a moment."""
+        """Accept no more messages once this returns; the thread ends in a moment.
+
+        It drops the messages of an attempt that was given up, or they would fill the data Redis.
+        """
         with self._taking:
             self._closed = True
 
     def _run(self) -> None:
         try:
-            while not self._closed:
-                if (message := self._receive()) is None:
-                    continue
+            while (message := self._receive()) is not None or not self._closed:
                 with self._taking:
                     # IMPORTANT: write nothing after `close`: the next step has spill files by the same names.
-                    if not self._closed:
+                    if message is not None and not self._closed:
                         self._take(message)
         except BaseException as error:
             with self._changed:
