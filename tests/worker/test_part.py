@@ -224,9 +224,13 @@ def test_an_inbox_tells_what_does_not_come_and_what_goes_wrong() -> None:
     with pytest.raises(PayloadError, match="2 messages of other hosts have not arrived"):
         inbox.await_all([0, 2, 0], 0.05)
     inbox.close()
-    inbox = Inbox(lambda: b"no message", lambda *_: None)
+    messages = [b"no message"] * 3
+    inbox = Inbox(lambda: messages.pop() if messages else None, lambda *_: None)
     with pytest.raises(PayloadError, match="not readable"):
         inbox.await_all([0, 1, 0], 60.0)
+    inbox.close()
+    inbox._thread.join(60.0)
+    assert (messages, inbox._thread.is_alive()) == ([], False)
 
 
 def test_a_closed_inbox_takes_in_nothing_more_and_drops_what_comes() -> None:

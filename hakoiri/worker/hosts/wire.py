@@ -260,32 +260,37 @@ class Inbox:
                     raise PayloadError(f"{count} messages of other hosts have not arrived")
 
     def close(self) -> None:
-        """Accept no more messages once this returns; the thread ends in a moment.
-
-        It drops the messages of an attempt that was given up, or they would fill the data Redis.
-        """
+        """Accept no more messages once this returns; the thread ends in a moment."""
         with self._taking:
             self._closed = True
 
     def _run(self) -> None:
+        # Messages of an attempt that is given up are dropped: they would fill the data Redis.
         try:
             while (message := self._receive()) is not None or not self._closed:
                 with self._taking:
                     # IMPORTANT: write nothing after `close`: the next step has spill files by the same names.
-                    if message is not None and not self._closed:
+                    if message is not None and not self._closed and self._error is None:
                         self._take(message)
         except BaseException as error:
-            with self._changed:
-                self._error = error
-                self._changed.notify_all()
+            self._fail(error)
+
+    def _fail(self, error: BaseException) -> None:
+        with self._changed:
+            self._error = error
+            self._changed.notify_all()
 
     def _take(self, message: bytes) -> None:
-        sender, number, parts = unpack_message(message)
-        if (sender, number) in self._seen:
+        try:
+            sender, number, parts = unpack_message(message)
+            if (sender, number) in self._seen:
+                return
+            for range_number, coded in parts:
+                self._put(range_number, coded)
+                self.taken[range_number] += int(coded.counts.sum())
+        except BaseException as error:
+            self._fail(error)
             return
-        for range_number, coded in parts:
-            self._put(range_number, coded)
-            self.taken[range_number] += int(coded.counts.sum())
         with self._changed:
             self._seen.add((sender, number))
             self.received_bytes += len(message)
