@@ -209,7 +209,11 @@ def follow_supervisor() -> None:
 
 @contextmanager
 def stopping_with(ask: Callable[[str], None]) -> Iterator[Received]:
-    """While the block runs, a signal calls ``ask("stopped by SIGINT")`` instead of ending the process."""
+    """While the block runs, a signal calls ``ask("stopped by SIGINT")`` instead of ending the process.
+
+    IMPORTANT: `ask` may be called while this thread holds any lock, so it must take none that is not reentrant, such as
+    that of a `threading.Event`.
+    """
     received = Received()
 
     def handle(number: int, _: FrameType | None) -> None:

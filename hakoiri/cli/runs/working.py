@@ -3,7 +3,6 @@
 import math
 import os
 import re
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -36,7 +35,7 @@ _MEMORY_PART = 4
 #: The least memory of a data Redis: less has no room for some messages.
 _LEAST_DATA_MEMORY = 16 << 20
 AUTO = "auto"
-_RETRY_SECONDS = 0.5
+_RETRY_SECONDS = 0.2
 
 
 def parse_until(text: str) -> float:
@@ -181,9 +180,9 @@ def _connected(url: str, waits_until: float) -> "redis.Redis":
         if time.monotonic() >= waits_until:
             raise
         log(f"{error}; this host waits for it")
-    stopped = threading.Event()
-    with stopping_with(lambda _: stopped.set()):
-        while not stopped.wait(_RETRY_SECONDS):
+    with stopping_with(lambda _: None) as received:
+        while received.number is None:
+            time.sleep(_RETRY_SECONDS)
             try:
                 return connect(url)
             except (RedisUnavailableError, RedisRefusedError):
