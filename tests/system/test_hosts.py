@@ -106,7 +106,7 @@ def test_messages_that_are_damaged_are_sent_again(whole: bool, hosts: Hosts, hak
     receiver, space = hosts.hosts[1], ("tiles", "-o", "rows=2", "-o", "columns=4")
     running = hosts.start(hakoiri, *space, before=partial(stand_still_after_layer, 20))
     running.stands_still()
-    # Of a layer that was begun anew, one that was sent ahead may stay for some minutes.
+    # A message that was sent ahead of a layer begun anew may stay for some minutes.
     before, process = set(receiver.data.keys()), receiver.process
     process.suspend()
     try:
