@@ -296,6 +296,8 @@ def start_again() -> NoReturn:
         signal.signal(number, forward)
     signal.signal(signal.SIGTSTP, pause)
     code = child.wait()
+    # It has told before it ended; what it has forked may hold the pipe.
+    os.set_blocking(told, False)
     with open(told, "rb") as ended:
         expected = ended.read() or code in asked
     if not expected:

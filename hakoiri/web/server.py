@@ -8,19 +8,22 @@ with the token.
 import asyncio
 import os
 import resource
+import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from http import HTTPStatus
-from threading import Event, Thread
+from threading import Thread
 from typing import Any, ClassVar
 
 import httptools
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+from uvicorn.supervisors.multiprocess import SIGNALS, Multiprocess
 
 from hakoiri.web.settings import SERVER, Settings
 from hakoiri.worker.machine import REDIS, end, start_child
@@ -165,6 +168,7 @@ class Connection(HttpToolsProtocol):
 _APPLICATION = "hakoiri.web.app:create"
 #: The pause before a coordinator that died is started again, at first and at most.
 _RESTART_SECONDS, _MOST_RESTART_SECONDS = 0.5, 30.0
+_LOOK_SECONDS = 0.1
 #: The seconds that a stopped coordinator may take to commit.
 _GRACE_SECONDS = 60.0
 _MOST_AT_ONCE = 1_000
@@ -189,51 +193,86 @@ def serve(settings: Settings, host: socket.socket, driver: list[str], note: Call
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(allowed, min(_OPEN_FILES, most)), most))
     os.environ.update(settings.to_environment() | {SERVER: str(os.getpid())})
     config = uvicorn.Config(_APPLICATION, factory=True, workers=settings.processes, **OPTIONS)
-    stopping = Event()
+    stopping = _Stopping()
     with _driving(settings, driver, note, stopping) if driver else nullcontext():
-        if settings.processes == 1:
-            _Server(config, stopping).run([host])
-        else:
-            from uvicorn.supervisors import Multiprocess
+        handlers = {number: signal.getsignal(number) for number in SIGNALS}
+        try:
+            if settings.processes == 1:
+                server = _Server(config, stopping)
+                signal.signal(signal.SIGHUP, server.handle_exit)
+                answer: Callable[[], object] = partial(server.run, [host])
+            else:
+                answer = _Processes(config, [host]).run
+            if handlers[signal.SIGHUP] == signal.SIG_IGN:
+                # A command started by nohup outlives its terminal.
+                signal.signal(signal.SIGHUP, signal.SIG_IGN)
+            answer()
+        finally:
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
 
-            Multiprocess(config, sockets=[host]).run()
+
+class _Stopping:
+    """True once the server is to stop. A signal handler sets it: it has no lock, unlike a `threading.Event`."""
+
+    is_set = False
+
+    def wait(self, seconds: float) -> None:
+        """Return after so many seconds, or soon after it is set."""
+        until = time.monotonic() + seconds
+        while not self.is_set and time.monotonic() < until:
+            time.sleep(min(seconds, _LOOK_SECONDS))
 
 
 class _Server(uvicorn.Server):
     """A server whose coordinator stops at the same time as it does."""
 
-    def __init__(self, config: uvicorn.Config, stopping: Event) -> None:
+    def __init__(self, config: uvicorn.Config, stopping: _Stopping) -> None:
         super().__init__(config)
         self._stopping = stopping
 
     def handle_exit(self, sig: int, frame: Any) -> None:
-        self._stopping.set()
+        self._stopping.is_set = True
         super().handle_exit(sig, frame)
+
+
+class _Processes(Multiprocess):
+    """Several processes that answer. SIGHUP ends them, as it ends a single one."""
+
+    handle_hup = Multiprocess.handle_term
 
 
 @contextmanager
 def _driving(
-    settings: Settings, driver: list[str], note: Callable[[str], None], stopping: Event
+    settings: Settings, driver: list[str], note: Callable[[str], None], stopping: _Stopping
 ) -> Iterator[None]:  # fmt: skip
     """Run a coordinator for the data directory during the block until `stopping` is set; restart it if it dies."""
     environment = settings.for_children() | ({REDIS: settings.redis} if settings.redis else {})
 
-    def keep_alive() -> None:
-        pause = _RESTART_SECONDS
-        while not stopping.is_set():
-            begun = time.monotonic()
+    def drive() -> str:
+        """Run a coordinator until it ends; return how it ended."""
+        try:
             # A group of its own: Ctrl-C on the terminal reaches only the server, which ends the coordinator.
             process = start_child(
                 "hakoiri", *driver, env=environment, stdin=subprocess.DEVNULL, stdout=sys.stderr, process_group=0
             )
-            while process.poll() is None and not stopping.wait(0.1):
-                pass
-            if stopping.is_set():
-                end(process, _GRACE_SECONDS)
-                return
-            pause = _RESTART_SECONDS if time.monotonic() - begun > _MOST_RESTART_SECONDS else min(2 * pause, 30.0)
-            note(f"the coordinator ended with code {process.returncode}; another one starts in {pause:.0f} s")
-            stopping.wait(pause)
+        except OSError as error:
+            return f"cannot be started ({error})"
+        while process.poll() is None and not stopping.is_set:
+            stopping.wait(_LOOK_SECONDS)
+        end(process, _GRACE_SECONDS)
+        return f"ended with code {process.returncode}"
+
+    def keep_alive() -> None:
+        pause = _RESTART_SECONDS
+        while not stopping.is_set:
+            begun = time.monotonic()
+            how = drive()
+            if not stopping.is_set:
+                long = time.monotonic() - begun > _MOST_RESTART_SECONDS
+                pause = _RESTART_SECONDS if long else min(2 * pause, _MOST_RESTART_SECONDS)
+                note(f"the coordinator {how}; another one starts in {pause:.0f} s")
+                stopping.wait(pause)
 
     thread = Thread(target=keep_alive, name="coordinator")
     try:
@@ -241,6 +280,6 @@ def _driving(
         thread.start()
         yield
     finally:
-        stopping.set()
+        stopping.is_set = True
         if thread.is_alive():
             thread.join()

@@ -15,6 +15,7 @@ import pytest
 
 from hakoiri.coordinator.errors import StopRun
 from hakoiri.coordinator.hosts.layers import HostedStep
+from hakoiri.coordinator.layers.step import LayerStep
 from hakoiri.coordinator.runs import drive as driving
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.opening import open_context
@@ -115,6 +116,32 @@ def test_a_search_may_be_interrupted_at_any_check(
         assert_begun_well(directory, options)
     assert sessions > 1
     assert_as_expected(directory, options)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+@pytest.mark.parametrize(("layout", "keys", "directed"), [("u32", "clumped", "no"), ("u128", "spread", "yes")])
+def test_an_error_between_two_entries_leaves_the_last_commit(
+    error: type[BaseException], options: dict[str, str], manners: Callable[[str], Resources], tmp_path: Path
+) -> None:
+    """Such as a second Ctrl-C while a layer is put away for the first."""
+    rng, stopped = Random(str(options)), 0
+    for number in range(1, 13):
+        directory, resources = new_run(tmp_path, options), manners(rng.choice(list(MANNERS)))
+        control = StoppingAfter(rng.randrange(20, 200)) if number % 2 else Control()
+        with pytest.MonkeyPatch.context() as patch, suppress(error):
+            fail = Countdown(1 if number % 2 else 5 * number, partial(raise_error, error()))
+            if number % 2:
+                before_call(patch, LayerStep, "_save", fail)
+            else:
+                before_call(patch, Ledger, rng.choice(["stage", "erase"]), fail)
+            driven(directory, resources, control)
+        assert_begun_well(directory, options)
+        with RunStore(directory) as store:
+            stopped += store.state.status != "complete"
+        # Others cut the layer under way differently.
+        driven(directory, manners(rng.choice(list(MANNERS))))
+        assert_as_expected(directory, options)
+    assert stopped > 6
 
 
 @pytest.mark.ci_slow
@@ -220,7 +247,7 @@ def calls_of(steps: Sequence[tuple[type, str]], directory: Path, resources: Reso
     return calls
 
 
-def raise_error(error: Exception) -> None:
+def raise_error(error: BaseException) -> None:
     raise error
 
 

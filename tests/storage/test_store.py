@@ -5,6 +5,7 @@ import fcntl
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -233,6 +234,30 @@ def test_a_held_run_is_refused_and_the_holder_named(directory: Path, holder: sub
     assert found is not None
     assert found["pid"] == holder.pid
     assert status_of(directory).holder == found
+
+
+FORKING = """
+    import os, signal, sys
+    from pathlib import Path
+    from hakoiri.storage.ledger.lock import RunLock
+    with RunLock(Path(sys.argv[1])):
+        if not (child := os.fork()):
+            signal.pause()
+        print(child, flush=True)
+        signal.pause()
+    """
+
+
+def test_a_killed_driver_holds_its_run_no_longer_whatever_its_rules_have_forked(directory: Path) -> None:
+    with script(FORKING, directory) as process:
+        assert process.stdout is not None
+        child = int(process.stdout.readline())
+        try:
+            process.kill()
+            process.wait()
+            RunLock(directory).release()
+        finally:
+            os.kill(child, signal.SIGKILL)
 
 
 def test_a_driver_that_does_not_leave_is_named_by_cancel(

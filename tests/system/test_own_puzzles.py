@@ -4,6 +4,7 @@ import csv
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 from collections import deque
@@ -18,6 +19,7 @@ from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
 from hakoiri.puzzles.user.files import FILES
 from tests.support.commands import ROOT, Hakoiri, clean_environment
 from tests.support.pages import compare_outputs
+from tests.support.process_setup import be_the_program
 from tests.support.servers import RedisServer, by_workers, started_workers
 from tests.support.user_puzzles import JUGS, ROW, changed, written
 
@@ -38,6 +40,24 @@ def test_a_directed_puzzle_in_plain_python(tmp_path: Path, hakoiri: Hakoiri) -> 
     assert hakoiri.ask("distance", "last", "4/4/0", "--from", "3/5/0")["length"] == 6
     assert hakoiri.ask("show", "--puzzle", written(tmp_path), "3/5/0")["moves"]
     assert re.fullmatch(r"[0-9a-f]{6}-jugs", hakoiri.run_directory().name)
+
+
+@pytest.mark.ci_slow
+def test_a_command_ends_whatever_its_puzzle_has_forked(tmp_path: Path, hakoiri: Hakoiri) -> None:
+    """As a pool of processes in the rules does."""
+    told = tmp_path / "forked"
+    forking = f"""
+import os, signal
+if os.environ.get("HAKOIRI_SUPERVISOR") and not (child := os.fork()):
+    signal.pause()
+elif os.environ.get("HAKOIRI_SUPERVISOR"):
+    with open({str(told)!r}, "w") as file:
+        file.write(str(child))
+"""
+    mine = written(tmp_path, forking + LIGHTS.read_text(encoding="utf-8"), "LightsOut")
+    assert hakoiri("run", mine, before=be_the_program).code == 0
+    # It still runs, and nobody waits for it.
+    os.kill(int(told.read_text(encoding="utf-8")), signal.SIGKILL)
 
 
 def test_an_option_of_ones_own_puzzle(tmp_path: Path, hakoiri: Hakoiri) -> None:

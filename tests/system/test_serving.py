@@ -77,13 +77,14 @@ def test_several_processes_answer_and_end_together(serve: Callable[..., Server])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_it_and_all_that_it_started(serve: Callable[..., Server], number: int) -> None:
-    server = serve()
-    processes = family(server)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_a_signal_ends_it_and_all_that_it_started(serve: Callable[..., Server], processes: str, number: int) -> None:
+    server = serve("--workers", processes)
+    started = family(server)
     server.process.send(number)
     assert "Traceback" not in server.process.finish().stderr
-    assert gone(processes)
+    wait_until(lambda: gone(started), what=f"all of them to leave: {started}")
 
 
 @pytest.mark.slow

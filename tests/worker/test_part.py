@@ -37,7 +37,7 @@ from hakoiri.worker.layers.step import RangeStep
 from hakoiri.worker.transport.connection import inbox_key
 from hakoiri.worker.transport.data_redis import DataRedisPool
 from hakoiri.worker.transport.payload import Array, pack_arrays, packed, unpacked
-from tests.support.commands import PATIENCE_SECONDS
+from tests.support.commands import PATIENCE_SECONDS, wait_until
 from tests.support.keys import every_layout
 from tests.support.servers import RedisServer
 from tests.support.toy_runs import EMBEDDINGS, expected, spied
@@ -217,6 +217,36 @@ def test_an_outbox_tells_that_it_could_not_send() -> None:
         outbox.put(number, coded)
     with pytest.raises(PayloadError, match="the wire is cut"):
         outbox.flush()
+
+
+def test_an_outbox_that_is_given_up_lets_all_go_who_wait_for_room() -> None:
+    """Another thread has failed, of whatever, while the link was slow."""
+    layout, goes_on, waiting = LAYOUTS["u64"], Event(), Barrier(4)
+
+    def send(owner: int, message: bytes) -> None:
+        assert goes_on.wait(60.0)
+
+    outbox = Outbox(send, OWNERS.__getitem__, HOSTS, 0, tuning=HostTuning(1, 0))
+    ((number, coded),) = some_blocks(layout, 4, 1)
+    told = SimpleQueue[str]()
+
+    def put() -> None:
+        waiting.wait(60.0)
+        with pytest.raises(PayloadError) as raised:
+            while True:
+                outbox.put(number, coded)
+        told.put(str(raised.value))
+
+    threads = [Thread(target=put, daemon=True) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    waiting.wait(60.0)
+    wait_until(outbox._queue.full, what="no room")
+    outbox.give_up()
+    goes_on.set()
+    for thread in threads:
+        thread.join(60.0)
+    assert [told.get_nowait() for _ in threads] == ["this attempt is given up"] * 3
 
 
 def test_an_inbox_tells_what_does_not_come_and_what_goes_wrong() -> None:

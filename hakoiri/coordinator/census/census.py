@@ -138,12 +138,13 @@ class Census:
             # Each move of an undirected puzzle is seen twice.
             self._commit(edges=moves // (1 + puzzle.undirected), components=components, start_component=start)
             Spill(self._store.directory, self._store.layout, 0).clear()
-        try:
+        with self._session.committing(self._commit_staged):
             for found in self._measured():
                 self._add(found)
-        finally:
-            self._state = self._session.commit_staged(self._state)
         self._session.tell(Progress(self._found.configurations, headline=f"{self._found.components:,} components"))
+
+    def _commit_staged(self) -> None:
+        self._state = self._session.commit_staged(self._state)
 
     def _commit(self, **found: Any) -> None:
         self._found = replace(self._found, **found)

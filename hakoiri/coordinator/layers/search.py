@@ -311,10 +311,10 @@ def search_to_end(session: Session, search: LayeredSearch, plan: ExplorePlan) ->
     """
     search.last = plan.layers
     try:
-        while search.current.size and not plan.is_met(search.found):
-            search.step()
+        with session.committing(search.commit_staged):
+            while search.current.size and not plan.is_met(search.found):
+                search.step()
     finally:
-        search.commit_staged()
         search.end()
     search.require_older()
     session.state = replace(search.state, figures=search.outcome().as_dict())

@@ -147,7 +147,8 @@ class Control:
     def break_off(self) -> None:
         """Raise `Interrupted` in all threads that `compute`: at their next Python instruction, not in a system call."""
         with self._lock:
-            for thread in self._computing:
+            # A copy: the handler of another signal may clear it meanwhile.
+            for thread in [*self._computing]:
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Interrupted))
             self._computing.clear()
 
@@ -269,6 +270,19 @@ class Session:
         self.store.commit(state)
         self._counted, self._committed, self._finished = now, time.monotonic(), None
         return self.store.state
+
+    @contextmanager
+    def committing(self, commit: Callable[[], object]) -> Iterator[None]:
+        """When the block ends, `commit` finished work; drop it after an error that may be raised at any instruction."""
+        try:
+            yield
+        except (KeyboardInterrupt, MemoryError):
+            self.store.discard_staged()
+            raise
+        except BaseException:
+            commit()
+            raise
+        commit()
 
     def commit_staged(self, state: State) -> State:
         """Make finished work durable at the end of a session, unless the store is poisoned."""

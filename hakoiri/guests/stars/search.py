@@ -152,11 +152,12 @@ class TreeSearch:
         cutting = chunk_store.read_cutting(self._store) or self._cut()
         roots = chunk_roots(self._store, cutting)
         self._records = chunk_store.read_chunks(self._store)
-        try:
+        with self._session.committing(self._commit_staged):
             self._count(roots)
-        finally:
-            self._state = self._session.commit_staged(self._state)
         self._finish(cutting)
+
+    def _commit_staged(self) -> None:
+        self._state = self._session.commit_staged(self._state)
 
     def _cut(self) -> chunk_store.Cutting:
         """Make layers until there are enough prefixes; decide on the chunks, once for all sessions."""

@@ -38,6 +38,16 @@ _YOUNG_SECONDS = 60
 _held: dict[Path, IO[bytes]] = {}
 
 
+def _let_go() -> None:
+    """Close the lock files in a process that was forked: it would hold the locks longer than this one."""
+    for file in _held.values():
+        file.close()
+    _held.clear()
+
+
+os.register_at_fork(after_in_child=_let_go)
+
+
 class RunLock:
     """The right to write to a run, held from construction until `release`. `RunHeldError` names the present holder.
 

@@ -188,7 +188,13 @@ class Outbox:
         if not self._threads or (not is_small and len(self._threads) < most):
             self._threads.append(threading.Thread(target=self._run, name="outbox", daemon=True))
             self._threads[-1].start()
-        self._queue.put(following)
+        while True:
+            try:
+                self._queue.put(following, timeout=_LOOK_SECONDS)
+                return
+            except Full:
+                # Nobody takes anything any more, if another thread has failed.
+                self._raise()
 
     def _next(self, owner: int) -> tuple[int, int, list[tuple[int, Coded]]]:
         """Return the next message to a host."""
@@ -225,6 +231,8 @@ class Outbox:
     def _raise(self) -> None:
         if self._error is not None:
             raise self._error
+        if self._given_up:
+            raise PayloadError("this attempt is given up")
 
 
 class Inbox:

@@ -3,15 +3,19 @@
 import asyncio
 import gc
 import json
+import queue
 import shutil
+import signal
 import sys
 import threading
 import time
 from importlib.metadata import version
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
+import uvicorn
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.testclient import TestClient
@@ -22,6 +26,7 @@ from hakoiri.web.app import make_app
 from hakoiri.web.routes.runs import Streams
 from hakoiri.web.runs.opened import OpenRuns
 from hakoiri.web.settings import Settings
+from hakoiri.worker.machine import start_child
 from tests.hakoiri.web.conftest import Served
 from tests.support.commands import PATIENCE_SECONDS
 from tests.support.forged import snapshot
@@ -424,6 +429,43 @@ def test_a_signal_while_the_coordinator_begins_leaves_none(monkeypatch: pytest.M
         raise KeyboardInterrupt
 
     monkeypatch.setattr(threading.Thread, "start", interrupted)
-    with pytest.raises(KeyboardInterrupt), server._driving(Settings(tmp_path), ["--help"], print, threading.Event()):
+    with pytest.raises(KeyboardInterrupt), server._driving(Settings(tmp_path), ["--help"], print, server._Stopping()):
         raise AssertionError("it has not begun")
     assert "coordinator" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_a_coordinator_that_cannot_be_started_is_tried_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The system has no memory for it at the moment when it has ended the one before for want of memory."""
+    notes, failures = queue.SimpleQueue[str](), [OSError("no memory")]
+
+    def started(*words: Any, **more: Any) -> Any:
+        if failures:
+            raise failures.pop()
+        return start_child(*words, **more)
+
+    monkeypatch.setattr("hakoiri.web.server.start_child", started)
+    monkeypatch.setattr(server, "_RESTART_SECONDS", 0.01)
+    with server._driving(Settings(tmp_path), ["--help"], notes.put, server._Stopping()):
+        told = [notes.get(timeout=PATIENCE_SECONDS) for _ in range(2)]
+    assert [each.partition(";")[0] for each in told] == [
+        "the coordinator cannot be started (no memory)",
+        "the coordinator ended with code 0",
+    ]
+
+
+def test_a_signal_may_come_while_another_one_is_handled() -> None:
+    """A handler that took a lock would wait for itself."""
+    stopping = server._Stopping()
+    handler = server._Server(uvicorn.Config("nothing:here"), stopping).handle_exit
+    seen: list[str] = []
+
+    def called(frame: FrameType, event: str, what: object) -> None:
+        seen.append(getattr(what, "__name__", frame.f_code.co_name))
+
+    sys.setprofile(called)
+    try:
+        handler(signal.SIGTERM, None)
+    finally:
+        sys.setprofile(None)
+    assert stopping.is_set
+    assert not {"__enter__", "acquire", "notify_all"} & set(seen)
