@@ -129,12 +129,13 @@ class Study(Job, Generic[_Plan, _Row]):
     def work(self, session: Session) -> None:
         self.session = session
         self.begin()
-        try:
+        with session.committing(self._commit_if_sound):
             self.make_rows()
-        finally:
-            if not self.store.poisoned:
-                self.commit()
         self.commit(status="complete")
+
+    def _commit_if_sound(self) -> None:
+        if not self.store.poisoned:
+            self.commit()
 
     def answers(
         self, task: str, kind: type[_Answer], asked: Iterable[tuple[_Name, Any]], shared: Arrays = ()
@@ -155,8 +156,8 @@ class Study(Job, Generic[_Plan, _Row]):
 
     def keep(self, number: int, row: _Row) -> None:
         """Stage a row; it is known now, and durable with the next commit."""
-        self.known[number] = row
         ResultRows(self.store, self.table).stage(number, row, self.numbered)
+        self.known[number] = row
 
     def tell(self, progress: Progress, at_once: bool = False) -> None:
         """Report progress; commit if `at_once` or if a commit is due."""

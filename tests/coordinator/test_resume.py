@@ -356,6 +356,41 @@ def test_an_interrupted_count_goes_on_with_the_components_that_are_missing(
 
 
 @pytest.mark.ci_slow
+def test_components_that_are_labelled_without_profiles_are_searched_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Memory ends between their labels and their profiles."""
+    monkeypatch.setattr(joining, "_STARTS", 60)
+    monkeypatch.setattr(joining, "_MOST_SMALL", 64)
+    stored, failures = RunStore.read_partial, [MemoryError()]
+
+    class Profiles(list[Any]):
+        """Raises when it is extended by several, once."""
+
+        def __iadd__(self, more: Any) -> Any:  # type: ignore[misc]
+            if self and len(more) > 1 and failures:
+                raise failures.pop()
+            return super().__iadd__(more)
+
+    spec = PuzzleSpec("sliding", {}, "AABC/DD.C/E.FF")
+    directory = make_run(tmp_path, spec, "census", BY_LAYERS, Resources())
+
+    def read_failing(store: RunStore, kind: Any) -> Any:
+        found = stored(store, kind)
+        if kind != dict[str, list[list[int]]]:
+            return found
+        return {"profiles": Profiles((found or {}).get("profiles", []))}
+
+    with monkeypatch.context() as patch, pytest.raises(MemoryError):
+        patch.setattr(RunStore, "read_partial", read_failing)
+        drive(directory, Resources(), Control(), SilentObserver())
+    assert not failures
+    drive(directory, Resources(), Control(), SilentObserver())
+    with read(directory) as one, read(counted(tmp_path / "joins", spec, {})) as other:
+        assert essence(one) == essence(other)
+
+
+@pytest.mark.ci_slow
 @pytest.mark.parametrize("manner", ["memory", "chunks"])
 def test_searches_keep_to_memory_and_chunks(manner: str, tmp_path: Path) -> None:
     resources = Resources(memory=1 << 20, workers=2) if manner == "memory" else Resources(chunk=3, farm=1)

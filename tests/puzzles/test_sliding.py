@@ -371,6 +371,14 @@ def test_examples_can_be_solved(name: str, moves: int) -> None:
     assert next(depth for depth, layer in enumerate(layers_of(puzzle)) if puzzle.is_goal(layer).any()) == moves
 
 
+def test_boards_of_more_sequences_than_kernels_can_number_are_refused() -> None:
+    """18 pieces of one kind, 17 and 9 of others, and 4 that are told apart, among 64 cells."""
+    board = "ABCDEFGH/IJKLMNOP/QRSTUVWX/YZabcdef/ghijklmn/opqrstuv/......../........"
+    options = {"axis": "STUVWXYZabcdefghi:row,jklmnopqr:column", "distinct": "s,t,u,v"}
+    with pytest.raises(PuzzleError, match=r"more than 2\^128 sequences"):
+        PuzzleSpec("sliding", options, board).build()
+
+
 def test_tables_out_of_proportion_are_refused() -> None:
     with pytest.raises(PuzzleError, match="kinds of pieces need tables"):
         make_tables([[]] * 20, [1] * 20, frozenset(), 8)

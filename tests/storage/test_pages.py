@@ -24,7 +24,7 @@ import pytest
 from hakoiri.coordinator.runs.catalogue import list_runs
 from hakoiri.errors import DamagedError, StorageError
 from hakoiri.keys.layout import U64
-from hakoiri.storage.engine.environment import Environment, create_environment
+from hakoiri.storage.engine.environment import Environment, create_environment, translated
 from hakoiri.storage.engine.pages import BRANCH, LEAF, DataFile, PageError, PageSet, Snapshot, _nodes_of
 from hakoiri.storage.layers.blocks import code_keys
 from hakoiri.storage.layers.store import RunStore
@@ -272,6 +272,20 @@ def test_what_was_deleted_stays_in_no_memory(replaced: bool, environment: Enviro
     assert sum(part.rss for part in psutil.Process().memory_maps() if part.path == path) < 1_000_000
     environment.write([(BLOCKS, names[0], b"again")])
     assert environment.get(BLOCKS, names[0]) == b"again"
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), [(lmdb.Error, errno.EMFILE), (lmdb.Error, errno.ENFILE), (lmdb.ReadersFullError, -30790)]
+)
+def test_what_this_process_lacks_for_the_moment_is_no_damage(error: type[Any], code: int, tmp_path: Path) -> None:
+    """Nobody is told to delete the run."""
+    raised = error("too much")
+    # As LMDB's binding sets it.
+    raised.code = code
+    with pytest.raises(StorageError) as found, translated(tmp_path):
+        raise raised
+    assert type(found.value) is StorageError
+    assert not found.value.hints
 
 
 def test_a_file_that_is_not_opened_again_after_deleting_is_no_lost_write(

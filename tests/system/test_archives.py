@@ -1,5 +1,6 @@
 """Runs archived to a folder and to a real server of S3, and restored; what is half made or damaged is refused."""
 
+import errno
 import json
 import os
 import re
@@ -15,10 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from hakoiri.api import explore
+from hakoiri.api import explore, open_run
 from hakoiri.coordinator.runs import archive
 from hakoiri.coordinator.runs.archive import archive_run, list_archives, restore_run
-from hakoiri.errors import DiskFullError, NameTakenError, RunHeldError
+from hakoiri.errors import DiskFullError, NameTakenError, RunHeldError, StorageError
 from hakoiri.storage.engine import environment
 from hakoiri.storage.engine.files import Given
 from hakoiri.storage.ledger.lock import RunLock
@@ -58,6 +59,37 @@ def bucket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, dict
     finally:
         server.terminate()
         server.wait()
+
+
+@pytest.mark.parametrize("damage", [False, True], ids=["passing", "damaged"])
+def test_a_run_that_cannot_be_read_now_stays_in_the_archive(
+    damage: bool, finished: FinishedRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Goal distances, which belong to another run."""
+    (data := tmp_path / "data").mkdir()
+    base = finished.copy(finished.explored, data)
+    with open_run(base.name, data=data) as run:
+        run.hardest()
+    (derived,) = {*run_directories(data)} - {base}
+    shelf, failures = str(tmp_path / "shelf"), [OSError(errno.EMFILE, "too many open files")]
+    first = archive_run(base, shelf)
+    assert first.runs == [base.name, derived.name]
+    descriptor = Given.descriptor
+
+    def opened(given: Given, name: str, flags: int) -> int:
+        if given.directory.name == derived.name and name == DATA_FILE and failures:
+            raise failures.pop()
+        return descriptor(given, name, flags)
+
+    if damage:
+        os.truncate(derived / DATA_FILE, 100)
+    else:
+        monkeypatch.setattr(Given, "descriptor", opened)
+    with pytest.raises(StorageError, match="cannot be read" if damage else "too many open files"):
+        archive_run(base, shelf)
+    (kept,) = list_archives(shelf).values()
+    assert kept is not None
+    assert kept.runs == first.runs
 
 
 @pytest.mark.ci_slow

@@ -253,7 +253,10 @@ def test_a_host_of_another_version_is_named(
     with other_worker(redis_server, change, store=tmp_path / "host") as name:
         refused = hakoiri("run", "klotski", *arguments, check=False)
     assert refused.code == 1
-    assert f"host {name}: its code differs from the run's: {said} install the same Hakoiri" in refused.stderr
+    assert (
+        f"host {name} is excluded from this run: its code differs from the run's: {said} install the same Hakoiri"
+        in refused.stderr
+    )
     assert hakoiri.ask("status", "last")["status"] == "interrupted"
 
 

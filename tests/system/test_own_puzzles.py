@@ -60,6 +60,31 @@ elif os.environ.get("HAKOIRI_SUPERVISOR"):
     os.kill(int(told.read_text(encoding="utf-8")), signal.SIGKILL)
 
 
+STILL = """
+import numpy as np
+from hakoiri import U32, Puzzle
+
+class Still(Puzzle):
+    name, layout, undirected, most_successors = "still", U32, True, 0
+
+    def usual_start(self):
+        return 5
+
+    def successors(self, key):
+        return []
+
+    def configurations(self):
+        yield np.arange(10, dtype=np.uint32)
+"""
+
+
+@pytest.mark.ci_slow
+def test_a_puzzle_without_moves(tmp_path: Path, hakoiri: Hakoiri) -> None:
+    mine = written(tmp_path, STILL, "Still")
+    assert hakoiri.json("run", mine)["configurations"] == 1
+    assert hakoiri.json("run", mine, "--whole")["components"] == 10
+
+
 def test_an_option_of_ones_own_puzzle(tmp_path: Path, hakoiri: Hakoiri) -> None:
     for n, presses in PRESSES.items():
         if n < 5:

@@ -27,6 +27,7 @@ from hakoiri.worker.graphs.lanes import LANES, look_from, pairs_at
 from hakoiri.worker.graphs.searches import (
     UNSEEN,
     Graph,
+    both_ways,
     by_sides,
     distances_from,
     eccentricities_of,
@@ -208,6 +209,15 @@ def test_graph_in_component_order_and_its_parts(graph: nx.Graph) -> None:
 def edges_of(graph: Graph) -> set[tuple[int, int]]:
     sources = np.repeat(np.arange(len(graph.offsets) - 1), np.diff(graph.offsets))
     return set(zip(sources.tolist(), graph.targets.tolist(), strict=True))
+
+
+def test_a_ring_of_more_vertices_than_an_int32_has_squares_of() -> None:
+    """70,000 squared has 33 bits."""
+    vertices = 70_000
+    following = (np.arange(vertices, dtype=np.int32) + 1) % vertices
+    ring = both_ways(Graph(np.arange(vertices + 1, dtype=np.int64), following.astype(np.int32)))
+    assert ring.offsets.tolist() == [*range(0, 2 * vertices + 1, 2)]
+    assert distances_from(ring, 0).max() == vertices // 2
 
 
 @scattered

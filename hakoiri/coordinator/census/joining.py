@@ -309,8 +309,8 @@ def label_by_layers(session: Session, slabs: Slabs) -> tuple[int, int]:
 
     def keep() -> None:
         """Make the components found so far durable."""
-        # One may have been labelled in part.
-        labels[labels == len(profiles)] = _NONE
+        # One may have been labelled in part, and some that are searched together without their profiles.
+        labels[labels >= len(profiles)] = _NONE
         stage_labels(store, labels)
         store.stage_record(META, PARTIAL_KEY, {_PROFILES: profiles})
         session.commit(store.state)

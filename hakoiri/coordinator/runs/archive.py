@@ -169,6 +169,10 @@ def archive_run(directory: Path, where: str, say: Say = str) -> Archived:
             name, was = directory.name, before.identities.get(directory.name)
             if was and name not in identities:
                 raise DamagedError(f"run {name} cannot be read; its archive in {where} is left as it is")
+            if lost := [each for each in before.runs if each not in index.runs and (directory.parent / each).exists()]:
+                raise DamagedError(
+                    f"run {lost[0]} belonged to {name}, and cannot be read; their archive in {where} is left as it is"
+                )
             if was and was != identities[name]:
                 raise RunError(f"there is an archive of another run {name} in {where} already; choose another place")
             if sizes == {file: size for file, (size, _) in before.files.items()}:

@@ -133,9 +133,13 @@ def find_run(data: Path, name: str) -> Path:
     return found[0]
 
 
+#: Errors of a run that stay; others, such as too many open files, say nothing about it.
+_UNREADABLE = (GoneError, DamagedError, errors.FormatError, errors.NotWritableError)
+
+
 def base_of(directory: Path) -> str:
     """Return the name of the base run of a derived run; empty for any other run and for an unreadable one."""
-    with suppress(StorageError), Ledger(directory) as ledger:
+    with suppress(*_UNREADABLE), Ledger(directory) as ledger:
         return str(ledger.manifest.plan.get("base", ""))
     return ""
 
@@ -248,7 +252,7 @@ def queue_again(directory: Path, opening: Opening = Ledger) -> None:
 
 def keepers_of(directory: Path) -> list[str]:
     """Return the hosts that keep parts of a run; none if it cannot be read."""
-    with suppress(OSError, StorageError), Ledger(directory) as ledger:
+    with suppress(*_UNREADABLE), Ledger(directory) as ledger:
         return ledger.keepers()
     return []
 

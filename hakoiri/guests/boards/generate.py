@@ -137,8 +137,8 @@ class GenerateBoards(Study[GeneratePlan, list[dict[str, Any]]]):
         """Search and keep the rows of numbered requests, while there is time."""
         in_time = takewhile(lambda _: self.session.seconds < self.limits["seconds"], asked)
         for number, found in self.answers("design", list[dict[str, Any]], in_time):
-            known[number] = found
             ResultRows(self.store, table).stage(number, {"boards": found})
+            known[number] = found
             headline = f"{len(known)} of {self._number} varied" if table == HUNTED else ""
             self.tell(Progress(self.tally(self.known).boards, self._number, "boards", headline))
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -225,12 +225,21 @@ def configurations_of(boards: Boards) -> dict[tuple[int, ...], int]:
 
     A state is the set of covered cells ahead; each has an array of ways by numbers of pieces.
     """
+    found = _ways(boards, np.float64)
+    if found.max() >= 1 << 53:
+        # Beyond that, floats have gaps; Python's integers take many times as long.
+        found = _ways(boards, object)
+    return {tuple(map(int, counts)): int(found[tuple(counts)]) for counts in np.argwhere(found)}
+
+
+def _ways(boards: Boards, dtype: type) -> NDArray[Any]:
+    """Return an array of the ways to fill the board, by numbers of pieces."""
     limits = [most for _, _, most in boards.pieces]
-    nothing = np.zeros([most + 1 for most in limits])
+    nothing: NDArray[Any] = np.zeros([most + 1 for most in limits], dtype)
     nothing[(0,) * len(limits)] = 1
     states = {sum(1 << cell for cell in boards.size.walls): nothing}
     for cell in range(boards.size.cells):
-        after = defaultdict[int, NDArray[np.float64]](partial(np.zeros, nothing.shape))
+        after = defaultdict[int, NDArray[Any]](partial(np.zeros, nothing.shape, dtype))
         for covered, ways in states.items():
             after[covered >> 1] += ways
             for kind, (form, *_) in enumerate(boards.pieces) if not covered & 1 else ():
@@ -239,8 +248,7 @@ def configurations_of(boards: Boards) -> dict[tuple[int, ...], int]:
                     # With one more piece of this kind.
                     np.moveaxis(after[(covered | mask) >> 1], kind, 0)[1:] += np.moveaxis(ways, kind, 0)[:-1]
         states = dict(after)
-    found = states[0]
-    return {tuple(map(int, counts)): round(found[tuple(counts)]) for counts in np.argwhere(found)}
+    return states[0]
 
 
 def board_of(size: Extent, pieces: Pieces, empty: int, words: Iterator[int] | None = None) -> str:

@@ -156,8 +156,9 @@ class StudyDeals(Study[StudyPlan, Deal]):
 
     def _keep_deal(self, deal: tuple[int, int], answers: Mapping[int, SolveResult]) -> None:
         size, number = deal
-        self.known[deal] = self._deal(size, number, answers)
-        ResultRows(self.store, self.named(size)).stage(number, self.known[deal], "number", "size")
+        row = self._deal(size, number, answers)
+        ResultRows(self.store, self.named(size)).stage(number, row, "number", "size")
+        self.known[deal] = row
         self.tell(Progress(len(self.known), len(self.puzzles) * self.deals, "deals", self.named(size)))
 
     def _requests(self, size: int, number: int) -> list[SolveRequest]:

@@ -264,8 +264,9 @@ class Optimise(Study[OptimisePlan, plans.Round]):
         self.session.tell(Progress(self._tried, None, "moves tried", headline, seconds))
 
     def is_done(self) -> bool:
-        """Return whether it has all its rounds; always false with a time limit."""
-        return self.most is not None and OptimiseFigures.of(self.store.state).rounds >= self.most
+        """Return whether it has all its rounds, and the bound; always false with a time limit."""
+        figures = OptimiseFigures.of(self.store.state)
+        return self.most is not None and figures.rounds >= self.most and figures.bound is not None
 
     def repair(self, session: Session) -> None:
         try:

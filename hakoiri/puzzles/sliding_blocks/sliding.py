@@ -105,7 +105,9 @@ class SlidingBlocks(Blocks):
             text = f"the board has {len(pieces.free)} free cells and {cells - len(pieces.free)} walls between them"
             raise PuzzleError(f"{text}, {cells - MOST_CELLS} above the limit of {MOST_CELLS} cells")
         self.names_pieces = bool(pieces.letters)
-        self.layout = narrowest((shapes.count_sequences(pieces.counts) - 1).bit_length())
+        if (sequences := shapes.count_sequences(pieces.counts)) > 1 << 128:
+            raise PuzzleError("the pieces have more than 2^128 sequences; tell fewer of them apart, or leave some out")
+        self.layout = narrowest((sequences - 1).bit_length())
         places = [[pieces.bits(cells) for cells in kind.places.values()] for kind in pieces.kinds]
         self._tables = make_tables(places, pieces.counts, pieces.bits(pieces.free), pieces.stride)
         self._edges = make_edges([kind.axis for kind in pieces.kinds], pieces.numbers, pieces.columns)

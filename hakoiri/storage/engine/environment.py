@@ -27,6 +27,8 @@ from hakoiri.storage.engine.pages import DataFile, PageError, Snapshot
 from hakoiri.storage.names import DATA_FILE, DATABASES, LOCK_FILE, MAP_BYTES, run_of
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+#: Codes of what this process lacks for the moment: they say nothing about the run.
+_PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOLCK)
 
 
 @contextmanager
@@ -62,7 +64,7 @@ def _translation(error: Exception, directory: Path) -> Exception:
         hints.append(Hint("give", "keep", "depths"))
     elif isinstance(error, lmdb.Error) and code == errno.EAGAIN:
         text = f"run {run} is being opened by another process; try again"
-    elif not isinstance(error, OSError):
+    elif not isinstance(error, OSError | lmdb.ReadersFullError) and code not in _PASSING:
         return damaged(directory, str(error))
     return StorageError(text, *hints)
 

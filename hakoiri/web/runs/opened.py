@@ -8,7 +8,7 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.runs.catalogue import RunStatus, base_of, find_run, listed_status
 from hakoiri.coordinator.runs.opening import open_store
 from hakoiri.coordinator.session.resources import Resources
-from hakoiri.errors import HakoiriError, Hint, PuzzleError
+from hakoiri.errors import DamagedError, FormatError, HakoiriError, Hint, PuzzleError
 from hakoiri.puzzles.user.files import known as known_file
 from hakoiri.questions.abilities import abilities
 from hakoiri.storage.engine.environment import gone
@@ -144,8 +144,14 @@ class OpenRuns:
             found, manifest = [], self.status(directory).manifest
             # IMPORTANT: a derived run stays closed, because its base run may have it open.
             if manifest and "base" not in manifest.plan:
-                with suppress(HakoiriError), self.asked(directory) as (run, _):
-                    found = abilities(run)
+                try:
+                    with self.asked(directory) as (run, _):
+                        found = abilities(run)
+                except (PuzzleError, UnanswerableError, DamagedError, FormatError):
+                    pass
+                except HakoiriError:
+                    # A later look may succeed.
+                    return found
             self._able[directory] = version, found
         return found
 

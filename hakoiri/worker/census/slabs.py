@@ -248,7 +248,7 @@ def grown_by_threads(
 ) -> Iterator[tuple[int, Grown]]:
     """Yield the trees of some ranges with the number of the range, in any order."""
     chunk = shares.chunk_size(ranges.layer.size, MOVE_ARRAYS * puzzle.most_successors)
-    step = max(1, min(chunk, _BATCH // puzzle.most_successors))
+    step = max(1, min(chunk, _BATCH // max(1, puzzle.most_successors)))
 
     def work(item: tuple[int, Iterable[Keys]]) -> Grown:
         number, keys = item

@@ -336,7 +336,9 @@ def both_ways(graph: Graph) -> Graph:
     """Return the graph with a counterpart for every edge, the targets of each vertex sorted."""
     vertices = len(graph.offsets) - 1
     sources = np.repeat(np.arange(vertices), np.diff(graph.offsets))
-    edges = distinct(np.concatenate([sources * vertices + graph.targets, graph.targets * vertices + sources]))
+    # The targets have 32 bits, too few for the square of 46,341.
+    targets = graph.targets.astype(np.int64)
+    edges = distinct(np.concatenate([sources * vertices + targets, targets * vertices + sources]))
     offsets = np.searchsorted(edges, np.arange(vertices + 1) * vertices)
     return Graph(offsets.astype(np.int64), (edges % vertices).astype(np.int32))
 

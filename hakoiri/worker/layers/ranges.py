@@ -257,7 +257,7 @@ class RangeExpansion:
 
 def expanded(puzzle: Puzzle, batches: Iterable[Keys]) -> Iterator[tuple[Keys, Expansion]]:
     """Yield some keys, a few at a time, with their expansion."""
-    step = max(1, _BATCH // puzzle.most_successors)
+    step = max(1, _BATCH // max(1, puzzle.most_successors))
     for keys in chain.from_iterable(split(keys, step) for keys in batches):
         yield keys, puzzle.expand(keys)
 

@@ -1,6 +1,7 @@
 """Studies of boards: every mix and component against plain searches, however cut; mixes, tables, damage, refusals."""
 
 import csv
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -21,7 +22,7 @@ from hakoiri.export.tables import check_ending, write_rows
 from hakoiri.guests.boards import family
 from hakoiri.guests.boards.family import OPEN, Member, MemberRequest, measure
 from hakoiri.guests.boards.job import BoardsPlan, StudyBoards
-from hakoiri.guests.boards.mixes import Boards, in_reading_order
+from hakoiri.guests.boards.mixes import Boards, configurations_of, in_reading_order
 from hakoiri.guests.boards.puzzle import Sliding
 from hakoiri.keys.layout import ints
 from hakoiri.puzzles.registry import PuzzleSpec
@@ -344,3 +345,9 @@ def test_diameters_by_bounds_are_those_of_all_searches(vertices: int, more: int,
     assert not bounds.open(Aim.WIDEST).size
     known = bounds.lower[bounds.first]
     assert all(known[here] <= max(row.values()) for here, row in away.items())
+
+
+def test_numbers_of_configurations_are_exact_beyond_those_of_floats() -> None:
+    """64 cells, some of them covered by single pieces."""
+    found = configurations_of(Boards.parse("8x8", "1x1:*", "0.."))
+    assert found == {(covered,): math.comb(64, covered) for covered in range(65)}

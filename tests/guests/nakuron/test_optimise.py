@@ -18,6 +18,7 @@ from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control
 from hakoiri.errors import Hint, OverBudgetError, PuzzleError
 from hakoiri.guests.nakuron import board as proving
+from hakoiri.guests.nakuron import optimise as making
 from hakoiri.guests.nakuron.beam import Beam
 from hakoiri.guests.nakuron.board import Board, parse_board, random_board
 from hakoiri.guests.nakuron.kind import BEAM
@@ -27,14 +28,16 @@ from hakoiri.guests.nakuron.plan import Best, Entered, Round, fitted_width, poin
 from hakoiri.guests.nakuron.puzzle import Nakuron
 from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
 from hakoiri.render.tables import facts_of
+from hakoiri.storage import results
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import State
 from hakoiri.storage.names import BEAM as BEAM_DATABASE
+from hakoiri.storage.names import run_directories
 from hakoiri.storage.results import ResultRows, read_arrays
 from tests.guests.nakuron.test_best_play import STONES, by_brute_force
 from tests.support.published import KNOWN, Known
 from tests.support.refusals import refused
-from tests.support.runs import SILENT, StoppingAfter, driven, opened, verified
+from tests.support.runs import SILENT, Countdown, StoppingAfter, driven, opened, verified
 from tests.support.toy_runs import before_call, spied
 from tests.support.user_puzzles import written
 
@@ -397,3 +400,37 @@ def test_boards_met_keep_to_their_memory_and_forget_the_earliest(memory: int) ->
     assert len(held) == len(met) > memory // 300
     assert held.max() == 59
     assert held.min() > 59 - 2 * memory // (24 * size) - 2
+
+
+def test_the_bound_is_computed_by_the_session_after_one_that_was_stopped_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    control = Control()
+    with monkeypatch.context() as patch:
+        before_call(patch, Nakuron, "bound", lambda *_: control.interrupt("stopped by the test"))
+        found = optimise(tmp_path, width=50, rounds=2, control=control)
+    assert (found.state.status, found.figures.rounds, found.figures.bound) == ("interrupted", 2, None)
+    found = optimise(tmp_path, width=50, rounds=2)
+    assert found.state.status == "complete"
+    assert found.figures.bound is not None
+
+
+@pytest.mark.parametrize("number", range(30, 34))
+def test_a_beam_stays_as_it_was_if_memory_ends_while_it_is_put_away(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At any of its pieces."""
+
+    def fail() -> None:
+        raise MemoryError
+
+    with monkeypatch.context() as patch, pytest.raises(MemoryError):
+        patch.setattr(making, "_FIRST_BEAM_SECONDS", 0)
+        patch.setattr(making, "_BEAM_SECONDS", 0)
+        patch.setattr(making, "_BEAM_PART", 1e9)
+        before_call(patch, results, "seal", Countdown(number, fail))
+        optimise(tmp_path, width=200, rounds=1)
+    (directory,) = run_directories(tmp_path)
+    with RunStore(directory) as store:
+        assert read_arrays(store)
+    assert verified(directory).ok

@@ -6,6 +6,7 @@ import json
 import queue
 import shutil
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -26,7 +27,6 @@ from hakoiri.web.app import make_app
 from hakoiri.web.routes.runs import Streams
 from hakoiri.web.runs.opened import OpenRuns
 from hakoiri.web.settings import Settings
-from hakoiri.worker.machine import start_child
 from tests.hakoiri.web.conftest import Served
 from tests.support.commands import PATIENCE_SECONDS
 from tests.support.forged import snapshot
@@ -438,12 +438,12 @@ def test_a_coordinator_that_cannot_be_started_is_tried_again(monkeypatch: pytest
     """The system has no memory for it at the moment when it has ended the one before for want of memory."""
     notes, failures = queue.SimpleQueue[str](), [OSError("no memory")]
 
-    def started(*words: Any, **more: Any) -> Any:
+    def started(*_: Any, **__: Any) -> Any:
         if failures:
             raise failures.pop()
-        return start_child(*words, **more)
+        return subprocess.Popen([sys.executable, "-c", ""])
 
-    monkeypatch.setattr("hakoiri.web.server.start_child", started)
+    monkeypatch.setattr(server, "start_child", started)
     monkeypatch.setattr(server, "_RESTART_SECONDS", 0.01)
     with server._driving(Settings(tmp_path), ["--help"], notes.put, server._Stopping()):
         told = [notes.get(timeout=PATIENCE_SECONDS) for _ in range(2)]
