@@ -141,11 +141,12 @@ class HostPool:
             if len(names) >= wanted:
                 return names[:wanted]
             if again or time.monotonic() >= until:
-                text = f"{counted(len(names), 'hosts')} live, {wanted} are wanted"
-                text += f"; {', '.join(sorted(leaving))} are to leave" if leaving else ""
-                text += f"; excluded: {', '.join(sorted(self._refusing.values()))}" if self._refusing else ""
-                comes_back = again and self.is_requested and not self._refusing
-                raise (HostLostError if comes_back else TooFewHostsError)(text, Hint("host", "DIR"))
+                gone = f"; {', '.join(sorted(leaving))} are to leave" if leaving else ""
+                gone += f"; excluded: {', '.join(sorted(self._refusing.values()))}" if self._refusing else ""
+                text = f"{counted(len(names), 'hosts')} live, {wanted} are wanted{gone}"
+                if again and self.is_requested and not self._refusing:
+                    raise HostLostError(text, Hint("host", "DIR"))
+                raise TooFewHostsError(text, Hint("host", "DIR"))
             self._control.check()
             time.sleep(_WAIT_SECONDS)
 
