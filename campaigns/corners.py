@@ -45,8 +45,8 @@ python -m campaigns.corners 4x5 19 18 17  # some
 `campaigns/corners.cpp` lists all placements with A in the end, set of pieces by set of pieces, and searches back from
 them. Hakoiri explores each start of the tables: it is as many moves from its goal. *Sets* are sets of pieces, one of
 them A; *met* are all placements from which the end can be reached. Both corners of A's bounding box are cells of A.
-The rows of 4x5 with 8 to 11 pieces are of a search that takes half as long as the one that made the others before; that
-with 9 ran beside other work.
+The rows of 4x5 with 8 to 11 pieces are of a search that takes half as long as the one that made the others before; the
+search with 9 ran beside other work.
 """
 
 

@@ -296,7 +296,7 @@ def start_again() -> NoReturn:
         signal.signal(number, forward)
     signal.signal(signal.SIGTSTP, pause)
     code = child.wait()
-    # It has told before it ended; what it has forked may hold the pipe.
+    # The child writes to the pipe before it ends; a process that it forked may keep the pipe open.
     os.set_blocking(told, False)
     with open(told, "rb") as ended:
         expected = ended.read() or code in asked

@@ -221,7 +221,7 @@ class _Stopping:
         """Return after so many seconds, or soon after it is set."""
         until = time.monotonic() + seconds
         while not self.is_set and time.monotonic() < until:
-            time.sleep(min(seconds, _LOOK_SECONDS))
+            time.sleep(_LOOK_SECONDS)
 
 
 class _Server(uvicorn.Server):
@@ -259,7 +259,7 @@ def _driving(
         except OSError as error:
             return f"cannot be started ({error})"
         while process.poll() is None and not stopping.is_set:
-            stopping.wait(_LOOK_SECONDS)
+            time.sleep(_LOOK_SECONDS)
         end(process, _GRACE_SECONDS)
         return f"ended with code {process.returncode}"
 

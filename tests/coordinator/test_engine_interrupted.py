@@ -123,7 +123,7 @@ def test_a_search_may_be_interrupted_at_any_check(
 def test_an_error_between_two_entries_leaves_the_last_commit(
     error: type[BaseException], options: dict[str, str], manners: Callable[[str], Resources], tmp_path: Path
 ) -> None:
-    """Such as a second Ctrl-C while a layer is put away for the first."""
+    """Such as a second Ctrl-C while the layer under way is stored at the first."""
     rng, stopped = Random(str(options)), 0
     for number in range(1, 13):
         directory, resources = new_run(tmp_path, options), manners(rng.choice(list(MANNERS)))

@@ -359,7 +359,7 @@ def test_an_interrupted_count_goes_on_with_the_components_that_are_missing(
 def test_components_that_are_labelled_without_profiles_are_searched_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Memory ends between their labels and their profiles."""
+    """Memory runs out between their labels and their profiles."""
     monkeypatch.setattr(joining, "_STARTS", 60)
     monkeypatch.setattr(joining, "_MOST_SMALL", 64)
     stored, failures = RunStore.read_partial, [MemoryError()]

@@ -56,7 +56,7 @@ elif os.environ.get("HAKOIRI_SUPERVISOR"):
 """
     mine = written(tmp_path, forking + LIGHTS.read_text(encoding="utf-8"), "LightsOut")
     assert hakoiri("run", mine, before=be_the_program).code == 0
-    # It still runs, and nobody waits for it.
+    # The forked process still runs: the command did not wait for it.
     os.kill(int(told.read_text(encoding="utf-8")), signal.SIGKILL)
 
 

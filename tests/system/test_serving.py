@@ -88,6 +88,17 @@ def test_a_signal_ends_it_and_all_that_it_started(serve: Callable[..., Server], 
 
 
 @pytest.mark.slow
+def test_a_server_that_nohup_started_outlives_its_terminal(hakoiri: Hakoiri) -> None:
+    ignored = partial(signal.signal, signal.SIGHUP, signal.SIG_IGN)
+    server = Server(hakoiri.start("serve", *ADDRESS, env=ENVIRONMENT, before=ignored))
+    with closing(server.client) as client:
+        server.process.send(signal.SIGHUP)
+        assert client.get("/api/runs").status_code == 200
+        server.process.send(signal.SIGTERM)
+    assert "Traceback" not in server.process.finish().stderr
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("processes", ["1", "2"])
 def test_open_streams_and_questions_do_not_hold_up_its_end(
     processes: str, hakoiri: Hakoiri, serve: Callable[..., Server]

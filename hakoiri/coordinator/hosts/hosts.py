@@ -141,9 +141,9 @@ class HostPool:
             if len(names) >= wanted:
                 return names[:wanted]
             if again or time.monotonic() >= until:
-                gone = f"; {', '.join(sorted(leaving))} are to leave" if leaving else ""
-                gone += f"; excluded: {', '.join(sorted(self._refusing.values()))}" if self._refusing else ""
-                text = f"{counted(len(names), 'hosts')} live, {wanted} are wanted{gone}"
+                others = f"; {', '.join(sorted(leaving))} are to leave" if leaving else ""
+                others += f"; excluded: {', '.join(sorted(self._refusing.values()))}" if self._refusing else ""
+                text = f"{counted(len(names), 'hosts')} live, {wanted} are wanted{others}"
                 if again and self.is_requested and not self._refusing:
                     raise HostLostError(text, Hint("host", "DIR"))
                 raise TooFewHostsError(text, Hint("host", "DIR"))

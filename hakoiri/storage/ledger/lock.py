@@ -39,7 +39,7 @@ _held: dict[Path, IO[bytes]] = {}
 
 
 def _let_go() -> None:
-    """Close the lock files in a process that was forked: it would hold the locks longer than this one."""
+    """Close the lock files in a forked process, which would else hold the locks after its parent has ended."""
     for file in _held.values():
         file.close()
     _held.clear()

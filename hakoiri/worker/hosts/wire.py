@@ -7,8 +7,8 @@ each pair of hosts; and 1 if the bytes are compressed, else 0. The coordinator t
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from queue import Full, Queue
@@ -273,32 +273,31 @@ class Inbox:
             self._closed = True
 
     def _run(self) -> None:
-        # Messages of an attempt that is given up are dropped: they would fill the data Redis.
-        try:
+        # Messages of an attempt that has failed are dropped: they would fill the data Redis.
+        with self._telling():
             while (message := self._receive()) is not None or not self._closed:
-                with self._taking:
+                with self._taking, self._telling():
                     # IMPORTANT: write nothing after `close`: the next step has spill files by the same names.
                     if message is not None and not self._closed and self._error is None:
                         self._take(message)
-        except BaseException as error:
-            self._fail(error)
 
-    def _fail(self, error: BaseException) -> None:
-        with self._changed:
-            self._error = error
-            self._changed.notify_all()
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        """Keep an error of the block for `await_all`."""
+        try:
+            yield
+        except BaseException as error:
+            with self._changed:
+                self._error = error
+                self._changed.notify_all()
 
     def _take(self, message: bytes) -> None:
-        try:
-            sender, number, parts = unpack_message(message)
-            if (sender, number) in self._seen:
-                return
-            for range_number, coded in parts:
-                self._put(range_number, coded)
-                self.taken[range_number] += int(coded.counts.sum())
-        except BaseException as error:
-            self._fail(error)
+        sender, number, parts = unpack_message(message)
+        if (sender, number) in self._seen:
             return
+        for range_number, coded in parts:
+            self._put(range_number, coded)
+            self.taken[range_number] += int(coded.counts.sum())
         with self._changed:
             self._seen.add((sender, number))
             self.received_bytes += len(message)

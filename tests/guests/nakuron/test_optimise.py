@@ -416,7 +416,7 @@ def test_the_bound_is_computed_by_the_session_after_one_that_was_stopped_there(
 
 
 @pytest.mark.parametrize("number", range(30, 34))
-def test_a_beam_stays_as_it_was_if_memory_ends_while_it_is_put_away(
+def test_a_beam_stays_as_it_was_if_memory_runs_out_while_the_next_is_stored(
     number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At any of its pieces."""

@@ -1,6 +1,7 @@
 """The server itself: its health, its figures, its description, and who may ask."""
 
 import asyncio
+import errno
 import gc
 import json
 import queue
@@ -21,7 +22,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.testclient import TestClient
 
+from hakoiri.coordinator.session.resources import Resources
 from hakoiri.errors import OUTCOMES
+from hakoiri.storage.engine.environment import translated
 from hakoiri.web import guard, server
 from hakoiri.web.app import make_app
 from hakoiri.web.routes.runs import Streams
@@ -469,3 +472,19 @@ def test_a_signal_may_come_while_another_one_is_handled() -> None:
         sys.setprofile(None)
     assert stopping.is_set
     assert not {"__enter__", "acquire", "notify_all"} & set(seen)
+
+
+def test_a_run_that_could_not_be_opened_once_is_asked_again(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Too many files were open: that says nothing about the run."""
+    runs, failures = OpenRuns(served.data, Resources()), [OSError(errno.EMFILE, "too many open files")]
+    asked = OpenRuns._admitted
+
+    def admitted(self: OpenRuns, directory: Path) -> Any:
+        with translated(directory):
+            if failures:
+                raise failures.pop()
+        return asked(self, directory)
+
+    monkeypatch.setattr(OpenRuns, "_admitted", admitted)
+    assert runs.abilities(served.data / served.small) == []
+    assert "hardest" in (runs.abilities(served.data / served.small) or [])
