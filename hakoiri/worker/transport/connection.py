@@ -256,7 +256,8 @@ class HostBeat(NamedTuple):
 def require_own_name(connection: redis.Redis, host: str, place: str) -> None:
     """Raise `WorkerError` if a host at another place sends heartbeats of `host`; wait until a dead one is forgotten."""
     before: float = math.inf
-    while _is_elsewhere(connection.get(worker_key(host)), place) and (left := connection.pttl(worker_key(host))) > 0:
+    # In its last millisecond a heartbeat has 0 left, and is still there.
+    while _is_elsewhere(connection.get(worker_key(host)), place) and (left := connection.pttl(worker_key(host))) >= 0:
         if left > before - 1000 * BEAT_SECONDS:
             raise WorkerError(_two_hosts(host))
         before = left
