@@ -217,12 +217,17 @@ def _lines(layout: Layout, *columns: Keys) -> str:
     return np.concatenate([*cells, ends], axis=1).tobytes().decode("ascii")
 
 
+def require_play(target: Path) -> None:
+    """Raise `UnanswerableError` for an ending of another format than `export_play` writes."""
+    require_ending(target, [".csv"], "write perfect play to")
+
+
 def export_play(run: OpenRun, target: Path, control: Control | None = None, observer: Observer | None = None) -> int:
     """Write the table of a finished run, in the order of keys; return the number of configurations.
 
     Goal distances that are not known are computed and kept first (`hardest`).
     """
-    require_ending(target, [".csv"], "write perfect play to")
+    require_play(target)
     hardest(run, 1, control, observer)
     stream, render_move = Stream(run, control, observer), run.puzzle.describe_move
     columns: Columns = {"key": "key", "configuration": "text", "distance": "integer", "move": "text", "next": "text"}

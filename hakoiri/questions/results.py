@@ -79,14 +79,22 @@ class Export(Question):
 
     def ask(self, run: "Run", means: Means) -> dict[str, Any]:
         """Write the files; the number of things in each is the answer."""
-        from hakoiri.export.tables import export_play
+        from hakoiri.export.tables import export_play, require_play
         from hakoiri.render import files
+        from hakoiri.storage.engine.files import require_place
 
         own = None if self.target is None else files.contents_of(run, self.target)
         given = {name: getattr(self, name) for name in ("images", "moves", "layers", "per_page")}
         others = ((self.edges, files.EDGES), (self.play, files.PLAY), (self.growth, files.GROWTH))
         # Before the first file is written.
         files.require_options(given, [*([own] if own else []), *(kind for path, kind in others if path is not None)])
+        if self.edges is not None:
+            files.require_edges(run, self.edges)
+        if self.play is not None:
+            require_play(self.play)
+        for path in (self.target, self.edges, self.play, self.growth):
+            if path is not None:
+                require_place(path)
         row: dict[str, Any] = {}
         by: dict[str, Any] = {"control": means.control, "observer": means.observer}
         if self.target is not None and own is not None:

@@ -140,15 +140,20 @@ def require_file(run: OpenRun, ending: str) -> None:
         require_streamed(run)
 
 
+def require_edges(run: OpenRun, target: Path) -> None:
+    """Raise `UnanswerableError` for a run without moves, or an ending of another format than `export_edges` writes."""
+    if run.puzzle.is_tree:
+        text = f"run {run.name} is a tree, which has no moves to export"
+        raise UnanswerableError(text, Hint("leave out", "edges"))
+    require_ending(target, TABLES)
+
+
 def export_edges(
     run: OpenRun, target: Path, *, moves: bool = False, layers: int | None = None, control: Control | None = None,
     observer: Observer | None = None,
 ) -> int:  # fmt: skip
     """Write the moves of `run` as a table, ``.csv`` or ``.parquet``, else as `export_run`; return their number."""
-    if run.puzzle.is_tree:
-        text = f"run {run.name} is a tree, which has no moves to export"
-        raise UnanswerableError(text, Hint("leave out", "edges"))
-    require_ending(target, TABLES)
+    require_edges(run, target)
     stream = Stream(run, control, observer, layers)
     with replaced(target) as part:
         return edges_to_table(stream, part, moves)

@@ -156,9 +156,12 @@ def test_a_target_that_cannot_be_written_leaves_nothing(ending: str, hakoiri: Ha
         ("--growth g.csv --layers 3", "layers does not apply to a table of the sizes of layers; leave out --layers"),
         ("--to a.csv --play p.csv --layers 3", "layers does not apply to a table of best moves"),
         ("--to a.csv --growth g.csv --moves", "moves does not apply to a table of configurations"),
+        ("--to a.csv --edges e.txt", "cannot export to 'e.txt': the name must end in .csv, .parquet"),
+        ("--to a.csv --play p.npz", "cannot write perfect play to 'p.npz': the name must end in .csv"),
+        ("--to a.csv --growth gone/g.csv", "cannot write gone/g.csv: its directory does not exist"),
     ],
 )
-def test_an_option_that_does_not_apply_is_refused_before_a_file_is_written(
+def test_what_cannot_be_written_is_refused_before_a_file_is_written(
     options: str, said: str, finished: FinishedRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

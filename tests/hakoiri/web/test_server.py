@@ -283,13 +283,13 @@ def test_a_body_has_its_time_as_a_whole() -> None:
 
     async def drip() -> int:
         sent = guard._Sent({"type": "http", "path": "/"}, send)
-        body, taken = guard._Body({"type": "http", "headers": []}, receive, sent, 0.1), 0
+        body, taken = guard._Body({"type": "http", "headers": []}, receive, sent, 1.0), 0
         while (message := await body())["type"] == "http.request" and taken < 1_000:
             taken += len(message["body"])
         assert (message["type"], sent.status) == ("http.disconnect", 408)
         return taken
 
-    assert 0 < asyncio.run(drip()) < 100
+    assert 0 < asyncio.run(drip()) <= 100
 
 
 @pytest.mark.ci_slow
