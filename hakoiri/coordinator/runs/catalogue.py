@@ -207,8 +207,11 @@ def _look_at(directory: Path, served: Callable[[Path], bool], opening: Opening) 
         return RunStatus(directory.name, *found, made_as=other, keepers=store.keepers(), title=title_of(directory))
 
 
-def cancel_run(directory: Path, opening: Opening = Ledger, patience: float = 10.0) -> Status:
-    """Cancel a run, keeping its layers; wait for its driver to leave. Return the status that it then has."""
+def cancel_run(directory: Path, opening: Opening = Ledger, patience: float = 10.0, insists: bool = True) -> Status:
+    """Cancel a run, keeping its layers; wait for its driver to leave. Return the status that it then has.
+
+    A driver that has been told and is still there after `patience` seconds is an error only if this `insists`.
+    """
     complete = RunError(f"run {directory.name} is complete already", Hint("status", directory.name))
     until, run_lock, told = time.monotonic() + patience, None, False
     while run_lock is None:
@@ -225,6 +228,9 @@ def cancel_run(directory: Path, opening: Opening = Ledger, patience: float = 10.
             if time.monotonic() > until:
                 if not told:
                     raise
+                if not insists:
+                    with opening(directory) as store:
+                        return store.state.status
                 who = lock.describe_holder(holder)
                 raise RunError(
                     f"run {directory.name} is still held by {who}, who was told to stop", Hint("status", directory.name)

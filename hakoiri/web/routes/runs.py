@@ -35,7 +35,7 @@ from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.rows.runs import status_row
 from hakoiri.storage.engine.environment import translated
 from hakoiri.storage.engine.files import Given
-from hakoiri.storage.ledger.manifest import Manifest
+from hakoiri.storage.ledger.manifest import ENDED, Manifest
 from hakoiri.storage.names import MOST_TITLE, REQUESTS_FOLDER, TITLE_FILE, by_age
 from hakoiri.web.asking import RunName, Runs, named_puzzle
 from hakoiri.web.runs.opened import OpenRuns
@@ -45,6 +45,8 @@ from hakoiri.web.server import ENDING
 _MOST_STREAMS = 256
 #: The interval of polling; after the second interval without an event a comment keeps the connection open.
 LOOK_SECONDS, _HEARTBEAT_SECONDS = 0.25, 10.0
+#: The longest time to wait for the driver of a cancelled run.
+_CANCEL_SECONDS = 10.0
 #: Returns the events since the last call, and the seconds until the next call; ``None`` ends the stream.
 Look = Callable[[], tuple[list[str], float | None]]
 
@@ -353,10 +355,13 @@ def set_title(opened: Runs, run: RunName, wanted: NewTitle) -> dict[str, Any]:
 
 
 @router.post("/{run}/cancel", summary="Cancel a run; its results stay.")
-def cancel(opened: Runs, run: RunName) -> dict[str, Any]:
-    """Only `resume` continues it."""
+def cancel(opened: Runs, run: RunName, response: Response) -> dict[str, Any]:
+    """Only `resume` continues it. With 202 it has been told to stop, and is still finishing what it is doing."""
     directory = opened.find(run)
-    return {"run": directory.name, "status": cancel_run(directory, opened.books)}
+    status = cancel_run(directory, opened.books, _CANCEL_SECONDS, insists=False)
+    if status not in ENDED:
+        response.status_code = HTTPStatus.ACCEPTED
+    return {"run": directory.name, "status": status}
 
 
 @router.post("/{run}/resume", status_code=HTTPStatus.ACCEPTED, summary="Continue a stopped run from its last commit.")

@@ -21,6 +21,7 @@ from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.puzzles.user import files
 from hakoiri.rows import positions
 from hakoiri.rows.positions import position_row, table_of
+from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.names import HOLDER_FILE, questions_folder
 from hakoiri.web.routes import runs as routes
 from hakoiri.web.settings import Settings
@@ -151,6 +152,24 @@ def test_the_same_key_gives_the_same_run_also_after_a_restart(client: TestClient
         assert later.post("/api/runs", json=TILES | {"merge_mirrors": True}, headers=key).status_code == 422
         assert later.post("/api/runs", json=TILES, headers={"Idempotency-Key": "order 2"}).json()["run"] != first
         assert len(later.get("/api/runs").json()["runs"]) == 2
+
+
+def test_who_drives_a_cancelled_run_may_take_its_time(
+    client: TestClient, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A leg of a hunt cannot be broken off."""
+    monkeypatch.setattr(routes, "_CANCEL_SECONDS", 0.0)
+    where = client.post("/api/runs", json=TILES).headers["location"]
+    run = where.rpartition("/")[2]
+    books = client.app.state.runs.books  # type: ignore[attr-defined]
+    with RunLock(data / run):
+        with books(data / run, writable=True) as ledger:
+            ledger.commit(ledger.state.become("running"))
+        told = client.post(f"{where}/cancel")
+        assert (told.status_code, told.json()) == (202, {"run": run, "status": "running"})
+        with books(data / run) as ledger:
+            assert ledger.cancel_requested()
+    assert client.post(f"{where}/cancel").json() == {"run": run, "status": "cancelled"}
 
 
 def test_the_life_of_a_run(client: TestClient, data: Path) -> None:

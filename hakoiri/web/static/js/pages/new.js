@@ -160,7 +160,7 @@ class RunForm {
   // far.
   async #harder() {
     // It is told to stop, however long that takes.
-    if (this.hunt) return void post(["runs", this.hunt, "cancel"]).catch(() => {});
+    if (this.hunt) return void (this.stopping = post(["runs", this.hunt, "cancel"]).catch(() => {}));
     const {found} = this.verdict;
     put(this.wrong);
     this.hunt = true;
@@ -171,7 +171,8 @@ class RunForm {
         this.harder.textContent = `Stop (${progress.headline || "searching …"})`;
       }, `harder ${Date.now()}`);
       const {best} = await get(["runs", run, "summary"]);
-      // What drives a cancelled run lets it go a moment later.
+      // What drives a run that has ended lets it go a moment later.
+      await this.stopping;
       await sleep(1).then(() => remove(["runs", run])).catch(() => {});
       if (!(best?.score > found.goal_depth)) throw new Error("No harder board of these pieces was found");
       [this.start.value, this.goal.value] = [best.deal.replaceAll("/", "\n"), parameters.goal];

@@ -43,7 +43,7 @@ export function lifeButtons(run, done, called = null) {
       if (title !== undefined) await act(() => post(["runs", run.run, "title"], {title}), "Renamed.")(event);
     }, {class: "quiet"}));
   }
-  if (moving(run)) found.push(button("Cancel", act(ask("cancel"), "Cancelled.")));
+  if (moving(run)) found.push(button("Cancel", act(ask("cancel"), "Told to stop.")));
   if (RESUMABLE.has(run.status)) found.push(button("Resume", act(ask("resume"), "Resumed.")));
   if (!moving(run)) {
     found.push(button("Delete", async ({currentTarget}) => {
