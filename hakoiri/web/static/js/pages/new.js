@@ -172,8 +172,7 @@ class RunForm {
       }, `harder ${Date.now()}`);
       const {best} = await get(["runs", run, "summary"]);
       // What drives a run that has ended lets it go a moment later.
-      await this.stopping;
-      await sleep(1).then(() => remove(["runs", run])).catch(() => {});
+      await Promise.all([this.stopping, sleep(1)]).then(() => remove(["runs", run])).catch(() => {});
       if (!(best?.score > found.goal_depth)) throw new Error("No harder board of these pieces was found");
       [this.start.value, this.goal.value] = [best.deal.replaceAll("/", "\n"), parameters.goal];
       this.#draw();
