@@ -45,8 +45,6 @@ from hakoiri.web.server import ENDING
 _MOST_STREAMS = 256
 #: The interval of polling; after the second interval without an event a comment keeps the connection open.
 LOOK_SECONDS, _HEARTBEAT_SECONDS = 0.25, 10.0
-#: The longest time to wait for the driver of a cancelled run.
-_CANCEL_SECONDS = 10.0
 #: Returns the events since the last call, and the seconds until the next call; ``None`` ends the stream.
 Look = Callable[[], tuple[list[str], float | None]]
 
@@ -358,7 +356,7 @@ def set_title(opened: Runs, run: RunName, wanted: NewTitle) -> dict[str, Any]:
 def cancel(opened: Runs, run: RunName, response: Response) -> dict[str, Any]:
     """Only `resume` continues it. With 202 it has been told to stop, and is still finishing what it is doing."""
     directory = opened.find(run)
-    status = cancel_run(directory, opened.books, _CANCEL_SECONDS, insists=False)
+    status = cancel_run(directory, opened.books, insists=False)
     if status not in ENDED:
         response.status_code = HTTPStatus.ACCEPTED
     return {"run": directory.name, "status": status}

@@ -5,7 +5,9 @@ import json
 import signal
 import subprocess
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from starlette.testclient import TestClient
 from hakoiri.api import open_run
 from hakoiri.coordinator.goals.job import KIND as HARDEST
 from hakoiri.coordinator.graphs.bounding import KIND as ECCENTRICITIES
+from hakoiri.coordinator.runs import catalogue
 from hakoiri.coordinator.runs.kinds import KINDS
 from hakoiri.coordinator.runs.service import serve
 from hakoiri.coordinator.session.resources import Resources
@@ -158,7 +161,7 @@ def test_who_drives_a_cancelled_run_may_take_its_time(
     client: TestClient, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A leg of a hunt cannot be broken off."""
-    monkeypatch.setattr(routes, "_CANCEL_SECONDS", 0.0)
+    monkeypatch.setattr(catalogue, "time", SimpleNamespace(monotonic=count(step=6).__next__, sleep=lambda _: None))
     where = client.post("/api/runs", json=TILES).headers["location"]
     run = where.rpartition("/")[2]
     books = client.app.state.runs.books  # type: ignore[attr-defined]
